@@ -1,0 +1,151 @@
+//! What every part's `Settings` are made of.
+//!
+//! A part declares its settings as a plain struct that derives serde and schemars; its field
+//! comments are the manual. This crate lends it the written forms of the shared words
+//! ([`Text`]): `64MiB`, `24h`, `udp://127.0.0.1:53`. It exists because `vocab` knows no serde and
+//! the parts must not know one another. It reads no file.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Deref;
+use std::str::FromStr;
+use vocab::{ByteSize, DomainName, Listen, Span};
+
+/// A word that stands in a configuration as text.
+pub trait Written: FromStr<Err: fmt::Display> + fmt::Display {
+    /// The name of its form, which the schema carries as `format` and `config` checks by.
+    const FORMAT: &'static str;
+    /// One that is right.
+    const EXAMPLE: &'static str;
+}
+
+impl Written for ByteSize {
+    const FORMAT: &'static str = "size";
+    const EXAMPLE: &'static str = "64MiB";
+}
+impl Written for Span {
+    const FORMAT: &'static str = "span";
+    const EXAMPLE: &'static str = "24h";
+}
+impl Written for Listen {
+    const FORMAT: &'static str = "listen";
+    const EXAMPLE: &'static str = "udp://127.0.0.1:5353";
+}
+impl Written for DomainName {
+    const FORMAT: &'static str = "name";
+    const EXAMPLE: &'static str = "www.example";
+}
+impl Written for SocketAddr {
+    const FORMAT: &'static str = "address";
+    const EXAMPLE: &'static str = "127.0.0.1:9053";
+}
+impl Written for IpAddr {
+    const FORMAT: &'static str = "ip";
+    const EXAMPLE: &'static str = "192.168.1.2";
+}
+
+/// A word read from text where it stands, so that a wrong one is a complaint with its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Text<T>(pub T);
+
+impl<T> Deref for Text<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> From<T> for Text<T> {
+    fn from(word: T) -> Self {
+        Self(word)
+    }
+}
+
+impl<T: Written> fmt::Display for Text<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Written> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de, T: Written> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<T: Written> Visitor<'_> for Reader<T> {
+            type Value = Text<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a {} such as {}", T::FORMAT, T::EXAMPLE)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                text.parse().map(Text).map_err(|why| {
+                    E::custom(format!("{text:?} is no {}: {why}, as in {}", T::FORMAT, T::EXAMPLE))
+                })
+            }
+            // YAML reads an unquoted `512` as a number; as a size it is right.
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+                self.visit_str(&number.to_string())
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                u64::try_from(number)
+                    .map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+                    .and_then(|number| Self(PhantomData).visit_u64(number))
+            }
+        }
+        deserializer.deserialize_any(Reader(PhantomData))
+    }
+}
+
+impl<T: Written> JsonSchema for Text<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::FORMAT.into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": T::FORMAT, "examples": [T::EXAMPLE] })
+    }
+}
+
+/// Whether `text` has the written form called `format`; an unknown format accepts everything.
+/// `config` asks this for every text of a file, so that all wrong ones are reported at once.
+pub fn check_format(format: &str, text: &str) -> Result<(), String> {
+    fn check<T: Written>(text: &str) -> Result<(), String> {
+        match text.parse::<T>() {
+            Ok(_) => Ok(()),
+            Err(why) => Err(format!("{text:?} is no {}: {why}, as in {}", T::FORMAT, T::EXAMPLE)),
+        }
+    }
+    match format {
+        ByteSize::FORMAT => check::<ByteSize>(text),
+        Span::FORMAT => check::<Span>(text),
+        Listen::FORMAT => check::<Listen>(text),
+        DomainName::FORMAT => check::<DomainName>(text),
+        SocketAddr::FORMAT => check::<SocketAddr>(text),
+        IpAddr::FORMAT => check::<IpAddr>(text),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_checked_by_their_name() {
+        assert_eq!(check_format("size", "64MiB"), Ok(()));
+        assert!(check_format("size", "lots").unwrap_err().contains("64MiB"));
+        assert!(check_format("listen", "53").is_err());
+        assert_eq!(check_format("poem", "anything"), Ok(()));
+    }
+}

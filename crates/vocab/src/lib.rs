@@ -1,0 +1,22 @@
+//! The words that every part of Tidegate shares.
+//!
+//! Parsing stops at the type: a [`DomainName`] is lower-case and within the limits of RFC 1035 by
+//! construction, so nothing above ever checks it again. No I/O, no clock, no serde, no logic
+//! beyond reading and printing a word. Everything else in the workspace may name this crate; it
+//! names nothing of ours.
+
+mod complaint;
+mod door;
+mod listen;
+mod name;
+mod quantity;
+mod reason;
+mod time;
+
+pub use complaint::Complaint;
+pub use door::{Door, Kind, UnknownWord};
+pub use listen::{Listen, ListenError, Scheme};
+pub use name::{DomainName, NAME_TEXT_BYTES_MAX, Name, NameBuffer, NameError};
+pub use quantity::{ByteSize, QuantityError, Span};
+pub use reason::{Action, Cause, ListId, RuleRef, Source};
+pub use time::Now;
