@@ -1,1 +1,130 @@
-//! config
+//! A configuration file, from text to [`Plan`].
+//!
+//! Text is read into a tree that knows every place ([`yaml`]), held against the schema of the
+//! parts' own settings ([`shape`]), read by serde, and checked by each part and across parts
+//! ([`plan`]). All complaints come out at once, with file, line, column and remedy; a `Plan`
+//! exists only when there are none. No sockets, no tasks: this crate reads and checks.
+
+mod file;
+mod plan;
+mod shape;
+mod yaml;
+
+pub use file::{DEFAULT_YAML, File};
+pub use plan::{Plan, schema};
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// One complaint in a file, printed as `file:line:column: path: message; remedy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileComplaint {
+    /// The file as it was named.
+    pub file: PathBuf,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The setting, keys joined by dots; empty when the file as a whole is meant.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub remedy: Option<String>,
+}
+
+impl fmt::Display for FileComplaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: ", self.file.display(), self.line, self.column)?;
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reads and checks the file at `path`.
+pub fn load(path: &Path) -> Result<Plan, Vec<FileComplaint>> {
+    match std::fs::read(path) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => parse(&text, path),
+            Err(error) => Err(vec![whole_file(
+                path,
+                format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()),
+                "save the file as UTF-8",
+            )]),
+        },
+        Err(error) => Err(vec![whole_file(
+            path,
+            format!("the file cannot be read: {error}"),
+            "name a configuration with --config, or leave it out for the built-in one",
+        )]),
+    }
+}
+
+/// The plan of the embedded default configuration.
+///
+/// # Panics
+/// Never in a released binary: a test loads it.
+pub fn default_plan() -> Plan {
+    parse(DEFAULT_YAML, Path::new("built-in")).expect("the embedded default is tested")
+}
+
+/// Reads and checks a configuration; `path` names it in complaints and anchors relative paths.
+pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
+    let placed = |place: yaml::Place, path_in_file: String, message, remedy| FileComplaint {
+        file: path.into(),
+        line: place.line,
+        column: place.column,
+        path: path_in_file,
+        message,
+        remedy,
+    };
+    let node = yaml::read(text)
+        .map_err(|error| vec![placed(error.place, String::new(), error.message, None)])?;
+    if let Some(entry) = node.entry("plugins") {
+        return Err(vec![placed(
+            entry.place,
+            "plugins".into(),
+            "this is a mosdns or OxiDNS file; Tidegate does not run those yet".into(),
+            Some("describe the resolver in the dns section instead (docs/manual/dns.md)".into()),
+        )]);
+    }
+    let mut complaints: Vec<FileComplaint> = shape::check(&node, schema())
+        .into_iter()
+        .map(|found| placed(found.place, found.path, found.message, found.remedy))
+        .collect();
+    if complaints.is_empty() {
+        match serde_path_to_error::deserialize::<_, File>(node.to_json()) {
+            Ok(file) => match plan::plan(file, path) {
+                Ok(plan) => return Ok(plan),
+                Err(found) => complaints.extend(found.into_iter().map(|found| {
+                    placed(node.locate(&found.path), found.path, found.message, found.remedy)
+                })),
+            },
+            Err(error) => {
+                let at = error.path().to_string().replace(['[', ']'], ".").replace("..", ".");
+                let at = at.trim_matches('.').to_owned();
+                let message = error.into_inner().to_string();
+                complaints.push(placed(node.locate(&at), at, message, None));
+            }
+        }
+    }
+    complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
+    Err(complaints)
+}
+
+fn whole_file(path: &Path, message: String, remedy: &str) -> FileComplaint {
+    FileComplaint {
+        file: path.into(),
+        line: 1,
+        column: 1,
+        path: String::new(),
+        message,
+        remedy: Some(remedy.into()),
+    }
+}

@@ -1,0 +1,69 @@
+# The two commands are `make run` and `make test`; the rest serves them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+# Debian packages that the tests use as clients, servers and browsers.
+TEST_PACKAGES := dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromium libnss3-tools \
+	iproute2 procps python3
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: help run test dist dashboard test-packages lint unit e2e fuzz-smoke bench clean
+
+help:
+	@echo "make run      build Tidegate and start all five doors on this machine"
+	@echo "make test     everything that CI runs"
+	@echo "make dist     the release binary, optimised as a whole (slow)"
+	@echo "make bench    measure beside the peers that are installed"
+
+run: dashboard
+	$(CARGO) build --release --locked
+	exec target/release/tidegate run
+
+dist: dashboard
+	$(CARGO) build --profile dist --locked
+	@ls -l target/dist/tidegate
+
+# The dashboard is built from dashboard/src into dashboard/dist, which the binary embeds.
+dashboard: dashboard/dist/index.html
+dashboard/dist/index.html: $(shell find dashboard/src -type f) dashboard/index.html dashboard/package-lock.json dashboard/vite.config.ts
+	cd dashboard && npm ci --no-audit --no-fund --silent && npm run --silent build
+	@touch $@
+
+test: test-packages dashboard lint unit e2e fuzz-smoke
+	@echo "all tests passed"
+
+test-packages:
+	@missing=$$(for p in $(TEST_PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq; \
+	DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+
+lint: dashboard
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) xtask fences
+	$(CARGO) xtask tidy
+	cd dashboard && npm run --silent check && npm test --silent
+
+# nextest where it is installed, else cargo's own runner: the same tests.
+unit: dashboard
+	if $(CARGO) nextest --version >/dev/null 2>&1; then $(CARGO) nextest run --workspace --exclude tidegate-tests --locked; \
+	else $(CARGO) test --workspace --exclude tidegate-tests --locked -q; fi
+	$(CARGO) test --workspace --doc --locked -q
+
+# One test at a time: they start whole servers, browsers and network namespaces.
+e2e: dashboard test-packages
+	$(CARGO) build --locked -p tidegate
+	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1
+
+fuzz-smoke:
+	fuzz/smoke
+
+bench: dashboard
+	$(CARGO) build --profile dist --locked
+	bench/run
+
+clean:
+	$(CARGO) clean
+	rm -rf dashboard/dist dashboard/node_modules

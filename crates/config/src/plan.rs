@@ -1,0 +1,149 @@
+//! A checked configuration, ready to build.
+//!
+//! Each part checks its own section; what concerns two parts (one address claimed twice, a block
+//! style that needs a door that does not run) is checked here.
+
+use crate::file::File;
+use schemars::generate::SchemaSettings;
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use vocab::{Complaint, Listen, Scheme};
+
+/// A configuration that nothing is wrong with. Only this crate makes one.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The sections, every one checked.
+    pub file: File,
+    /// The file it came from, `built-in` for the default.
+    pub source: PathBuf,
+}
+
+impl Plan {
+    /// Whether this is the embedded default.
+    pub fn is_built_in(&self) -> bool {
+        self.source == Path::new("built-in")
+    }
+
+    /// The folder that relative paths of the file start from: the file's own, or the state folder
+    /// for the embedded default.
+    pub fn base<'p>(&'p self, state_dir: &'p Path) -> &'p Path {
+        if self.is_built_in() {
+            return state_dir;
+        }
+        self.source.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+}
+
+/// The JSON Schema of a configuration file, for editors and for our own check.
+pub fn schema() -> &'static Json {
+    static SCHEMA: OnceLock<Json> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let generator = SchemaSettings::draft2020_12().into_generator();
+        generator.into_root_schema_for::<File>().to_value()
+    })
+}
+
+pub(crate) fn plan(file: File, source: &Path) -> Result<Plan, Vec<Complaint>> {
+    let mut complaints = Vec::new();
+    let mut section = |name: &str, found: Vec<Complaint>| {
+        complaints.extend(found.into_iter().map(|complaint| complaint.under(name)));
+    };
+    section("policy", file.policy.check());
+    if let Some(dns) = &file.dns {
+        section("dns", dns.check());
+    }
+    if let Some(pixel) = &file.pixel {
+        section("pixel", pixel.check());
+    }
+    if let Some(proxy) = &file.proxy {
+        section("proxy", proxy.check());
+    }
+    for (index, site) in file.web.iter().enumerate() {
+        section(&format!("web.{index}"), site.check());
+    }
+    if let Some(gateway) = &file.gateway {
+        section("gateway", gateway.check());
+    }
+    section("admin", file.admin.check());
+    section("ledger", file.ledger.check());
+    complaints.extend(clashing_addresses(&file));
+    complaints.extend(pixel_without_door(&file));
+    if complaints.is_empty() { Ok(Plan { file, source: source.into() }) } else { Err(complaints) }
+}
+
+/// Every listen entry of the file with its path.
+fn listeners(file: &File) -> Vec<(String, Listen)> {
+    let mut all = Vec::new();
+    let mut add = |section: &str, listen: &[settings::Text<Listen>]| {
+        for (index, entry) in listen.iter().enumerate() {
+            all.push((format!("{section}.listen.{index}"), entry.0.clone()));
+        }
+    };
+    if let Some(dns) = &file.dns {
+        add("dns", &dns.listen);
+    }
+    if let Some(pixel) = &file.pixel {
+        add("pixel", &pixel.listen);
+    }
+    if let Some(proxy) = &file.proxy {
+        add("proxy", &proxy.listen);
+    }
+    if let Some(gateway) = &file.gateway {
+        add("gateway", &gateway.listen);
+    }
+    let admin = Listen { scheme: Scheme::Http, address: file.admin.listen.0, path: String::new() };
+    all.push(("admin.listen".into(), admin));
+    // Sites may share an address: the host name tells them apart.
+    let mut shared: Vec<SocketAddr> = Vec::new();
+    for (site_index, site) in file.web.iter().enumerate() {
+        for (index, entry) in site.listen.iter().enumerate() {
+            if !shared.contains(&entry.address) {
+                shared.push(entry.address);
+                all.push((format!("web.{site_index}.listen.{index}"), entry.0.clone()));
+            }
+        }
+    }
+    all
+}
+
+fn clashing_addresses(file: &File) -> Vec<Complaint> {
+    let mut taken: HashMap<(bool, SocketAddr), String> = HashMap::new();
+    let mut complaints = Vec::new();
+    for (path, listen) in listeners(file) {
+        if listen.address.port() == 0 {
+            continue; // The system picks a free port for each.
+        }
+        let is_udp = matches!(listen.scheme, Scheme::Udp | Scheme::Quic);
+        match taken.get(&(is_udp, listen.address)) {
+            Some(other) => complaints.push(
+                Complaint::new(&path, format!("{} is already taken by {other}", listen.address))
+                    .remedy("give each listener an address or port of its own"),
+            ),
+            None => {
+                taken.insert((is_udp, listen.address), path);
+            }
+        }
+    }
+    complaints
+}
+
+fn pixel_without_door(file: &File) -> Option<Complaint> {
+    let dns = file.dns.as_ref()?;
+    if dns.blocked != door_dns::BlockStyle::Pixel {
+        return None;
+    }
+    match &file.pixel {
+        Some(pixel) if !pixel.addresses.is_empty() => None,
+        Some(_) => Some(
+            Complaint::new("dns.blocked", "pixel needs addresses to answer with")
+                .remedy("list this machine's address under pixel.addresses"),
+        ),
+        None => Some(
+            Complaint::new("dns.blocked", "pixel needs the pixel door, which is not configured")
+                .remedy("add a pixel section, or use nodata"),
+        ),
+    }
+}

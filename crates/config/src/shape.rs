@@ -1,0 +1,247 @@
+//! Holds a configuration tree against the schema of the settings, and reports every difference.
+//!
+//! serde stops at its first error; a person mending a file wants all of them. So the tree is
+//! compared with the JSON Schema that the same structs export to editors: unknown keys (with the
+//! nearest known one), wrong types, numbers out of bounds, words that do not parse. What passes
+//! here is then read by serde.
+
+use crate::yaml::{Node, Place, Value};
+use serde_json::Value as Json;
+
+/// A complaint and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Where.
+    pub place: Place,
+    /// The setting, as keys joined by dots.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub remedy: Option<String>,
+}
+
+/// Every difference between `node` and `schema`.
+pub fn check(node: &Node, schema: &Json) -> Vec<Placed> {
+    let mut complaints = Vec::new();
+    Checker { root: schema }.check(node, schema, "", &mut complaints);
+    complaints
+}
+
+struct Checker<'s> {
+    root: &'s Json,
+}
+
+impl<'s> Checker<'s> {
+    fn check(&self, node: &Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
+        let schema = self.resolve(schema);
+        for key in ["anyOf", "oneOf"] {
+            if let Some(choices) = schema.get(key).and_then(Json::as_array) {
+                return self.check_choices(node, choices, path, out);
+            }
+        }
+        if let Some(word) = schema.get("const") {
+            if node.to_json() != *word {
+                out.push(wrong(node, path, &format!("expected {word}")));
+            }
+            return;
+        }
+        if let Some(words) = schema.get("enum").and_then(Json::as_array) {
+            self.check_word(node, words, path, out);
+            return;
+        }
+        if !type_fits(node, schema) {
+            let expected = expected(schema);
+            out.push(wrong(node, path, &format!("expected {expected}, found {}", node.kind())));
+            return;
+        }
+        match &node.value {
+            Value::Section(_) => self.check_section(node, schema, path, out),
+            Value::List(items) => {
+                if let Some(item_schema) = schema.get("items") {
+                    for (index, item) in items.iter().enumerate() {
+                        self.check(item, item_schema, &join(path, &index.to_string()), out);
+                    }
+                }
+            }
+            Value::Text(text) => check_text(node, text, schema, path, out),
+            Value::Integer(number) => {
+                if has_type(schema, "string") {
+                    check_text(node, &number.to_string(), schema, path, out);
+                } else {
+                    check_bounds(node, *number as f64, schema, path, out);
+                }
+            }
+            Value::Float(number) => check_bounds(node, *number, schema, path, out),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// Follows `$ref` into the definitions of the root schema.
+    fn resolve(&self, mut schema: &'s Json) -> &'s Json {
+        // A chain of references is short; a circle would be a fault of ours, not of the file.
+        for _ in 0..16 {
+            let Some(target) = schema
+                .get("$ref")
+                .and_then(Json::as_str)
+                .and_then(|reference| reference.strip_prefix('#'))
+                .and_then(|pointer| self.root.pointer(pointer))
+            else {
+                return schema;
+            };
+            schema = target;
+        }
+        schema
+    }
+
+    fn check_section(&self, node: &Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
+        let Value::Section(entries) = &node.value else { return };
+        let empty = serde_json::Map::new();
+        let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
+        let others = schema.get("additionalProperties");
+        for entry in entries {
+            let inner = join(path, &entry.key);
+            match (properties.get(&entry.key), others) {
+                (Some(property), _) => self.check(&entry.node, property, &inner, out),
+                (None, Some(Json::Bool(false))) => out.push(Placed {
+                    place: entry.place,
+                    path: inner,
+                    message: "this key is not known".into(),
+                    remedy: suggest(&entry.key, properties.keys().map(String::as_str)),
+                }),
+                (None, Some(other)) => self.check(&entry.node, other, &inner, out),
+                (None, None) => {}
+            }
+        }
+        for required in schema.get("required").and_then(Json::as_array).into_iter().flatten() {
+            if let Some(key) = required.as_str()
+                && node.entry(key).is_none()
+            {
+                out.push(wrong(node, path, &format!("the key {key:?} is missing")));
+            }
+        }
+    }
+
+    /// Of several allowed forms, the one that fits; else the complaints of the form that comes
+    /// closest: one of the right type, with the fewest complaints.
+    fn check_choices(&self, node: &Node, choices: &'s [Json], path: &str, out: &mut Vec<Placed>) {
+        let words: Vec<Json> = choices.iter().filter_map(|c| c.get("const").cloned()).collect();
+        if words.len() == choices.len() {
+            return self.check_word(node, &words, path, out);
+        }
+        let mut best: Option<Vec<Placed>> = None;
+        for choice in choices {
+            let mut complaints = Vec::new();
+            self.check(node, choice, path, &mut complaints);
+            if complaints.is_empty() {
+                return;
+            }
+            let rank = |found: &[Placed]| (found.iter().any(|c| c.path == path), found.len());
+            if best.as_ref().is_none_or(|held| rank(&complaints) < rank(held)) {
+                best = Some(complaints);
+            }
+        }
+        out.extend(best.unwrap_or_default());
+    }
+
+    fn check_word(&self, node: &Node, words: &[Json], path: &str, out: &mut Vec<Placed>) {
+        if words.contains(&node.to_json()) {
+            return;
+        }
+        let known: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
+        let mut complaint = wrong(node, path, &format!("expected one of {}", known.join(", ")));
+        if let Value::Text(text) = &node.value {
+            complaint.remedy = suggest(text, known.into_iter());
+        }
+        out.push(complaint);
+    }
+}
+
+fn join(path: &str, step: &str) -> String {
+    if path.is_empty() { step.into() } else { format!("{path}.{step}") }
+}
+
+fn wrong(node: &Node, path: &str, message: &str) -> Placed {
+    Placed { place: node.place, path: path.into(), message: message.into(), remedy: None }
+}
+
+fn types(schema: &Json) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Json::String(one)) => vec![one],
+        Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn has_type(schema: &Json, name: &str) -> bool {
+    types(schema).contains(&name)
+}
+
+fn type_fits(node: &Node, schema: &Json) -> bool {
+    let allowed = types(schema);
+    if allowed.is_empty() {
+        return true;
+    }
+    allowed.iter().any(|name| match (&node.value, *name) {
+        (Value::Null, "null")
+        | (Value::Bool(_), "boolean")
+        | (Value::Text(_), "string")
+        | (Value::Integer(_), "integer")
+        | (Value::Integer(_) | Value::Float(_), "number")
+        | (Value::List(_), "array")
+        | (Value::Section(_), "object") => true,
+        // An unquoted number is text where the text has a written form that numbers can have.
+        (Value::Integer(_), "string") => schema.get("format").is_some(),
+        _ => false,
+    })
+}
+
+fn expected(schema: &Json) -> String {
+    if let Some(format) = schema.get("format").and_then(Json::as_str)
+        && let Some(example) = schema.pointer("/examples/0").and_then(Json::as_str)
+    {
+        return format!("a {format} such as {example}");
+    }
+    let words: Vec<&str> = types(schema)
+        .into_iter()
+        .filter(|name| *name != "null")
+        .map(|name| match name {
+            "boolean" => "true or false",
+            "string" => "text",
+            "integer" => "a whole number",
+            "number" => "a number",
+            "array" => "a list",
+            "object" => "a section of keys",
+            other => other,
+        })
+        .collect();
+    words.join(" or ")
+}
+
+fn check_text(node: &Node, text: &str, schema: &Json, path: &str, out: &mut Vec<Placed>) {
+    if let Some(format) = schema.get("format").and_then(Json::as_str)
+        && let Err(message) = settings::check_format(format, text)
+    {
+        out.push(wrong(node, path, &message));
+    }
+}
+
+fn check_bounds(node: &Node, number: f64, schema: &Json, path: &str, out: &mut Vec<Placed>) {
+    let bound = |key: &str| schema.get(key).and_then(Json::as_f64);
+    if let Some(least) = bound("minimum").filter(|least| number < *least) {
+        out.push(wrong(node, path, &format!("{number} is less than {least}")));
+    }
+    if let Some(most) = bound("maximum").filter(|most| number > *most) {
+        out.push(wrong(node, path, &format!("{number} is more than {most}")));
+    }
+}
+
+/// "did you mean …", if something near enough is known.
+pub fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
+    let lower = word.to_ascii_lowercase();
+    known
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
+        .min()
+        .map(|(_, candidate)| format!("did you mean {candidate:?}?"))
+}

@@ -1,0 +1,272 @@
+//! YAML text to a tree that remembers where every value stands.
+//!
+//! The reader is saphyr (docs/adr/0007); this file turns its nodes into our own, so that nothing
+//! else knows the library. It refuses what would cost memory or mislead: files over 4 MiB, deep
+//! nesting, several documents, duplicate keys, keys that are no text.
+
+use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
+
+/// Largest configuration file, in bytes.
+pub const FILE_BYTES_MAX: usize = 4 << 20;
+/// Deepest nesting of lists and sections.
+const DEPTH_MAX: usize = 32;
+
+/// A position in the file, both counted from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl Place {
+    /// The start of the file.
+    pub const START: Self = Self { line: 1, column: 1 };
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where it begins.
+    pub place: Place,
+}
+
+/// What a YAML value can be here.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// Nothing, `null` or `~`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Text.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A section: keys in the order of the file.
+    Section(Vec<Entry>),
+}
+
+/// One key of a section and its value.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub place: Place,
+    /// Its value.
+    pub node: Node,
+}
+
+/// Why a text is no configuration, and where.
+#[derive(Debug)]
+pub struct YamlError {
+    /// Where reading stopped.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Node {
+    /// What it is, in a word for complaints.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Null => "nothing",
+            Value::Bool(_) => "true or false",
+            Value::Integer(_) | Value::Float(_) => "a number",
+            Value::Text(_) => "text",
+            Value::List(_) => "a list",
+            Value::Section(_) => "a section of keys",
+        }
+    }
+
+    /// The entry of a section by its key.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        match &self.value {
+            Value::Section(entries) => entries.iter().find(|entry| entry.key == key),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_) => None,
+        }
+    }
+
+    /// The place of the value at a dotted path, or of the nearest thing above it that exists.
+    pub fn locate(&self, path: &str) -> Place {
+        let mut node = self;
+        let mut place = self.place;
+        for step in path.split('.').filter(|step| !step.is_empty()) {
+            let next = match &node.value {
+                Value::List(items) => step.parse::<usize>().ok().and_then(|i| items.get(i)),
+                Value::Section(_) => node.entry(step).map(|entry| &entry.node),
+                Value::Null
+                | Value::Bool(_)
+                | Value::Integer(_)
+                | Value::Float(_)
+                | Value::Text(_) => None,
+            };
+            match next {
+                Some(found) => {
+                    node = found;
+                    place = found.place;
+                }
+                None => return place,
+            }
+        }
+        place
+    }
+
+    /// The same tree as JSON, for serde.
+    pub fn to_json(&self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match &self.value {
+            Value::Null => Json::Null,
+            Value::Bool(yes) => Json::Bool(*yes),
+            Value::Integer(number) => Json::from(*number),
+            Value::Float(number) => Json::from(*number),
+            Value::Text(text) => Json::String(text.clone()),
+            Value::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
+            Value::Section(entries) => Json::Object(
+                entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect(),
+            ),
+        }
+    }
+}
+
+/// Reads one YAML document. An empty file is an empty section.
+pub fn read(text: &str) -> Result<Node, YamlError> {
+    let start = |message: String| YamlError { place: Place::START, message };
+    if text.len() > FILE_BYTES_MAX {
+        return Err(start(format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20)));
+    }
+    refuse_deep_nesting(text)?;
+    let documents = MarkedYaml::load_from_str(text).map_err(|error| YamlError {
+        place: Place { line: error.marker().line(), column: error.marker().col() + 1 },
+        message: format!("this is no YAML: {}", error.info()),
+    })?;
+    match documents.as_slice() {
+        [] => Ok(Node { value: Value::Section(Vec::new()), place: Place::START }),
+        [document] => convert(document, 0),
+        [_, second, ..] => Err(YamlError {
+            place: place_of(second),
+            message: "a second document begins here; a configuration is one".into(),
+        }),
+    }
+}
+
+/// The library reads nested values by recursion, so nesting is bounded before it sees them: by
+/// open brackets, and by steps of indentation.
+fn refuse_deep_nesting(text: &str) -> Result<(), YamlError> {
+    let mut open = 0usize;
+    for (index, line) in text.lines().enumerate() {
+        let too_deep = |message: &str| YamlError {
+            place: Place { line: index + 1, column: 1 },
+            message: message.into(),
+        };
+        let indent = line.len() - line.trim_start_matches([' ', '-', '?']).len();
+        if indent > DEPTH_MAX * 8 {
+            return Err(too_deep("this line is indented too far"));
+        }
+        for byte in line.bytes() {
+            match byte {
+                b'[' | b'{' => open += 1,
+                b']' | b'}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            // Brackets inside quoted text count too; no sane file holds a thousand open ones.
+            if open > DEPTH_MAX * 32 {
+                return Err(too_deep("too many brackets are open here"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn place_of(node: &MarkedYaml<'_>) -> Place {
+    Place { line: node.span.start.line(), column: node.span.start.col() + 1 }
+}
+
+fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<Node, YamlError> {
+    let place = place_of(node);
+    let error = |message: &str| YamlError { place, message: message.into() };
+    if depth > DEPTH_MAX {
+        return Err(error("sections and lists are nested too deeply here"));
+    }
+    let value = match &node.data {
+        YamlData::Value(scalar) => match scalar {
+            Scalar::Null => Value::Null,
+            Scalar::Boolean(yes) => Value::Bool(*yes),
+            Scalar::Integer(number) => Value::Integer(*number),
+            Scalar::FloatingPoint(number) => Value::Float(number.into_inner()),
+            Scalar::String(text) => Value::Text(text.to_string()),
+        },
+        YamlData::Representation(text, _, _) => Value::Text(text.to_string()),
+        YamlData::Sequence(items) => Value::List(
+            items.iter().map(|item| convert(item, depth + 1)).collect::<Result<_, _>>()?,
+        ),
+        YamlData::Mapping(mapping) => {
+            let mut entries = Vec::with_capacity(mapping.len());
+            for (key, item) in mapping {
+                let key_place = place_of(key);
+                let key = key_text(key).ok_or(YamlError {
+                    place: key_place,
+                    message: "a key has to be a word".into(),
+                })?;
+                entries.push(Entry { key, place: key_place, node: convert(item, depth + 1)? });
+            }
+            Value::Section(entries)
+        }
+        YamlData::Tagged(_, _) => return Err(error("tags (!something) are not used here")),
+        YamlData::Alias(_) | YamlData::BadValue => return Err(error("this value cannot be read")),
+    };
+    Ok(Node { value, place })
+}
+
+fn key_text(key: &MarkedYaml<'_>) -> Option<String> {
+    match &key.data {
+        YamlData::Value(Scalar::String(text)) => Some(text.to_string()),
+        YamlData::Value(Scalar::Integer(number)) => Some(number.to_string()),
+        YamlData::Value(Scalar::Boolean(yes)) => Some(yes.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_know_their_place() {
+        let node =
+            read("dns:\n  listen:\n    - udp://127.0.0.1:53\n  cache: { size: 64MiB }\n").unwrap();
+        assert_eq!(node.locate("dns.listen.0"), Place { line: 3, column: 7 });
+        assert_eq!(node.locate("dns.cache.size"), Place { line: 4, column: 18 });
+        assert_eq!(node.locate("dns.nothing.here"), node.locate("dns"));
+    }
+
+    #[test]
+    fn what_is_refused_says_where() {
+        let refused = |text: &str| read(text).unwrap_err();
+        assert_eq!(refused("a: 1\na: 2\n").place.line, 2);
+        assert_eq!(refused("a: 1\n---\nb: 2\n").place.line, 3);
+        assert!(refused("a: [1, 2\nb: 3\n").message.contains("no YAML"));
+        assert!(refused(&"[".repeat(100_000)).message.contains("brackets"));
+        assert!(refused(&"- ".repeat(100_000)).message.contains("indented"));
+        assert!(refused("a: !thing b\n").message.contains("tags"));
+    }
+
+    #[test]
+    fn an_empty_file_is_an_empty_section() {
+        assert!(matches!(read("").unwrap().value, Value::Section(entries) if entries.is_empty()));
+        assert!(read("# nothing\n").is_ok());
+    }
+}
