@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 use std::str::FromStr;
-use vocab::{ByteSize, DomainName, Listen, Span};
+use vocab::{ByteSize, DomainName, Listen, Network, Span};
 
 /// A word that stands in a configuration as text.
 pub trait Written: FromStr<Err: fmt::Display> + fmt::Display {
@@ -47,6 +47,10 @@ impl Written for SocketAddr {
 impl Written for IpAddr {
     const FORMAT: &'static str = "ip";
     const EXAMPLE: &'static str = "192.168.1.2";
+}
+impl Written for Network {
+    const FORMAT: &'static str = "network";
+    const EXAMPLE: &'static str = "192.168.0.0/16";
 }
 
 /// A word read from text where it stands, so that a wrong one is a complaint with its place.
@@ -133,6 +137,7 @@ pub fn check_format(format: &str, text: &str) -> Result<(), String> {
         DomainName::FORMAT => check::<DomainName>(text),
         SocketAddr::FORMAT => check::<SocketAddr>(text),
         IpAddr::FORMAT => check::<IpAddr>(text),
+        Network::FORMAT => check::<Network>(text),
         _ => Ok(()),
     }
 }

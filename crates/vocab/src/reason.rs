@@ -7,6 +7,12 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListId(pub u8);
 
+impl ListId {
+    /// The first list that is not the policy's: from here on, a door numbers the pattern lists of
+    /// its own routes, so that their rules are recorded and explained like any other.
+    pub const DOOR_FIRST: Self = Self(64);
+}
+
 /// One rule: a list and the line it stands on, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleRef {
