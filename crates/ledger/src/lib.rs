@@ -1,1 +1,32 @@
-//! ledger
+//! The ledger: one typed event a request, its counters and histograms at once, its row in the
+//! request log a moment later.
+//!
+//! It refuses nothing and nobody waits for it: at a cap it drops rows and counts what it dropped.
+//! Doors call [`Ledger::record`]; the admin API asks for [`Totals`], [`Series`], top tables, rows
+//! and metrics; the binary opens and closes it.
+
+mod codes;
+mod counters;
+mod error;
+mod event;
+#[allow(clippy::module_inception, reason = "the handle has the crate's name, as it should")]
+mod ledger;
+mod queue;
+mod report;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+pub use error::OpenError;
+pub use event::{CUT_MARK, Event, NAME_BYTES_MAX, NameText, Subject, URL_BYTES_MAX};
+pub use ledger::{Ledger, RuleTexts, open};
+pub use prometheus_client;
+pub use prometheus_client::collector::Collector;
+pub use report::{
+    Count, Filter, Health, Latency, Page, Point, Range, ReadError, Row, RowCause, Series, Top,
+    TopLine, Totals,
+};
+pub use setup::{Anonymise, Log, Settings};
+
+/// Rows that one question for rows looks through at most; the page says where to go on.
+pub const SCAN_ROWS_MAX: u64 = 250_000;

@@ -1,0 +1,137 @@
+//! The small integers that stand for words in the store and in the counters.
+//!
+//! They are written in files, so a code never changes its meaning; new words get new numbers. An
+//! unknown number (from a newer store, or damage) reads as nothing. Used by the queue, the
+//! counters and the store.
+
+use vocab::{Action, Door, Kind, Source};
+
+/// How many doors, actions and sources there are.
+pub(crate) const DOORS: usize = Door::ALL.len();
+pub(crate) const ACTIONS: usize = 2;
+pub(crate) const SOURCES: usize = Source::ALL.len();
+
+/// Actions in the order of their codes.
+pub(crate) const ALL_ACTIONS: [Action; ACTIONS] = [Action::Pass, Action::Block];
+
+/// A word with a number that is its own for ever.
+pub(crate) trait Code: Sized {
+    fn code(self) -> u8;
+    fn from_code(code: u8) -> Option<Self>;
+}
+
+impl Code for Door {
+    fn code(self) -> u8 {
+        match self {
+            Self::Dns => 0,
+            Self::Pixel => 1,
+            Self::Proxy => 2,
+            Self::Web => 3,
+            Self::Gateway => 4,
+        }
+    }
+    fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|door| door.code() == code)
+    }
+}
+
+impl Code for Action {
+    fn code(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Block => 1,
+        }
+    }
+    fn from_code(code: u8) -> Option<Self> {
+        ALL_ACTIONS.into_iter().find(|action| action.code() == code)
+    }
+}
+
+impl Code for Source {
+    fn code(self) -> u8 {
+        match self {
+            Self::Policy => 0,
+            Self::Local => 1,
+            Self::Cache => 2,
+            Self::Stale => 3,
+            Self::Upstream => 4,
+            Self::Origin => 5,
+            Self::File => 6,
+            Self::Tunnel => 7,
+            Self::Refused => 8,
+            Self::Failed => 9,
+        }
+    }
+    fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.code() == code)
+    }
+}
+
+/// Kinds that are one word stand below this; a look-up is this plus its record type.
+const LOOKUP: u32 = 1 << 16;
+
+/// The number of a kind.
+pub(crate) fn kind_code(kind: Kind) -> u32 {
+    match kind {
+        Kind::Lookup(record_type) => LOOKUP + u32::from(record_type),
+        Kind::Document => 0,
+        Kind::Subdocument => 1,
+        Kind::Script => 2,
+        Kind::Stylesheet => 3,
+        Kind::Image => 4,
+        Kind::Font => 5,
+        Kind::Media => 6,
+        Kind::Object => 7,
+        Kind::Fetch => 8,
+        Kind::Ping => 9,
+        Kind::Websocket => 10,
+        Kind::Tunnel => 11,
+        Kind::Other => 12,
+    }
+}
+
+/// The kind of a number; an unknown one is [`Kind::Other`].
+pub(crate) fn kind_from_code(code: u32) -> Kind {
+    const WORDS: [Kind; 12] = [
+        Kind::Document,
+        Kind::Subdocument,
+        Kind::Script,
+        Kind::Stylesheet,
+        Kind::Image,
+        Kind::Font,
+        Kind::Media,
+        Kind::Object,
+        Kind::Fetch,
+        Kind::Ping,
+        Kind::Websocket,
+        Kind::Tunnel,
+    ];
+    match code.checked_sub(LOOKUP) {
+        Some(record_type) => u16::try_from(record_type).map_or(Kind::Other, Kind::Lookup),
+        None => WORDS.get(code as usize).copied().unwrap_or(Kind::Other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read_back_from_its_number() {
+        for door in Door::ALL {
+            assert_eq!(Door::from_code(door.code()), Some(door));
+        }
+        for source in Source::ALL {
+            assert_eq!(Source::from_code(source.code()), Some(source));
+        }
+        for action in ALL_ACTIONS {
+            assert_eq!(Action::from_code(action.code()), Some(action));
+        }
+        for kind in ["document", "ping", "tunnel", "other", "AAAA", "TYPE65535"] {
+            let kind: Kind = kind.parse().unwrap();
+            assert_eq!(kind_from_code(kind_code(kind)), kind);
+        }
+        assert_eq!(Door::from_code(200), None);
+        assert_eq!(kind_from_code(u32::MAX), Kind::Other);
+    }
+}

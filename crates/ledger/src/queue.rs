@@ -1,0 +1,263 @@
+//! Rows on their way to the store: a bounded queue that nobody ever waits for.
+//!
+//! Each thread packs its rows into a buffer of its own (about 40 bytes and the text), under a lock
+//! that only the writer's drain contends for, and wakes nobody. At the cap, in rows or in bytes,
+//! the row is refused and counted. Filled by [`crate::Ledger::record`], drained by the writer.
+
+use crate::codes::{Code, kind_code, kind_from_code};
+use crate::counters::Counters;
+use crate::event::{Event, Subject};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use vocab::{Action, Cause, Door, Kind, ListId, RuleRef, Source};
+
+/// Rows that may wait.
+pub(crate) const QUEUE_ROWS_MAX: usize = 16_384;
+/// Bytes that may wait: full of the longest URLs the queue would hold 34 MiB.
+const QUEUE_BYTES_MAX: usize = 8 << 20;
+/// Of a packed row: everything but the text.
+const HEAD_BYTES: usize = 50;
+
+/// The queue.
+pub(crate) struct Queue {
+    parts: Box<[Part]>,
+    rows: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// One thread's buffer, on cache lines of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Part(Mutex<Vec<u8>>);
+
+/// The queue was full: the row is not stored.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// A row as the writer reads it out of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packed<'b> {
+    pub(crate) unix_ms: u64,
+    pub(crate) took_us: u32,
+    pub(crate) door: Door,
+    pub(crate) client: IpAddr,
+    pub(crate) kind: Kind,
+    pub(crate) text: &'b str,
+    pub(crate) form: Form,
+    pub(crate) action: Action,
+    pub(crate) cause: Cause,
+    pub(crate) source: Source,
+    pub(crate) status: u16,
+    pub(crate) bytes: u32,
+}
+
+/// What the text of a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Name,
+    Url,
+}
+
+impl Queue {
+    pub(crate) fn new() -> Self {
+        Self {
+            parts: (0..Counters::shard_count()).map(|_| Part::default()).collect(),
+            rows: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes the row of an event, or refuses it at the cap.
+    pub(crate) fn push(&self, shard: usize, event: &Event) -> Result<(), Full> {
+        // Read before written, without a reservation: threads that meet at the cap can overshoot
+        // it by a row each, which is cheaper than an atomic addition taken back.
+        if self.rows.load(Relaxed) >= QUEUE_ROWS_MAX || self.bytes.load(Relaxed) >= QUEUE_BYTES_MAX
+        {
+            return Err(Full);
+        }
+        let mut part = lock(&self.parts[shard].0);
+        let before = part.len();
+        pack(event, &mut part);
+        self.rows.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(part.len() - before, Relaxed);
+        Ok(())
+    }
+
+    /// Rows that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.load(Relaxed)
+    }
+
+    /// Moves everything that waits into `buffers` (one a shard), leaving their emptied memory for
+    /// the next rows. Says how many rows came.
+    pub(crate) fn drain(&self, buffers: &mut Vec<Vec<u8>>) -> usize {
+        buffers.resize_with(self.parts.len(), Vec::new);
+        let mut rows = 0;
+        for (part, buffer) in self.parts.iter().zip(buffers) {
+            buffer.clear();
+            // A burst's memory is not kept for ever.
+            if buffer.capacity() > QUEUE_BYTES_MAX / 8 {
+                *buffer = Vec::new();
+            }
+            let mut part = lock(&part.0);
+            if part.is_empty() {
+                continue;
+            }
+            std::mem::swap(&mut *part, buffer);
+            drop(part);
+            let taken = unpack_all(buffer).count();
+            self.bytes.fetch_sub(buffer.len(), Relaxed);
+            self.rows.fetch_sub(taken, Relaxed);
+            rows += taken;
+        }
+        rows
+    }
+}
+
+/// The rows of a buffer, oldest first.
+pub(crate) fn unpack_all(mut buffer: &[u8]) -> impl Iterator<Item = Packed<'_>> {
+    std::iter::from_fn(move || {
+        let (row, rest) = unpack(buffer)?;
+        buffer = rest;
+        Some(row)
+    })
+}
+
+fn lock(mutex: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    // Packing cannot panic half way through a row: memory is the only thing that could fail it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pack(event: &Event, out: &mut Vec<u8>) {
+    let (form, text) = match &event.subject {
+        Subject::Name(name) => (0, name.as_bytes()),
+        Subject::Url(url) => (1, url.as_bytes()),
+    };
+    let (cause, list, line) = match event.cause {
+        Cause::NoRule => (0, 0, 0),
+        Cause::Rule(rule) => (1, rule.list.0, rule.line),
+        Cause::Paused => (2, 0, 0),
+        Cause::NotAsked => (3, 0, 0),
+    };
+    let client = match event.client {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+        IpAddr::V6(v6) => v6,
+    };
+    let mut head = [0; HEAD_BYTES];
+    head[0..8].copy_from_slice(&event.at.unix_ms.to_le_bytes());
+    head[8..12].copy_from_slice(&event.took_us.to_le_bytes());
+    head[12..16].copy_from_slice(&event.bytes.to_le_bytes());
+    head[16..32].copy_from_slice(&client.octets());
+    head[32..36].copy_from_slice(&kind_code(event.kind).to_le_bytes());
+    head[36..40].copy_from_slice(&line.to_le_bytes());
+    head[40..42].copy_from_slice(&event.status.to_le_bytes());
+    head[42..44].copy_from_slice(&(text.len() as u16).to_le_bytes());
+    head[44] = event.door.code();
+    head[45] = event.action.code();
+    head[46] = event.source.code();
+    head[47] = cause;
+    head[48] = list;
+    head[49] = form;
+    out.extend_from_slice(&head);
+    out.extend_from_slice(text);
+}
+
+fn unpack(buffer: &[u8]) -> Option<(Packed<'_>, &[u8])> {
+    let (head, rest) = buffer.split_first_chunk::<HEAD_BYTES>()?;
+    let (text, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(part(head, 42))))?;
+    let client = Ipv6Addr::from(part::<16>(head, 16));
+    let row = Packed {
+        unix_ms: u64::from_le_bytes(part(head, 0)),
+        took_us: u32::from_le_bytes(part(head, 8)),
+        bytes: u32::from_le_bytes(part(head, 12)),
+        client: client.to_ipv4_mapped().map_or(IpAddr::V6(client), IpAddr::V4),
+        kind: kind_from_code(u32::from_le_bytes(part(head, 32))),
+        status: u16::from_le_bytes(part(head, 40)),
+        text: std::str::from_utf8(text).ok()?,
+        door: Door::from_code(head[44])?,
+        action: Action::from_code(head[45])?,
+        source: Source::from_code(head[46])?,
+        cause: match head[47] {
+            1 => Cause::Rule(RuleRef {
+                list: ListId(head[48]),
+                line: u32::from_le_bytes(part(head, 36)),
+            }),
+            2 => Cause::Paused,
+            3 => Cause::NotAsked,
+            _ => Cause::NoRule,
+        },
+        form: if head[49] == 1 { Form::Url } else { Form::Name },
+    };
+    Some((row, rest))
+}
+
+fn part<const N: usize>(head: &[u8; HEAD_BYTES], at: usize) -> [u8; N] {
+    *head[at..].first_chunk().expect("within: every place is a constant below HEAD_BYTES")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::event;
+
+    #[test]
+    fn a_row_comes_out_as_it_went_in() {
+        let queue = Queue::new();
+        let mut asked = event("ads.example", Action::Block);
+        asked.cause = Cause::Rule(RuleRef { list: ListId(7), line: 1_000_000 });
+        asked.client = "2001:db8::1".parse().unwrap();
+        queue.push(3, &asked).unwrap();
+        let page = Event {
+            subject: Subject::url("http://www.example/ü?q=1"),
+            cause: Cause::NotAsked,
+            client: "192.0.2.7".parse().unwrap(),
+            kind: Kind::Script,
+            ..asked.clone()
+        };
+        queue.push(3, &page).unwrap();
+        let mut buffers = Vec::new();
+        assert_eq!(queue.drain(&mut buffers), 2);
+        assert_eq!(queue.len(), 0);
+        let rows: Vec<_> = unpack_all(&buffers[3]).collect();
+        assert_eq!((rows[0].text, rows[0].form), ("ads.example", Form::Name));
+        assert_eq!((rows[0].client, rows[0].cause), (asked.client, asked.cause));
+        assert_eq!((rows[0].unix_ms, rows[0].bytes), (asked.at.unix_ms, asked.bytes));
+        assert_eq!((rows[1].text, rows[1].form), ("http://www.example/ü?q=1", Form::Url));
+        assert_eq!((rows[1].client, rows[1].kind), (page.client, Kind::Script));
+        assert_eq!(rows[1].cause, Cause::NotAsked);
+        assert_eq!(queue.drain(&mut buffers), 0);
+    }
+
+    #[test]
+    fn a_full_queue_refuses_rows_until_it_is_drained() {
+        let queue = Queue::new();
+        let row = event("a.example", Action::Pass);
+        for _ in 0..QUEUE_ROWS_MAX {
+            queue.push(0, &row).unwrap();
+        }
+        assert_eq!(queue.push(1, &row), Err(Full));
+        queue.drain(&mut Vec::new());
+        assert_eq!(queue.push(1, &row), Ok(()));
+    }
+
+    #[test]
+    fn a_queue_of_long_urls_is_full_by_its_bytes() {
+        let queue = Queue::new();
+        let url = format!("http://a.example/{}", "x".repeat(3000));
+        let row = Event { subject: Subject::url(&url), ..event("a.example", Action::Pass) };
+        let taken = (0..QUEUE_ROWS_MAX).take_while(|_| queue.push(0, &row).is_ok()).count();
+        assert_eq!(taken, QUEUE_BYTES_MAX.div_ceil(HEAD_BYTES + 2048));
+    }
+
+    #[test]
+    fn a_torn_buffer_ends_early_and_harms_nobody() {
+        let queue = Queue::new();
+        queue.push(0, &event("a.example", Action::Pass)).unwrap();
+        let mut buffers = Vec::new();
+        queue.drain(&mut buffers);
+        for end in 0..buffers[0].len() {
+            assert_eq!(unpack_all(&buffers[0][..end]).count(), 0);
+        }
+    }
+}

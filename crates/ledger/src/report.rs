@@ -1,0 +1,279 @@
+//! What can be asked of the ledger, and the answers.
+//!
+//! Plain structs of shared words; times are milliseconds since 1970. Nothing here is text made for
+//! people: `admin` shapes these into JSON. Filled by the store's reads.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+use vocab::{Action, Door, Kind, Now, Source, UnknownWord};
+
+/// How far back a question reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Range {
+    /// The last hour, in steps of a minute.
+    Hour,
+    /// The last 24 hours, in steps of ten minutes.
+    Day,
+    /// The last 7 days, in steps of an hour.
+    Week,
+    /// The last 30 days, in steps of six hours.
+    Month,
+}
+
+/// What is counted, over a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// From here, in milliseconds since 1970: the start of a whole minute.
+    pub since_ms: u64,
+    /// Each door, action and source with its count; what was not seen is left out.
+    pub counts: Vec<Count>,
+}
+
+/// One count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// Where the requests came in.
+    pub door: Door,
+    /// What was done.
+    pub action: Action,
+    /// Where the answers came from.
+    pub source: Source,
+    /// How many.
+    pub count: u64,
+}
+
+/// Counts over time. Steps without a request are there, with zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// Length of a step, in seconds.
+    pub step_s: u32,
+    /// Steps from old to new; the last one is not over yet.
+    pub points: Vec<Point>,
+}
+
+/// One step of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Start of the step, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Requests that passed.
+    pub passed: u64,
+    /// Requests that were blocked.
+    pub blocked: u64,
+}
+
+/// What a top table ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Top {
+    /// Names that were blocked.
+    Blocked,
+    /// Names that were asked for and passed.
+    Names,
+    /// Clients, by all their requests.
+    Clients,
+}
+
+/// One line of a top table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopLine {
+    /// The name or the client's address.
+    pub text: String,
+    /// Requests.
+    pub count: u64,
+    /// Requests among them that were blocked.
+    pub blocked: u64,
+}
+
+/// Which rows are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Part of the subject or of the client's address, in any case; empty for all.
+    pub text: String,
+    /// Only this door.
+    pub door: Option<Door>,
+    /// Only this action.
+    pub action: Option<Action>,
+    /// Only rows older than the one with this number.
+    pub before: Option<u64>,
+}
+
+/// Rows of the log, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Where to go on ([`Filter::before`]); none if there is nothing older. It can be there with
+    /// few rows or none: a question looks through at most [`crate::SCAN_ROWS_MAX`] rows.
+    pub next: Option<u64>,
+}
+
+/// One request as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its number; newer rows have larger ones.
+    pub id: u64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Where it came in.
+    pub door: Door,
+    /// Who asked; the network's first address if clients are anonymised.
+    pub client: IpAddr,
+    /// The name or URL.
+    pub subject: String,
+    /// What kind of thing was asked for.
+    pub kind: Kind,
+    /// What was done.
+    pub action: Action,
+    /// Why.
+    pub cause: RowCause,
+    /// Where the answer came from.
+    pub source: Source,
+    /// DNS response code or HTTP status.
+    pub status: u16,
+    /// Bytes of the answer.
+    pub bytes: u32,
+    /// Microseconds that it took.
+    pub took_us: u32,
+}
+
+/// Why something was done, with the rule's text as it was then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowCause {
+    /// No rule matched.
+    NoRule,
+    /// This rule decided.
+    Rule {
+        /// The list's name.
+        list: String,
+        /// The line in it, from 1.
+        line: u32,
+        /// The rule.
+        text: String,
+    },
+    /// Protection was paused.
+    Paused,
+    /// The policy was not asked.
+    NotAsked,
+}
+
+/// How the ledger itself does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Rows that were not stored because the queue was full.
+    pub dropped_queue: u64,
+    /// Rows that were not stored because the store failed, as on a full disk.
+    pub dropped_store: u64,
+    /// Rows stored since the start.
+    pub stored: u64,
+    /// What the operator should know: a damaged file set aside, a store that fails.
+    pub warnings: Vec<String>,
+}
+
+/// Latency of one door since the start, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// The door.
+    pub door: Door,
+    /// Requests.
+    pub count: u64,
+    /// Half of them took no longer.
+    pub median_us: u64,
+    /// 99 of 100 took no longer.
+    pub p99_us: u64,
+}
+
+/// Why a question was not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError(pub(crate) String);
+
+impl Range {
+    /// All of them, from short to long.
+    pub const ALL: [Self; 4] = [Self::Hour, Self::Day, Self::Week, Self::Month];
+
+    /// Its name in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hour => "1h",
+            Self::Day => "24h",
+            Self::Week => "7d",
+            Self::Month => "30d",
+        }
+    }
+
+    /// Its length in minutes.
+    pub const fn minutes(self) -> u64 {
+        match self {
+            Self::Hour => 60,
+            Self::Day => 24 * 60,
+            Self::Week => 7 * 24 * 60,
+            Self::Month => 30 * 24 * 60,
+        }
+    }
+
+    /// The step of its series in minutes.
+    pub const fn step_minutes(self) -> u64 {
+        match self {
+            Self::Hour => 1,
+            Self::Day => 10,
+            Self::Week => 60,
+            Self::Month => 360,
+        }
+    }
+
+    /// The first minute (since 1970) of the series that ends at `now`: a whole step.
+    pub(crate) fn first_minute(self, now: Now) -> u64 {
+        let step = self.step_minutes();
+        let last_step = now.unix_secs() / 60 / step * step;
+        (last_step + step).saturating_sub(self.minutes())
+    }
+}
+
+impl FromStr for Range {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        Self::ALL
+            .into_iter()
+            .find(|range| range.as_str() == word)
+            .ok_or_else(|| UnknownWord(word.into()))
+    }
+}
+
+impl Top {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Blocked, Self::Names, Self::Clients];
+
+    /// Its name in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Names => "names",
+            Self::Clients => "clients",
+        }
+    }
+}
+
+impl FromStr for Top {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        Self::ALL
+            .into_iter()
+            .find(|top| top.as_str() == word)
+            .ok_or_else(|| UnknownWord(word.into()))
+    }
+}
+
+impl Totals {
+    /// Requests of one action, over all doors and sources.
+    pub fn of(&self, action: Action) -> u64 {
+        self.counts.iter().filter(|count| count.action == action).map(|count| count.count).sum()
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the ledger could not be read: {}", self.0)
+    }
+}
+
+impl std::error::Error for ReadError {}
