@@ -1,1 +1,22 @@
-//! http-engine
+//! HTTP/1.1 and HTTP/2 over any byte stream, both sides, and the rules every HTTP door shares.
+//!
+//! hyper frames messages; this crate bounds them, refuses what smuggles, and holds the rules of
+//! RFC 9110 that need no socket: preconditions, ranges, hop-by-hop fields, kinds, media types. It
+//! opens no connection, knows no TLS, keeps no log and asks no policy. Called by the pixel, proxy,
+//! web and gateway doors, the admin, and by DNS over HTTPS.
+
+pub mod body;
+pub mod client;
+pub mod limits;
+pub mod refuse;
+pub mod reply;
+mod rt;
+pub mod scan;
+pub mod serve;
+pub mod upgrade;
+mod watch;
+
+pub use body::{Body, BodyError, Feed};
+pub use hyper::body::Incoming;
+pub use limits::Limits;
+pub use serve::{ServeError, Versions, serve};

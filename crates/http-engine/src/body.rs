@@ -1,0 +1,234 @@
+//! One body type for requests and responses that we make.
+//!
+//! Nothing, bytes at hand, a body being received and passed on, a bounded channel, or anything
+//! else that is an `http_body::Body`. It never buffers on its own: what is not read is not
+//! received. Called by every HTTP door and by the client side.
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::sync::mpsc;
+
+/// Why a body ended before its end.
+#[derive(Debug)]
+pub enum BodyError {
+    /// The message that it came in broke off or was malformed.
+    Received(hyper::Error),
+    /// Whoever produced it gave up; the client must not take it for complete.
+    Aborted,
+    /// Another body's own error.
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A body: see the module.
+#[derive(Default)]
+pub struct Body(Form);
+
+#[derive(Default)]
+enum Form {
+    #[default]
+    Empty,
+    Full(Bytes),
+    Incoming(Incoming),
+    Channel(mpsc::Receiver<Result<Bytes, BodyError>>),
+    Boxed(Pin<Box<dyn HttpBody<Data = Bytes, Error = BodyError>>>),
+}
+
+/// The writing end of [`Body::channel`]. Dropping it without [`Feed::finish`] ends the body as
+/// [`BodyError::Aborted`].
+#[derive(Debug)]
+pub struct Feed {
+    sender: mpsc::Sender<Result<Bytes, BodyError>>,
+    finished: Finished,
+}
+
+#[derive(Debug, PartialEq)]
+enum Finished {
+    Yes,
+    No,
+}
+
+/// The reader of a body has gone: stop producing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReaderGone;
+
+impl Body {
+    /// No body.
+    pub const fn empty() -> Self {
+        Self(Form::Empty)
+    }
+
+    /// These bytes.
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self(if bytes.is_empty() { Form::Empty } else { Form::Full(bytes) })
+    }
+
+    /// A body fed piece by piece. At most `pieces` wait unread; then [`Feed::send`] waits.
+    pub fn channel(pieces: usize) -> (Feed, Self) {
+        let (sender, receiver) = mpsc::channel(pieces.max(1));
+        (Feed { sender, finished: Finished::No }, Self(Form::Channel(receiver)))
+    }
+
+    /// Any other body; it need not be `Send`.
+    pub fn boxed<B>(body: B) -> Self
+    where
+        B: HttpBody<Data = Bytes> + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        use http_body_util::BodyExt;
+        Self(Form::Boxed(Box::pin(body.map_err(|why| BodyError::Other(why.into())))))
+    }
+
+    /// The bytes, if they are all at hand.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Form::Empty => Some(b""),
+            Form::Full(bytes) => Some(bytes),
+            Form::Incoming(_) | Form::Channel(_) | Form::Boxed(_) => None,
+        }
+    }
+}
+
+impl Feed {
+    /// Adds a piece, waiting while the body is full.
+    pub async fn send(&mut self, piece: impl Into<Bytes>) -> Result<(), ReaderGone> {
+        let piece = piece.into();
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.sender.send(Ok(piece)).await.map_err(|_| ReaderGone)
+    }
+
+    /// Ends the body as complete.
+    pub fn finish(mut self) {
+        self.finished = Finished::Yes;
+    }
+
+    /// Whether nobody reads any more.
+    pub fn reader_gone(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if self.finished == Finished::No {
+            // Where no place is free the notice travels by itself: a receiver that never hears
+            // it would take a broken body for a whole one.
+            let sender = self.sender.clone();
+            if let Err(mpsc::error::TrySendError::Full(notice)) =
+                sender.try_send(Err(BodyError::Aborted))
+                && let Ok(runtime) = tokio::runtime::Handle::try_current()
+            {
+                runtime.spawn(async move { sender.send(notice).await });
+            }
+        }
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match &mut self.0 {
+            Form::Empty => Poll::Ready(None),
+            Form::Full(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.0 = Form::Empty;
+                Poll::Ready(Some(Ok(Frame::data(bytes))))
+            }
+            Form::Incoming(body) => {
+                Pin::new(body).poll_frame(cx).map(|it| it.map(|it| it.map_err(BodyError::Received)))
+            }
+            Form::Channel(pieces) => {
+                Poll::Ready(ready!(pieces.poll_recv(cx)).map(|piece| piece.map(Frame::data)))
+            }
+            Form::Boxed(body) => body.as_mut().poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Form::Empty => true,
+            Form::Full(bytes) => bytes.is_empty(),
+            Form::Incoming(body) => body.is_end_stream(),
+            Form::Channel(_) => false,
+            Form::Boxed(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Form::Empty => SizeHint::with_exact(0),
+            Form::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Form::Incoming(body) => body.size_hint(),
+            Form::Channel(_) => SizeHint::default(),
+            Form::Boxed(body) => body.size_hint(),
+        }
+    }
+}
+
+impl From<Incoming> for Body {
+    fn from(body: Incoming) -> Self {
+        Self(Form::Incoming(body))
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self::full(bytes)
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Self::full(text)
+    }
+}
+
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Self {
+        Self::full(Bytes::from_static(text.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = match &self.0 {
+            Form::Empty => "empty",
+            Form::Full(_) => "full",
+            Form::Incoming(_) => "incoming",
+            Form::Channel(_) => "channel",
+            Form::Boxed(_) => "boxed",
+        };
+        write!(f, "Body({form})")
+    }
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Received(why) => write!(f, "the body broke off: {why}"),
+            Self::Aborted => f.write_str("the body was given up by its producer"),
+            Self::Other(why) => write!(f, "the body failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for BodyError {}
+
+impl fmt::Display for ReaderGone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads this body any more")
+    }
+}
+
+impl std::error::Error for ReaderGone {}

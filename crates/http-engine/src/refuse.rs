@@ -1,0 +1,140 @@
+//! Requests that parse but must not be handled.
+//!
+//! Checks what RFC 9112 asks of a server beyond syntax: one `Host`, one way to say how long a body
+//! is, a transfer coding that we know. It looks at the head only and changes nothing. Called by the
+//! server side before any handler.
+
+use crate::scan::Faults;
+use http::{HeaderMap, Request, StatusCode, Version, header};
+use std::fmt;
+
+/// Why a request is refused before a handler sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A line ends in LF without CR.
+    BareLf,
+    /// `Content-Length` stands beside `Transfer-Encoding`.
+    LengthAndEncoding,
+    /// `Content-Length` stands more than once.
+    TwoLengths,
+    /// HTTP/1.1 without `Host` (RFC 9112 §3.2).
+    NoHost,
+    /// More than one `Host`.
+    TwoHosts,
+    /// A `Host` that is no host with an optional port.
+    BadHost,
+    /// HTTP/2 whose `Host` and `:authority` differ (RFC 9113 §8.3.1).
+    HostDiffers,
+    /// A transfer coding other than `chunked`.
+    Encoding,
+}
+
+impl Refusal {
+    /// The status to answer with.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            // RFC 9112 §6.1: a coding that is not understood.
+            Self::Encoding => StatusCode::NOT_IMPLEMENTED,
+            Self::BareLf
+            | Self::LengthAndEncoding
+            | Self::TwoLengths
+            | Self::NoHost
+            | Self::TwoHosts
+            | Self::BadHost
+            | Self::HostDiffers => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+/// Whether `request`, in whose bytes `faults` were found, is refused.
+pub fn refusal<B>(request: &Request<B>, faults: Faults) -> Option<Refusal> {
+    if faults != Faults::NONE {
+        if faults.has(Faults::LENGTH_AND_ENCODING) {
+            return Some(Refusal::LengthAndEncoding);
+        }
+        if faults.has(Faults::TWO_LENGTHS) {
+            return Some(Refusal::TwoLengths);
+        }
+        return Some(Refusal::BareLf);
+    }
+    let headers = request.headers();
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        if headers.contains_key(header::CONTENT_LENGTH) {
+            return Some(Refusal::LengthAndEncoding);
+        }
+        if !only_chunked(headers) {
+            return Some(Refusal::Encoding);
+        }
+    }
+    host_refusal(request)
+}
+
+fn only_chunked(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let first = codings.next().is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    first && codings.next().is_none()
+}
+
+fn host_refusal<B>(request: &Request<B>) -> Option<Refusal> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (first, second) = (hosts.next(), hosts.next());
+    if second.is_some() {
+        return Some(Refusal::TwoHosts);
+    }
+    let authority = request.uri().authority();
+    match (request.version(), first) {
+        (Version::HTTP_11, None) => return Some(Refusal::NoHost),
+        (Version::HTTP_2, None) if authority.is_none() => return Some(Refusal::NoHost),
+        (Version::HTTP_2, Some(host))
+            if authority
+                .is_some_and(|it| !it.as_str().as_bytes().eq_ignore_ascii_case(host.as_bytes())) =>
+        {
+            return Some(Refusal::HostDiffers);
+        }
+        _ => {}
+    }
+    match first {
+        Some(host) if !is_host(host.as_bytes()) => Some(Refusal::BadHost),
+        Some(_) | None => None,
+    }
+}
+
+/// Whether `host` has the form `uri-host [":" port]` (RFC 9110 §7.2), user information excluded.
+/// An empty one is legal: it stands for "no authority".
+pub fn is_host(host: &[u8]) -> bool {
+    let (name, port) = match host {
+        [b'[', rest @ ..] => {
+            let Some(end) = memchr::memchr(b']', rest) else { return false };
+            let (inside, behind) = rest.split_at(end);
+            let literal = std::str::from_utf8(inside).unwrap_or("");
+            if literal.parse::<std::net::Ipv6Addr>().is_err() {
+                return false;
+            }
+            (&b""[..], &behind[1..])
+        }
+        _ => host.split_at(memchr::memchr(b':', host).unwrap_or(host.len())),
+    };
+    let port_is_right = match port {
+        [] => true,
+        [b':', digits @ ..] => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        [..] => false,
+    };
+    port_is_right
+        && name.len() <= 255
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(byte))
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BareLf => "a line of the request ends in LF without CR",
+            Self::LengthAndEncoding => "Content-Length stands beside Transfer-Encoding",
+            Self::TwoLengths => "Content-Length stands more than once",
+            Self::NoHost => "the request names no host",
+            Self::TwoHosts => "the request names more than one host",
+            Self::BadHost => "the Host field is no host",
+            Self::HostDiffers => "Host and :authority differ",
+            Self::Encoding => "only the transfer coding chunked is known here",
+        })
+    }
+}

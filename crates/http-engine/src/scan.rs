@@ -1,0 +1,303 @@
+//! A second, independent reading of HTTP/1 message framing, for what the parser forgives.
+//!
+//! hyper accepts a bare line feed as a line end, folds equal `Content-Length` fields into one, and
+//! drops `Content-Length` where `Transfer-Encoding` stands too: legal, but the stuff that request
+//! smuggling is made of, and invisible once parsed. [`HeadScan`] follows the same bytes, finds
+//! those faults, and says where a connection stands (in a head, in a body); it keeps no byte of
+//! what it has seen but the start of one line. Called by the server side on every read.
+
+/// Faults found in request heads; several may be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults(u8);
+
+impl Faults {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// A line that ends in LF without CR (RFC 9112 §2.2 lets a server refuse it).
+    pub const BARE_LF: Self = Self(1);
+    /// `Content-Length` beside `Transfer-Encoding` (RFC 9112 §6.1: a sign of smuggling).
+    pub const LENGTH_AND_ENCODING: Self = Self(2);
+    /// More than one `Content-Length` field (RFC 9112 §6.3 lets a server refuse equal ones too).
+    pub const TWO_LENGTHS: Self = Self(4);
+
+    /// Whether any of `other` is set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+}
+
+/// Enough of a line for every field name that matters and a length behind it.
+const LINE_BYTES_KEPT: usize = 64;
+/// A head or trailer longer than this is none (hyper refuses at 64 KiB): a tunnel, or noise.
+const HEAD_BYTES_MAX: usize = 128 << 10;
+
+/// Where in the stream of messages the next byte belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Head,
+    Body { left: u64 },
+    ChunkSize,
+    ChunkData { left: u64 },
+    ChunkEnd,
+    Trailers,
+    /// Framing was lost (hyper refuses it as well) or a tunnel began: nothing more is judged.
+    Off,
+}
+
+/// Follows one connection's incoming bytes.
+#[derive(Debug)]
+pub struct HeadScan {
+    at: At,
+    line: [u8; LINE_BYTES_KEPT],
+    line_bytes: usize,
+    last_byte: u8,
+    head_bytes: usize,
+    request_line: Seen,
+    lengths: u8,
+    length: Option<u64>,
+    encoded: Seen,
+    faults: Faults,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Yes,
+    No,
+}
+
+impl Default for HeadScan {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HeadScan {
+    /// At the start of a connection.
+    pub const fn new() -> Self {
+        Self {
+            at: At::Head,
+            line: [0; LINE_BYTES_KEPT],
+            line_bytes: 0,
+            last_byte: 0,
+            head_bytes: 0,
+            request_line: Seen::No,
+            lengths: 0,
+            length: None,
+            encoded: Seen::No,
+            faults: Faults::NONE,
+        }
+    }
+
+    /// Reads on; returns the faults of this piece.
+    pub fn feed(&mut self, mut bytes: &[u8]) -> Faults {
+        self.faults = Faults::NONE;
+        while !bytes.is_empty() {
+            bytes = match self.at {
+                At::Off => break,
+                At::Body { left } => self.skip(bytes, left, At::Head, |left| At::Body { left }),
+                At::ChunkData { left } => {
+                    self.skip(bytes, left, At::ChunkEnd, |left| At::ChunkData { left })
+                }
+                At::Head | At::ChunkSize | At::ChunkEnd | At::Trailers => self.line(bytes),
+            };
+        }
+        self.faults
+    }
+
+    /// Whether a head has begun and not ended.
+    pub fn in_head(&self) -> bool {
+        self.at == At::Head && (self.request_line == Seen::Yes || self.line_bytes > 0)
+    }
+
+    /// Whether the client still owes bytes of a body.
+    pub fn in_body(&self) -> bool {
+        match self.at {
+            At::Body { .. }
+            | At::ChunkSize
+            | At::ChunkData { .. }
+            | At::ChunkEnd
+            | At::Trailers => true,
+            At::Head | At::Off => false,
+        }
+    }
+
+    fn skip<'b>(&mut self, bytes: &'b [u8], left: u64, then: At, on: fn(u64) -> At) -> &'b [u8] {
+        let here = (bytes.len() as u64).min(left);
+        self.at = if here == left { then } else { on(left - here) };
+        &bytes[here as usize..]
+    }
+
+    /// Takes bytes up to the end of a line, and the line if it ended.
+    fn line<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let end = memchr::memchr(b'\n', bytes);
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        if self.line_bytes < LINE_BYTES_KEPT {
+            let kept = part.len().min(LINE_BYTES_KEPT - self.line_bytes);
+            self.line[self.line_bytes..self.line_bytes + kept].copy_from_slice(&part[..kept]);
+        }
+        self.line_bytes += part.len();
+        self.head_bytes += part.len() + 1;
+        if let Some(last) = part.last() {
+            self.last_byte = *last;
+        }
+        if self.head_bytes > HEAD_BYTES_MAX {
+            self.at = At::Off;
+            return &[];
+        }
+        let Some(end) = end else { return &[] };
+        let mut length = self.line_bytes;
+        if length > 0 && self.last_byte == b'\r' {
+            length -= 1;
+        } else {
+            self.faults = self.faults.with(Faults::BARE_LF);
+        }
+        let kept = self.line;
+        self.line_ended(&kept[..length.min(LINE_BYTES_KEPT)], length);
+        self.line_bytes = 0;
+        self.last_byte = 0;
+        &bytes[end + 1..]
+    }
+
+    /// `line` is its first bytes, `length` its whole length.
+    fn line_ended(&mut self, line: &[u8], length: usize) {
+        match (self.at, length) {
+            // Empty lines before a request line are skipped (RFC 9112 §2.2).
+            (At::Head, 0) if self.request_line == Seen::No => {}
+            (At::Head, 0) => self.head_ended(),
+            (At::Head, _) if self.request_line == Seen::No => self.request_line = Seen::Yes,
+            (At::Head, _) => self.field(line),
+            (At::ChunkSize, _) => self.chunk_size(line),
+            (At::ChunkEnd, 0) => self.at = At::ChunkSize,
+            (At::Trailers, 0) => self.at = At::Head,
+            (At::Trailers, _) => {}
+            (At::ChunkEnd | At::Body { .. } | At::ChunkData { .. } | At::Off, _) => {
+                self.at = At::Off;
+            }
+        }
+        if self.at != At::Head && self.at != At::Trailers {
+            self.head_bytes = 0;
+        }
+    }
+
+    fn field(&mut self, line: &[u8]) {
+        let Some(colon) = memchr::memchr(b':', line) else { return };
+        let name = line[..colon].trim_ascii_end();
+        if name.eq_ignore_ascii_case(b"content-length") {
+            self.lengths = self.lengths.saturating_add(1);
+            self.length = std::str::from_utf8(line[colon + 1..].trim_ascii())
+                .ok()
+                .and_then(|digits| digits.parse().ok());
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.encoded = Seen::Yes;
+        }
+    }
+
+    fn head_ended(&mut self) {
+        if self.lengths > 0 && self.encoded == Seen::Yes {
+            self.faults = self.faults.with(Faults::LENGTH_AND_ENCODING);
+        }
+        if self.lengths > 1 {
+            self.faults = self.faults.with(Faults::TWO_LENGTHS);
+        }
+        self.at = match (self.encoded, self.lengths, self.length) {
+            (Seen::Yes, _, _) => At::ChunkSize,
+            (Seen::No, 0, _) | (Seen::No, _, Some(0)) => At::Head,
+            (Seen::No, _, Some(left)) => At::Body { left },
+            (Seen::No, _, None) => At::Off,
+        };
+        self.head_bytes = 0;
+        self.request_line = Seen::No;
+        self.lengths = 0;
+        self.length = None;
+        self.encoded = Seen::No;
+    }
+
+    fn chunk_size(&mut self, line: &[u8]) {
+        let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let size = std::str::from_utf8(&line[..digits])
+            .ok()
+            .and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        self.at = match size {
+            Some(0) => At::Trailers,
+            Some(left) => At::ChunkData { left },
+            None => At::Off,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(wire: &str) -> Faults {
+        // Whatever way the bytes are cut, the finding is the same.
+        let whole = HeadScan::new().feed(wire.as_bytes());
+        let mut scan = HeadScan::new();
+        let single = wire.bytes().fold(Faults::NONE, |all, byte| all.with(scan.feed(&[byte])));
+        assert_eq!(whole, single, "{wire:?}");
+        whole
+    }
+
+    #[test]
+    fn clean_requests_have_no_faults() {
+        assert_eq!(faults("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), Faults::NONE);
+        assert_eq!(
+            faults("POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\na\nb\ncGET / HTTP/1.1\r\n\r\n"),
+            Faults::NONE
+        );
+        assert_eq!(
+            faults(
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\
+                 3;x=y\r\na\nb\r\n0\r\nContent-Length: 9\r\n\r\nGET / HTTP/1.1\r\nA: b\r\n\r\n"
+            ),
+            Faults::NONE
+        );
+    }
+
+    #[test]
+    fn faults_are_found_in_pipelined_requests_too() {
+        let bodies = "POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\nabc\
+                      POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
+        let bad = "POST / HTTP/1.1\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(faults(&format!("{bodies}{bad}")), Faults::LENGTH_AND_ENCODING);
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        assert!(faults("GET / HTTP/1.1\nHost: a\n\n").has(Faults::BARE_LF));
+        assert!(
+            faults("GET / HTTP/1.1\r\nContent-Length: 1\r\ncontent-length: 1\r\n\r\n")
+                .has(Faults::TWO_LENGTHS)
+        );
+        assert!(
+            faults("GET / HTTP/1.1\r\nTransfer-Encoding : x\r\nCONTENT-LENGTH:1\r\n\r\n")
+                .has(Faults::LENGTH_AND_ENCODING)
+        );
+    }
+
+    #[test]
+    fn it_says_where_the_connection_stands() {
+        let mut scan = HeadScan::new();
+        assert!(!scan.in_head() && !scan.in_body());
+        scan.feed(b"POST / HTTP/1.1\r\nContent-Le");
+        assert!(scan.in_head());
+        scan.feed(b"ngth: 3\r\n\r\nab");
+        assert!(!scan.in_head() && scan.in_body());
+        scan.feed(b"c");
+        assert!(!scan.in_head() && !scan.in_body());
+    }
+}

@@ -1,0 +1,232 @@
+//! The server side: one connection, HTTP/1.1 or HTTP/2, from its first byte to its last.
+//!
+//! hyper parses and frames; this adds bounds, patience and the refusals of [`crate::refuse`], and
+//! calls the handler for what is left. It knows no door, no TLS and no socket: `io` is any byte
+//! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
+
+use crate::body::Body;
+use crate::limits::{HEADER_BYTES_MIN, HEADERS_DEFAULT, Limits};
+use crate::refuse::{Refusal, refusal};
+use crate::reply;
+use crate::rt::LocalExec;
+use crate::watch::{Guarded, Next, Patience, Watch};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderValue, Request, Response, Version, header};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::time::{Instant, sleep};
+
+/// Which versions of HTTP a connection may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versions {
+    /// HTTP/1.0 and 1.1: plain listeners, and TLS that agreed on `http/1.1` or nothing.
+    Http1,
+    /// HTTP/2 only: TLS that agreed on `h2`.
+    Http2,
+    /// Whichever the first bytes show (HTTP/2 by prior knowledge, RFC 9113 §3.3).
+    Http1And2,
+}
+
+/// Why a connection ended otherwise than in order.
+#[derive(Debug)]
+pub enum ServeError {
+    /// The head of a request did not come within its time.
+    HeadTooSlow,
+    /// The client took nothing of an answer, or sent nothing of a body, for too long.
+    Stalled,
+    /// The byte stream failed before HTTP was spoken.
+    Io(io::Error),
+    /// HTTP was broken, or broke off.
+    Http(hyper::Error),
+}
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
+const HTTP2_PING_EVERY: Duration = Duration::from_secs(30);
+const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Serves `io` until it closes, `stop` completes (then: what runs is finished, nothing new is
+/// begun), or a limit is hit.
+///
+/// `handler` gets every request that is not refused; the future it returns is dropped when the
+/// client goes away. Upgrades work: see [`crate::upgrade`]. `Date` is added where it is missing.
+pub async fn serve<I, H, F>(
+    io: I,
+    versions: Versions,
+    limits: Limits,
+    stop: impl Future<Output = ()>,
+    handler: H,
+) -> Result<(), ServeError>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: Fn(Request<Incoming>) -> F + 'static,
+    F: Future<Output = Response<Body>> + 'static,
+{
+    let watch = Arc::new(Watch::new());
+    let mut stop = pin!(stop);
+    let (io, early, is_http2) = match versions {
+        Versions::Http1 => (io, Bytes::new(), false),
+        Versions::Http2 => (io, Bytes::new(), true),
+        Versions::Http1And2 => {
+            tokio::select! {
+                biased;
+                sniffed = sniff(io) => sniffed.map_err(ServeError::Io)?,
+                () = &mut stop => return Ok(()),
+                () = sleep(limits.header_timeout) => return Err(ServeError::HeadTooSlow),
+            }
+        }
+    };
+    let seen = Arc::clone(&watch);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let busy = seen.begin_request();
+        let version = request.version();
+        let outcome = match refusal(&request, seen.take_faults()) {
+            None => Ok(handler(request)),
+            Some(why) => Err(refused(why, version)),
+        };
+        async move {
+            let _busy = busy;
+            Ok::<_, Infallible>(match outcome {
+                Ok(answer) => answer.await,
+                Err(answer) => answer,
+            })
+        }
+    });
+    if is_http2 {
+        let io = TokioIo::new(Guarded::http2(io, early, Arc::clone(&watch)));
+        let connection = http2_builder(&limits).serve_connection(io, service);
+        let close = http2::Connection::graceful_shutdown;
+        drive(pin!(connection), close, stop, &watch, &limits).await
+    } else {
+        let io = TokioIo::new(Guarded::http1(io, early, Arc::clone(&watch)));
+        let connection = http1_builder(&limits).serve_connection(io, service).with_upgrades();
+        let close = http1::UpgradeableConnection::graceful_shutdown;
+        drive(pin!(connection), close, stop, &watch, &limits).await
+    }
+}
+
+fn http1_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    // Patience keeps time: hyper's own timer would be one more entry per request.
+    builder.header_read_timeout(None);
+    builder.max_buf_size(limits.header_bytes_max.max(HEADER_BYTES_MIN));
+    if limits.headers_max != HEADERS_DEFAULT {
+        builder.max_headers(limits.headers_max);
+    }
+    builder
+}
+
+fn http2_builder(limits: &Limits) -> http2::Builder<LocalExec> {
+    let mut builder = http2::Builder::new(LocalExec);
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams_max)
+        .max_header_list_size(limits.http2_header_list_bytes_max)
+        .keep_alive_interval(HTTP2_PING_EVERY)
+        .keep_alive_timeout(HTTP2_PING_TIMEOUT);
+    builder
+}
+
+/// Reads until the bytes are, or cannot be, the start of HTTP/2.
+async fn sniff<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(I, Bytes, bool)> {
+    let mut early = BytesMut::with_capacity(2048);
+    loop {
+        let read = io.read_buf(&mut early).await?;
+        let compared = early.len().min(PREFACE.len());
+        let so_far = early[..compared] == PREFACE[..compared];
+        if read == 0 || !so_far || compared == PREFACE.len() {
+            let is_http2 = so_far && compared == PREFACE.len();
+            return Ok((io, early.freeze(), is_http2));
+        }
+    }
+}
+
+fn refused(why: Refusal, version: Version) -> Response<Body> {
+    let mut answer = reply::text(why.status(), format!("{why}\n"));
+    if version != Version::HTTP_2 {
+        // Whatever follows on this connection cannot be trusted to start where it seems to.
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
+}
+
+/// Runs `connection` beside one timer, which costs nothing where everything is ready at once.
+async fn drive<C, S>(
+    mut connection: Pin<&mut C>,
+    close: fn(Pin<&mut C>),
+    mut stop: Pin<&mut S>,
+    watch: &Watch,
+    limits: &Limits,
+) -> Result<(), ServeError>
+where
+    C: Future<Output = hyper::Result<()>>,
+    S: Future<Output = ()>,
+{
+    let mut patience = Patience::new(Instant::now());
+    let mut tick = pin!(sleep(limits.header_timeout));
+    let mut open = true;
+    poll_fn(|cx| {
+        loop {
+            if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+                return Poll::Ready(ended.map_err(ServeError::Http));
+            }
+            if open && stop.as_mut().poll(cx).is_ready() {
+                open = false;
+                close(connection.as_mut());
+                continue;
+            }
+            if tick.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            let now = Instant::now();
+            match patience.judge(watch, limits, now) {
+                Next::Wait(until) => tick.as_mut().reset(until),
+                Next::Close => {
+                    tick.as_mut().reset(now + limits.idle_timeout);
+                    if open {
+                        open = false;
+                        close(connection.as_mut());
+                    }
+                }
+                Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
+                Next::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
+            }
+        }
+    })
+    .await
+}
+
+impl ServeError {
+    /// Whether the client simply went away, which is nobody's fault and worth no log line.
+    pub fn is_client_gone(&self) -> bool {
+        match self {
+            Self::Http(why) => why.is_incomplete_message() || why.is_canceled() || why.is_closed(),
+            Self::Io(_) => true,
+            Self::HeadTooSlow | Self::Stalled => false,
+        }
+    }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HeadTooSlow => f.write_str("the head of a request did not come in time"),
+            Self::Stalled => f.write_str("the client stalled"),
+            Self::Io(why) => write!(f, "the connection failed: {why}"),
+            Self::Http(why) => write!(f, "HTTP failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
