@@ -1,0 +1,191 @@
+//! The binary under test, started with a configuration and a state folder of its own.
+
+use crate::{Scratch, wait};
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc;
+
+/// Where cargo puts the binary; `TIDEGATE_BIN` names another.
+pub fn binary() -> PathBuf {
+    if let Some(named) = std::env::var_os("TIDEGATE_BIN") {
+        return named.into();
+    }
+    // target/<profile>/deps/<test> → target/<profile>/tidegate
+    let test = std::env::current_exe().unwrap();
+    let path = test.parent().unwrap().parent().unwrap().join("tidegate");
+    assert!(path.is_file(), "build the binary first: cargo build -p tidegate ({})", path.display());
+    path
+}
+
+/// Runs a command of the binary to its end.
+pub fn run(args: &[&str]) -> Output {
+    Command::new(binary()).args(args).output().unwrap()
+}
+
+/// A running Tidegate.
+#[derive(Debug)]
+pub struct Tidegate {
+    child: Child,
+    pub scratch: Scratch,
+    pub config: PathBuf,
+    /// What it printed up to `ready`.
+    pub greeting: Vec<String>,
+    /// What it prints after that.
+    pub output: mpsc::Receiver<String>,
+}
+
+impl Tidegate {
+    /// Starts it with this configuration and waits for `ready`.
+    pub fn start(yaml: &str) -> Self {
+        Self::start_in(Scratch::new(), yaml)
+    }
+
+    /// The same in a folder that already holds files.
+    pub fn start_in(scratch: Scratch, yaml: &str) -> Self {
+        let config = scratch.write("tidegate.yaml", yaml);
+        let mut child = Command::new(binary())
+            .args(["run", "--config"])
+            .arg(&config)
+            .arg("--state")
+            .arg(scratch.path().join("state"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (lines, output) = mpsc::channel();
+        for pipe in [
+            Box::new(child.stdout.take().unwrap()) as Box<dyn Read + Send>,
+            Box::new(child.stderr.take().unwrap()),
+        ] {
+            let lines = lines.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                    if lines.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(lines);
+        let mut greeting = Vec::new();
+        loop {
+            match output.recv_timeout(wait::DEADLINE) {
+                Ok(line) if line == "ready" => break,
+                Ok(line) => greeting.push(line),
+                Err(why) => panic!("no `ready` ({why}); it said:\n{}", greeting.join("\n")),
+            }
+        }
+        Self { child, scratch, config, greeting, output }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.scratch.path().join("state")
+    }
+
+    /// The address that the start-up lines print for this scheme and door, such as `dns udp`.
+    pub fn address(&self, door: &str, scheme: &str) -> SocketAddr {
+        let mark = format!("{scheme}://");
+        self.greeting
+            .iter()
+            .filter(|line| line.trim_start().starts_with(door))
+            .find_map(|line| {
+                let rest = &line[line.find(&mark)? + mark.len()..];
+                rest.split([' ', '/']).next()?.parse().ok()
+            })
+            .unwrap_or_else(|| panic!("no {door} {scheme} among:\n{}", self.greeting.join("\n")))
+    }
+
+    /// Runs a command against this instance's configuration and state.
+    pub fn command(&self, args: &[&str]) -> Output {
+        Command::new(binary())
+            .args(args)
+            .arg("--config")
+            .arg(&self.config)
+            .arg("--state")
+            .arg(self.state())
+            .output()
+            .unwrap()
+    }
+
+    /// The text of a successful command.
+    pub fn told(&self, args: &[&str]) -> String {
+        let output = self.command(args);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "{args:?} failed: {text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text
+    }
+
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args([format!("-{name}"), self.pid().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+
+    /// Sends a signal and waits for the end.
+    pub fn stop_by(mut self, signal: &str) -> (ExitStatus, Scratch) {
+        self.signal(signal);
+        let status = wait::until("tidegate to end", || self.child.try_wait().unwrap());
+        let scratch = std::mem::take(&mut self.scratch);
+        (status, scratch)
+    }
+
+    /// Resident memory now, in bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+    }
+
+    /// Asks the admin API and reads its JSON.
+    pub fn api(&self, path: &str) -> serde_json::Value {
+        let token = std::fs::read_to_string(self.state().join("admin.token")).unwrap();
+        let address = self.address("admin", "http");
+        let (status, body) = crate::clients::curl(&[
+            "-H",
+            &format!("Authorization: Bearer {}", token.trim()),
+            &format!("http://{address}{path}"),
+        ]);
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).unwrap_or_else(|error| panic!("{path}: {error}: {body}"))
+    }
+}
+
+impl Drop for Tidegate {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("tidegate said:\n{}", self.greeting.join("\n"));
+            while let Ok(line) = self.output.try_recv() {
+                eprintln!("{line}");
+            }
+        }
+    }
+}
+
+/// The binary started where it is expected to fail: what it said, and its exit code.
+pub fn refused(yaml: &str, scratch: &Scratch, state: &Path) -> (String, i32) {
+    let config = scratch.write("tidegate.yaml", yaml);
+    let output = Command::new(binary())
+        .arg("run")
+        .arg("--config")
+        .arg(&config)
+        .arg("--state")
+        .arg(state)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (said, output.status.code().unwrap_or(-1))
+}

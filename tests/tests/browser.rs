@@ -1,0 +1,268 @@
+//! A page with ads, loaded by Chromium whose names resolve only through our DNS door and that
+//! trusts our CA: the page finishes as if the ads had never been there, and the ledger tells all.
+//!
+//! Runs in a network namespace of its own, with addresses of TEST-NET-3, so that the browser takes
+//! the pixel address for a public one (Local Network Access would gate a private one).
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use tidegate_tests::namespace::Namespace;
+use tidegate_tests::origin::{Origin, Page};
+use tidegate_tests::resolver::{Reply, Resolver};
+use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::{Scratch, shared, wait};
+
+const DNS: &str = "203.0.113.53";
+const UPSTREAM: &str = "203.0.113.54";
+const PIXEL: &str = "203.0.113.80";
+const SITE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 10);
+const CDN: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 11);
+
+/// The page: what is wanted (style, image, script of a CDN) and what is not (a script, an image, a
+/// frame, a style, a beacon, a preflighted fetch and a tracker behind an alias, over http and https).
+const PAGE: &str = r#"<!doctype html><meta charset=utf-8><title>A page with ads</title>
+<link rel=icon href="data:,">
+<link rel=stylesheet href="/site.css">
+<link rel=stylesheet href="https://doubleclick.net/ads.css">
+<script>
+  const seen = { errors: [], loaded: [] };
+  addEventListener('error', e => seen.errors.push(e.target.src || e.target.href || e.message), true);
+  addEventListener('load', e => { if (e.target.src || e.target.href) seen.loaded.push(e.target.src || e.target.href) }, true);
+</script>
+<h1>News</h1>
+<script src="https://doubleclick.net/tag.js"></script>
+<script src="http://metrics.site.example/collect.js"></script>
+<script src="http://cdn.example/wanted.js"></script>
+<img src="/photo.svg" alt=photo>
+<img src="https://ad.doubleclick.net/pixel?id=1" alt="">
+<iframe src="https://doubleclick.net/frame"></iframe>
+<script>
+addEventListener('load', async () => {
+  navigator.sendBeacon('https://doubleclick.net/beacon', 'x=1');
+  try {
+    const answer = await fetch('https://doubleclick.net/api.json', {
+      method: 'PUT', headers: { 'X-Id': '1', 'Accept': 'application/json' }, body: '{}' });
+    seen.fetched = JSON.stringify(await answer.json());
+  } catch (error) { seen.fetched = 'failed: ' + error; }
+  seen.wanted = window.wanted;
+  seen.color = getComputedStyle(document.querySelector('h1')).color;
+  seen.photo = document.querySelector('img').naturalWidth;
+  await fetch('/report?' + encodeURIComponent(JSON.stringify(seen)));
+});
+</script>
+"#;
+
+/// Every request that the page makes to a blocked host, as the ledger shows it.
+const BLOCKED: [&str; 8] = [
+    "https://doubleclick.net/ads.css",
+    "https://doubleclick.net/tag.js",
+    "http://metrics.site.example/collect.js",
+    "https://ad.doubleclick.net/pixel?id=1",
+    "https://doubleclick.net/frame",
+    "https://doubleclick.net/beacon",
+    "https://doubleclick.net/api.json",
+    "https://doubleclick.net/api.json", // its preflight
+];
+
+struct Browser {
+    child: Child,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+impl Browser {
+    fn open(namespace: &Namespace, home: &Path, url: &str) -> Self {
+        let mut child = namespace
+            .command("chromium")
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter",
+                "--enable-logging=stderr",
+                "--remote-debugging-port=0",
+            ])
+            .arg(format!("--user-data-dir={}", home.join("profile").display()))
+            .arg(url)
+            .env("HOME", home)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let kept = Arc::clone(&said);
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                kept.lock().unwrap().push(line);
+            }
+        });
+        Self { child, said }
+    }
+
+    /// What pages said on their console.
+    fn console(&self) -> Vec<String> {
+        let said = self.said.lock().unwrap();
+        said.iter().filter(|line| line.contains("CONSOLE")).cloned().collect()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Has the browser of this home trust the CA.
+fn trust(home: &Path, ca: &Path) {
+    let database = home.join(".pki/nssdb");
+    std::fs::create_dir_all(&database).unwrap();
+    let database = format!("sql:{}", database.display());
+    for args in [
+        vec!["-N", "--empty-password", "-d", &database],
+        vec!["-A", "-d", &database, "-n", "tidegate", "-t", "C,,", "-i", ca.to_str().unwrap()],
+    ] {
+        let status = Command::new("certutil").args(args).status().unwrap();
+        assert!(status.success(), "certutil of libnss3-tools");
+    }
+}
+
+fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] == b'%' {
+            plain.push(u8::from_str_radix(&text[at + 1..at + 3], 16).unwrap());
+            at += 3;
+        } else {
+            plain.push(bytes[at]);
+            at += 1;
+        }
+    }
+    String::from_utf8(plain).unwrap()
+}
+
+#[test]
+fn a_page_with_ads_loads_as_if_they_had_never_been_there() {
+    let namespace = Namespace::new(
+        "tidegate-browser",
+        &[DNS, UPSTREAM, PIXEL, &SITE.to_string(), &CDN.to_string()],
+        DNS,
+    );
+    namespace.enter();
+    let _upstream = Resolver::start_at(
+        format!("{UPSTREAM}:53").parse().unwrap(),
+        &[
+            ("www.site.example", Reply::Address(SITE)),
+            ("cdn.example", Reply::Address(CDN)),
+            ("metrics.site.example", Reply::Alias("collect.doubleclick.net".into(), CDN)),
+        ],
+    );
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'/>";
+    let site = Origin::start_at(
+        (SITE, 80).into(),
+        &[
+            ("/", Page::new("text/html", PAGE)),
+            ("/site.css", Page::new("text/css", "h1 { color: rgb(1, 2, 3) }")),
+            ("/photo.svg", Page::new("image/svg+xml", svg)),
+            ("/report", Page::new("text/plain", "thank you")),
+        ],
+    );
+    let cdn = Origin::start_at(
+        (CDN, 80).into(),
+        &[("/wanted.js", Page::new("text/javascript", "window.wanted = 'here'"))],
+    );
+    let lists = shared().join("data/lists");
+    let edge = Tidegate::start(&format!(
+        r#"
+policy:
+  lists:
+    - {{ name: hosts, path: "{0}/adservers.hosts" }}
+    - {{ name: malware, path: "{0}/malwaredomains.txt" }}
+    - {{ name: easylist, path: "{0}/easylist.txt" }}
+    - {{ name: easyprivacy, path: "{0}/easyprivacy.txt" }}
+dns:
+  listen: ["udp://{DNS}:53", "tcp://{DNS}:53"]
+  upstreams: ["udp://{UPSTREAM}:53"]
+  blocked: auto
+pixel: {{ listen: ["http://{PIXEL}:80", "https://{PIXEL}:443"], addresses: [{PIXEL}] }}
+admin: {{ listen: "127.0.0.1:0" }}
+"#,
+        lists.display()
+    ));
+    let home = Scratch::new();
+    trust(home.path(), &edge.state().join("ca/ca.pem"));
+    let browser = Browser::open(&namespace, home.path(), "http://www.site.example/");
+
+    let report = wait::until("the page to finish and report", || {
+        site.lines()
+            .into_iter()
+            .find_map(|line| line.split_once("/report?").map(|(_, r)| percent_decode(r)))
+    });
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["errors"], serde_json::json!([]), "elements failed: {report}");
+    assert_eq!(report["wanted"], "here", "{report}");
+    assert_eq!(report["color"], "rgb(1, 2, 3)", "{report}");
+    assert_eq!(report["photo"], 40, "{report}");
+    assert_eq!(report["fetched"], "{}", "the preflighted fetch: {report}");
+    assert_eq!(browser.console(), Vec::<String>::new(), "the console is clean");
+
+    the_ledger_holds_exactly_the_requests(&edge);
+    why_explains_each(&edge);
+    let wanted: Vec<String> = site.lines().iter().chain(&cdn.lines()).cloned().collect();
+    assert!(wanted.iter().all(|line| !line.contains("doubleclick")), "{wanted:?}");
+}
+
+fn the_ledger_holds_exactly_the_requests(edge: &Tidegate) {
+    let mut expected = BLOCKED.to_vec();
+    expected.sort_unstable();
+    // The beacon is sent without anybody waiting for it, so it may come last.
+    wait::until("the ledger to hold every request to the pixel door", || {
+        let rows = edge.api("/api/requests?door=pixel&limit=200");
+        let mut urls: Vec<&str> = rows["requests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["subject"].as_str().unwrap())
+            .collect();
+        urls.sort_unstable();
+        assert!(urls.len() <= expected.len(), "more than the page asked for: {urls:#?}");
+        (urls == expected).then_some(())
+    });
+    let rows = edge.api("/api/requests?door=dns&limit=200");
+    let rows = rows["requests"].as_array().unwrap();
+    let names: BTreeSet<&str> = rows.iter().map(|row| row["subject"].as_str().unwrap()).collect();
+    let expected = [
+        "ad.doubleclick.net",
+        "cdn.example",
+        "doubleclick.net",
+        "metrics.site.example",
+        "www.site.example",
+    ];
+    assert_eq!(names, BTreeSet::from(expected), "the names that were looked up");
+}
+
+fn why_explains_each(edge: &Tidegate) {
+    for url in BLOCKED.into_iter().filter(|url| url.contains("doubleclick")) {
+        let json: serde_json::Value =
+            serde_json::from_str(&edge.told(&["why", url, "--door", "pixel", "--json"])).unwrap();
+        assert_eq!(json["action"], "block", "{url}: {json}");
+        assert!(json["rule"]["text"].as_str().unwrap().contains("doubleclick"), "{url}: {json}");
+    }
+    for name in ["www.site.example", "cdn.example"] {
+        let json: serde_json::Value =
+            serde_json::from_str(&edge.told(&["why", name, "--json"])).unwrap();
+        assert_eq!(json["action"], "pass", "{name}: {json}");
+    }
+}

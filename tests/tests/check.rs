@@ -1,0 +1,100 @@
+//! `tidegate check`: every complaint at once, each with file, line, column and remedy.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use tidegate_tests::{Scratch, tidegate};
+
+/// Checks a file; what was said and the exit code.
+fn check(yaml: &str) -> (String, Option<i32>) {
+    let scratch = Scratch::new();
+    let path = scratch.write("edge.yaml", yaml);
+    let output = tidegate::run(&["check", "--config", path.to_str().unwrap()]);
+    let said =
+        String::from_utf8_lossy(&output.stderr).replace(&path.display().to_string(), "edge.yaml");
+    (said, output.status.code())
+}
+
+#[test]
+fn the_contract_example_passes_but_for_what_is_named_as_not_built() {
+    let (said, code) = check("dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [1.1.1.1] }\n");
+    assert_eq!((said.as_str(), code), ("", Some(0)));
+}
+
+#[test]
+fn every_complaint_comes_at_once_with_its_place() {
+    let (said, code) = check(
+        "dns:\n  listn: [\"udp://127.0.0.1:53\"]\n  blocked: pixels\n  cache: { size: lots }\nweb:\n  - { listen: [\"http://127.0.0.1\"], root: 5x, hots: [] }\nledger: { keep: forever }\n",
+    );
+    assert_eq!(code, Some(1));
+    for part in [
+        "edge.yaml:2:3: dns.listn: this key is not known; did you mean \"listen\"?",
+        "edge.yaml:3:12: dns.blocked: expected one of",
+        "did you mean \"pixel\"?",
+        "edge.yaml:4:18: dns.cache.size:",
+        "edge.yaml:6:47: web.0.hots: this key is not known; did you mean \"hosts\"?",
+        "edge.yaml:7:17: ledger.keep:",
+    ] {
+        assert!(said.contains(part), "missing {part:?} in:\n{said}");
+    }
+}
+
+#[test]
+fn what_is_not_built_yet_is_refused_not_ignored() {
+    for (yaml, word) in [
+        ("dns: { listen: [\"quic://127.0.0.1:853\"], upstreams: [1.1.1.1] }", "quic"),
+        ("dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [\"quic://1.1.1.1\"] }", "quic"),
+        (
+            "dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [1.1.1.1], pipeline: [{ type: forward }] }",
+            "pipeline",
+        ),
+        ("policy: { lists: [{ name: a, url: \"https://lists.example/a.txt\" }] }", "url"),
+        ("proxy: { listen: [\"http://127.0.0.1:3128\"], cache: { memory: 64MiB } }", "cache"),
+        (
+            "proxy: { listen: [\"http://127.0.0.1:3128\"], parent: \"http://10.0.0.1:3128\" }",
+            "parent",
+        ),
+        ("web: [{ listen: [\"http://127.0.0.1:8000\"], root: ., compress: true }]", "compress"),
+        ("plugins: [{ tag: a, type: forward }]", "mosdns"),
+    ] {
+        let (said, code) = check(yaml);
+        assert_eq!(code, Some(1), "accepted: {yaml}");
+        assert!(said.contains(word), "{word:?} is not named for {yaml}:\n{said}");
+        assert!(said.contains("edge.yaml:1:"), "no place for {yaml}:\n{said}");
+    }
+}
+
+#[test]
+fn a_list_file_that_is_not_there_is_named_with_a_remedy() {
+    let (said, code) = check("policy: { lists: [{ name: ads, path: gone.txt }] }\n");
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("gone.txt") && said.contains("\"ads\"") && said.contains("policy.lists"),
+        "{said}"
+    );
+}
+
+#[test]
+fn broken_yaml_says_where() {
+    let (said, code) = check("dns:\n  listen: [\n");
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("edge.yaml:") && said.contains("no YAML"), "{said}");
+    let (said, _) = check("dns: {}\ndns: {}\n");
+    assert!(said.contains("edge.yaml:2:"), "{said}");
+}
+
+#[test]
+fn one_address_claimed_twice_is_a_complaint() {
+    let (said, code) = check(
+        "proxy: { listen: [\"http://127.0.0.1:3128\"] }\nweb: [{ listen: [\"http://127.0.0.1:3128\"], root: . }]\n",
+    );
+    assert_eq!(code, Some(1));
+    assert!(said.contains("127.0.0.1:3128 is already taken by proxy.listen.0"), "{said}");
+}
+
+#[test]
+fn the_schema_is_json_and_names_the_sections() {
+    let output = tidegate::run(&["schema"]);
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for section in ["policy", "dns", "pixel", "proxy", "web", "gateway", "admin", "ledger"] {
+        assert!(schema["properties"].get(section).is_some(), "{section}");
+    }
+}

@@ -1,0 +1,155 @@
+//! The proxy, web and gateway doors with curl.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use tidegate_tests::clients::{curl, curl_with_head};
+use tidegate_tests::origin::{Origin, Page, header};
+use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::{Scratch, wait};
+
+fn edge(origin: &Origin) -> Tidegate {
+    let scratch = Scratch::new();
+    scratch.write("www/index.html", "<h1>the site</h1>");
+    scratch.write("www/app.js", "let a = 1;");
+    scratch.write("www/.secret", "no");
+    scratch.write("outside.txt", "no");
+    Tidegate::start_in(
+        scratch,
+        &format!(
+            r#"
+policy: {{ lists: [{{ name: mine, rules: ["||ads.example^", "/tracking/*$script"] }}] }}
+proxy: {{ listen: ["http://127.0.0.1:0"] }}
+web: [{{ listen: ["http://127.0.0.1:0"], root: www }}]
+gateway:
+  listen: ["http://127.0.0.1:0"]
+  pools: {{ app: {{ servers: ["http://{0}"] }} }}
+  routes: [{{ path: "/*", pool: app, block: {{ patterns: ["/wp-login.php"] }} }}]
+admin: {{ listen: "127.0.0.1:0" }}
+"#,
+            origin.address
+        ),
+    )
+}
+
+fn origin() -> Origin {
+    Origin::start(&[
+        ("/", Page::new("text/html", "<p>origin</p>")),
+        ("/tracking/t.js", Page::new("text/javascript", "track()")),
+        ("/wp-login.php", Page::new("text/html", "log in")),
+    ])
+}
+
+#[test]
+fn the_proxy_forwards_and_asks_the_policy_by_url() {
+    let origin = origin();
+    let edge = edge(&origin);
+    let proxy = format!("http://{}", edge.address("proxy", "http"));
+    let through = |url: &str, more: &[&str]| {
+        let mut args = vec!["-x", &proxy, url];
+        args.extend(more);
+        curl(&args)
+    };
+    assert_eq!(through(&format!("http://{}/", origin.address), &[]), (200, "<p>origin</p>".into()));
+    let head = origin.requests().remove(0);
+    assert_eq!(header(&head, "via").as_deref(), Some("1.1 tidegate"));
+    assert_eq!(header(&head, "proxy-connection"), None);
+    assert_eq!(through("http://ads.example/x", &[]).0, 403);
+    let script = format!("http://{}/tracking/t.js", origin.address);
+    assert_ne!(through(&script, &[]).1, "track()", "a script of a blocked path");
+    assert_eq!(origin.requests().len(), 1, "what is blocked never reaches the origin");
+}
+
+#[test]
+fn the_proxy_carries_tunnels_and_refuses_blocked_ones() {
+    let origin = origin();
+    let edge = edge(&origin);
+    let proxy = edge.address("proxy", "http");
+    let connect = |target: &str| -> String {
+        let mut stream = TcpStream::connect(proxy).unwrap();
+        stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+        write!(stream, "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n").unwrap();
+        let mut head = [0; 256];
+        let len = stream.read(&mut head).unwrap();
+        String::from_utf8_lossy(&head[..len]).into_owned()
+    };
+    let blocked = connect("ads.example:443");
+    assert!(blocked.starts_with("HTTP/1.1 403"), "{blocked}");
+    let odd_port = connect("www.example:25");
+    assert!(odd_port.starts_with("HTTP/1.1 403"), "{odd_port}");
+}
+
+#[test]
+fn the_web_door_serves_files_as_the_standard_says() {
+    let origin = origin();
+    let edge = edge(&origin);
+    let web = format!("http://{}", edge.address("web", "http"));
+    let (status, answer) = curl_with_head(&[&format!("{web}/app.js")]);
+    assert_eq!(status, 200);
+    assert!(answer.contains("text/javascript"), "{answer}");
+    let etag = header(&answer, "etag").unwrap();
+    let condition = format!("If-None-Match: {etag}");
+    assert_eq!(curl(&["-H", &condition, &format!("{web}/app.js")]), (304, String::new()));
+    let (status, part) = curl(&["-r", "4-7", &format!("{web}/app.js")]);
+    assert_eq!((status, part.as_str()), (206, "a = "));
+    assert_eq!(curl(&["-r", "-2", &format!("{web}/app.js")]), (206, "1;".into()));
+    assert_eq!(curl(&["-r", "99-", &format!("{web}/app.js")]).0, 416);
+    let (status, head) = curl(&["-I", &format!("{web}/")]);
+    assert_eq!((status, header(&head, "content-length").as_deref()), (200, Some("17")));
+    for hidden in
+        ["/../outside.txt", "/..%2foutside.txt", "/%2e%2e/outside.txt", "/.secret", "/nothing"]
+    {
+        let (status, body) = curl(&["--path-as-is", &format!("{web}{hidden}")]);
+        assert!(status == 404 || status == 400, "{hidden}: {status}");
+        assert_ne!(body, "no");
+    }
+    assert_eq!(curl(&["-X", "DELETE", &format!("{web}/")]).0, 405);
+}
+
+#[test]
+fn the_gateway_passes_to_its_pool_and_blocks_by_url() {
+    let origin = origin();
+    let edge = edge(&origin);
+    let gateway = format!("http://{}", edge.address("gateway", "http"));
+    let forged = ["-H", "X-Forwarded-For: 6.6.6.6"];
+    assert_eq!(
+        curl(&[forged[0], forged[1], &format!("{gateway}/")]),
+        (200, "<p>origin</p>".into())
+    );
+    let head = origin.requests().remove(0);
+    assert_eq!(header(&head, "x-forwarded-for").as_deref(), Some("127.0.0.1"));
+    assert_eq!(curl(&[&format!("{gateway}/wp-login.php?x=1")]).0, 403);
+    assert_eq!(origin.requests().len(), 1);
+}
+
+/// Sends raw bytes and reads what comes until the other side closes or says nothing more.
+fn raw(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = vec![0; 4096];
+    let len = stream.read(&mut answer).unwrap_or(0);
+    String::from_utf8_lossy(&answer[..len]).into_owned()
+}
+
+#[test]
+fn garbage_and_smuggling_are_refused_at_every_http_door() {
+    let origin = origin();
+    let edge = edge(&origin);
+    let both = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    let two = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcd";
+    let space = "GET / HTTP/1.1\r\nHost : a\r\n\r\n";
+    let noise = "\x01\x02\x03 nothing of this is HTTP\r\n\r\n";
+    for door in ["proxy", "web", "gateway"] {
+        let address = edge.address(door, "http");
+        for request in [both, two, space, noise] {
+            let answer = raw(address, request.as_bytes());
+            assert!(
+                answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
+                "{door}: {request:?}: {answer}"
+            );
+        }
+        assert_ne!(curl(&[&format!("http://{address}/")]).0, 0, "{door} still answers");
+    }
+    assert!(origin.lines().iter().all(|line| line.starts_with("GET")), "{:?}", origin.lines());
+}
