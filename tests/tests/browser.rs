@@ -166,7 +166,7 @@ fn a_page_with_ads_loads_as_if_they_had_never_been_there() {
         &[
             ("www.site.example", Reply::Address(SITE)),
             ("cdn.example", Reply::Address(CDN)),
-            ("metrics.site.example", Reply::Alias("collect.doubleclick.net".into(), CDN)),
+            ("metrics.site.example", Reply::Alias("td.doubleclick.net".into(), CDN)),
         ],
     );
     let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='30'/>";
