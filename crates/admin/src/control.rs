@@ -1,0 +1,64 @@
+//! What the admin API can see and do, as a trait that the binary implements.
+//!
+//! The API knows no door and no configuration: it asks here. Methods may block (a reload reads and
+//! compiles every list): the handlers call them on a thread made for that, never on a core's.
+
+use crate::model::{List, Reloaded, Running, Upstream};
+use ledger::Collector;
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{DomainName, Door, Kind, Now};
+
+/// The running program, as the API sees it.
+pub trait Control: Send + Sync + 'static {
+    /// What the program says of itself.
+    fn running(&self, now: Now) -> Running;
+
+    /// What the policy says to a question, and what the door would do about it.
+    fn why(&self, question: &Question, now: Now) -> Explained;
+
+    /// The lists in force, in the order of the configuration.
+    fn lists(&self) -> Vec<List>;
+
+    /// The upstream resolvers, in the order of the configuration.
+    fn upstreams(&self) -> Vec<Upstream>;
+
+    /// Reads the configuration and all lists anew, and swaps them in; or says every complaint and
+    /// changes nothing.
+    fn reload(&self) -> Result<Reloaded, Vec<String>>;
+
+    /// Lets everything pass until this moment, in milliseconds since 1970; 0 ends a pause.
+    fn pause_until(&self, unix_ms: u64);
+
+    /// Until when everything passes, in milliseconds since 1970; in the past if nothing is paused.
+    fn paused_until(&self) -> u64;
+
+    /// The CA certificate, as PEM; none if no door mints certificates.
+    fn ca_pem(&self) -> Option<String>;
+
+    /// Families that others add to the metrics page.
+    fn metrics(&self) -> Vec<Arc<dyn Collector>>;
+}
+
+/// A question why something is blocked or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The host asked about.
+    pub host: DomainName,
+    /// The absolute URL, if one was given.
+    pub url: Option<String>,
+    /// Who asks.
+    pub client: IpAddr,
+    /// What kind of thing is asked for.
+    pub kind: Kind,
+    /// At which door.
+    pub door: Door,
+}
+
+/// The answer: what the policy says, and what the door makes of it.
+pub struct Explained {
+    /// Verdict, reason and every rule that matched.
+    pub explanation: crate::model::Why,
+    /// What the door would do: `NODATA with SOA, EDE 15`.
+    pub door_outcome: String,
+}

@@ -1,0 +1,440 @@
+//! The API's JSON, both ways.
+//!
+//! Times are ISO 8601 in UTC with milliseconds (`2026-11-21T12:00:00.000Z`); spans and sizes are
+//! numbers that carry their unit in the name (`_s`, `_us`, `_bytes`); words are the lower-case ones
+//! of the configuration. Fields are added, never renamed. Filled by the handlers, described by
+//! utoipa, read by the dashboard and `tidegate ctl`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// What went wrong, and what to do about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// What is wrong, in one sentence.
+    pub error: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// Every complaint, where there can be several: a configuration that was not taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub complaints: Vec<String>,
+}
+
+/// How the running Tidegate does.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Status {
+    /// What the program says of itself.
+    #[serde(flatten)]
+    pub running: Running,
+    /// How the request log does.
+    pub ledger: LedgerHealth,
+    /// Latency of each door that was used, since the start.
+    pub latency: Vec<DoorLatency>,
+}
+
+/// What the running program says of itself.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Running {
+    /// Version of the program.
+    pub version: String,
+    /// When it started.
+    pub started_at: String,
+    /// Seconds since then.
+    pub uptime_s: u64,
+    /// Until when protection is paused; null if it is not.
+    pub paused_until: Option<String>,
+    /// The configuration file; null for the built-in one.
+    pub config: Option<String>,
+    /// Where each door listens.
+    pub listeners: Vec<Listener>,
+    /// Lists in force.
+    pub lists: u32,
+    /// Rules in force.
+    pub rules: u64,
+    /// Memory of the compiled rules, in bytes.
+    pub rules_bytes: u64,
+    /// Resident memory of the process, in bytes; null where the system does not tell.
+    pub resident_bytes: Option<u64>,
+    /// SHA-256 fingerprint of the CA certificate, in hexadecimal with colons; null without a CA.
+    pub ca_fingerprint: Option<String>,
+    /// What the operator should know.
+    pub warnings: Vec<String>,
+}
+
+/// One place where a door listens.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Listener {
+    /// `dns`, `pixel`, `proxy`, `web`, `gateway` or `admin`.
+    pub door: String,
+    /// The address as a URL: `udp://127.0.0.1:5353`.
+    pub url: String,
+}
+
+/// How the request log does.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct LedgerHealth {
+    /// Rows stored since the start.
+    pub stored: u64,
+    /// Rows dropped because the queue was full.
+    pub dropped_queue: u64,
+    /// Rows dropped because the store failed, as on a full disk.
+    pub dropped_store: u64,
+}
+
+/// Latency of one door since the start.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DoorLatency {
+    /// The door.
+    pub door: String,
+    /// Requests.
+    pub count: u64,
+    /// Half of the requests took no longer, in microseconds.
+    pub median_us: u64,
+    /// 99 of 100 requests took no longer, in microseconds.
+    pub p99_us: u64,
+}
+
+/// A question about a range of time.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RangeQuery {
+    /// `1h`, `24h`, `7d` or `30d`; 24h if left out.
+    pub range: Option<String>,
+}
+
+/// Counts over a range of time.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Totals {
+    /// The range: `1h`, `24h`, `7d` or `30d`.
+    pub range: String,
+    /// Its start.
+    pub since: String,
+    /// Its end: now.
+    pub until: String,
+    /// All requests.
+    pub requests: u64,
+    /// Those that passed.
+    pub passed: u64,
+    /// Those that were blocked.
+    pub blocked: u64,
+    /// The blocked ones' part of all, 0 to 1; 0 without requests.
+    pub blocked_share: f64,
+    /// By door; doors without requests are left out.
+    pub by_door: Vec<DoorCount>,
+    /// By where the answer came from; sources without requests are left out.
+    pub by_source: Vec<SourceCount>,
+}
+
+/// Counts of one door.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DoorCount {
+    /// The door.
+    pub door: String,
+    /// Requests that passed.
+    pub passed: u64,
+    /// Requests that were blocked.
+    pub blocked: u64,
+}
+
+/// Count of one source of answers.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SourceCount {
+    /// `policy`, `local`, `cache`, `stale`, `upstream`, `origin`, `file`, `tunnel`, `refused` or
+    /// `failed`.
+    pub source: String,
+    /// Requests.
+    pub count: u64,
+}
+
+/// Counts over time, for a chart.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Series {
+    /// The range: `1h`, `24h`, `7d` or `30d`.
+    pub range: String,
+    /// Length of a step, in seconds.
+    pub step_s: u32,
+    /// Steps from old to new, those without requests too; the last is not over yet.
+    pub points: Vec<Point>,
+}
+
+/// One step of a chart.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Point {
+    /// Start of the step.
+    pub at: String,
+    /// Requests that passed.
+    pub passed: u64,
+    /// Requests that were blocked.
+    pub blocked: u64,
+}
+
+/// A question for a top table.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TopQuery {
+    /// `blocked`, `names` or `clients`.
+    pub what: String,
+    /// `1h`, `24h`, `7d` or `30d`, widened to whole hours; 24h if left out.
+    pub range: Option<String>,
+    /// Lines wanted, 1 to 100; 10 if left out.
+    pub limit: Option<u32>,
+}
+
+/// A top table.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct TopTable {
+    /// What is ranked.
+    pub what: String,
+    /// The range.
+    pub range: String,
+    /// Lines, the largest count first.
+    pub lines: Vec<TopLine>,
+}
+
+/// One line of a top table.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct TopLine {
+    /// The name or the client's address.
+    pub text: String,
+    /// Requests.
+    pub count: u64,
+    /// Those among them that were blocked.
+    pub blocked: u64,
+}
+
+/// A question for rows of the request log.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RequestsQuery {
+    /// Part of the name, URL or client address, in any case.
+    pub filter: Option<String>,
+    /// `dns`, `pixel`, `proxy`, `web` or `gateway`; all if left out.
+    pub door: Option<String>,
+    /// `pass` or `block`; both if left out.
+    pub action: Option<String>,
+    /// Only rows older than this one: the `next_before` of the page before.
+    pub before: Option<u64>,
+    /// Rows wanted, 1 to 500; 50 if left out.
+    pub limit: Option<u32>,
+}
+
+/// Rows of the request log, newest first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RequestPage {
+    /// The rows.
+    pub rows: Vec<RequestRow>,
+    /// Ask with this as `before` for older rows; null if there are none. It can stand beside few
+    /// rows or none: one question looks through a bounded part of the log.
+    pub next_before: Option<u64>,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RequestRow {
+    /// Its number; newer rows have larger ones.
+    pub id: u64,
+    /// When it was read.
+    pub at: String,
+    /// Where it came in.
+    pub door: String,
+    /// Who asked.
+    pub client: String,
+    /// The name or URL.
+    pub subject: String,
+    /// A record type (`A`, `HTTPS`) or `document`, `script`, `image` and so on.
+    pub kind: String,
+    /// `pass` or `block`.
+    pub action: String,
+    /// `none` (no rule matched), `rule`, `paused` or `not_asked`.
+    pub cause: String,
+    /// The rule that decided; null if none did.
+    pub rule: Option<Rule>,
+    /// Where the answer came from.
+    pub source: String,
+    /// DNS response code or HTTP status.
+    pub status: u16,
+    /// The same for people: `NXDOMAIN`, `404`.
+    pub status_text: String,
+    /// Bytes of the answer.
+    pub bytes: u32,
+    /// Microseconds that it took.
+    pub took_us: u32,
+}
+
+/// A rule and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Rule {
+    /// The list's name.
+    pub list: String,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// The rule as it is written there.
+    pub text: String,
+}
+
+/// A question why something is blocked or not.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WhyQuery {
+    /// A domain name or an absolute URL.
+    pub target: String,
+    /// The client's address; 127.0.0.1 if left out.
+    pub client: Option<String>,
+    /// `script`, `image`, `A` and so on; guessed from the target if left out.
+    pub kind: Option<String>,
+    /// `dns`, `pixel`, `proxy`, `web` or `gateway`; `dns` for a name and `proxy` for a URL if left
+    /// out.
+    pub door: Option<String>,
+}
+
+/// Why something is blocked or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Why {
+    /// What was asked about.
+    pub target: String,
+    /// For this client.
+    pub client: String,
+    /// The client's profile.
+    pub profile: String,
+    /// At this door.
+    pub door: String,
+    /// As this kind.
+    pub kind: String,
+    /// `pass` or `block`.
+    pub action: String,
+    /// `none` (no rule matched), `rule`, `paused` or `not_asked`.
+    pub cause: String,
+    /// The rule that decided; null if none did.
+    pub rule: Option<Rule>,
+    /// The verdict in one sentence.
+    pub summary: String,
+    /// Every rule that matched, with why it won or lost; the deciding one first.
+    pub matches: Vec<RuleMatch>,
+    /// What the door would do: `NODATA with SOA, EDE 15`.
+    pub door_outcome: String,
+}
+
+/// A rule that matched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuleMatch {
+    /// The rule.
+    #[serde(flatten)]
+    pub rule: Rule,
+    /// Whether it decided.
+    pub decides: bool,
+    /// Why it won or lost.
+    pub note: String,
+}
+
+/// The lists in force.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Lists {
+    /// In the order of the configuration.
+    pub lists: Vec<List>,
+}
+
+/// One list.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {
+    /// Its name.
+    pub name: String,
+    /// `block` or `allow`.
+    pub kind: String,
+    /// Where it comes from: `builtin starter`, a path, `rules`.
+    pub from: String,
+    /// The syntax that was detected.
+    pub syntax: String,
+    /// Lines read.
+    pub lines: u32,
+    /// Rules about names.
+    pub rules_names: u32,
+    /// Rules about URLs.
+    pub rules_urls: u32,
+    /// Lines that were skipped.
+    pub skipped: u32,
+    /// The same by reason.
+    pub skipped_by_reason: Vec<SkippedCount>,
+    /// The first of them.
+    pub skipped_lines: Vec<SkippedLine>,
+    /// When it was read; null if unknown.
+    pub loaded_at: Option<String>,
+}
+
+/// How many lines were skipped for one reason.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct SkippedCount {
+    /// The reason.
+    pub reason: String,
+    /// Lines.
+    pub count: u32,
+}
+
+/// A line that was skipped.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct SkippedLine {
+    /// Its number, from 1.
+    pub line: u32,
+    /// Why.
+    pub reason: String,
+    /// Its text, cut if it is long.
+    pub text: String,
+}
+
+/// The upstream resolvers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Upstreams {
+    /// In the order of the configuration.
+    pub upstreams: Vec<Upstream>,
+}
+
+/// One upstream resolver.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Upstream {
+    /// Its name.
+    pub name: String,
+    /// Its address as a URL: `tls://1.1.1.1`.
+    pub address: String,
+    /// Queries sent to it since the start.
+    pub queries: u64,
+    /// Queries that it failed: no answer in time, or a useless one.
+    pub failures: u64,
+    /// Smoothed time to its answers, in microseconds; null before the first.
+    pub latency_us: Option<u64>,
+    /// Whether it is being used.
+    pub healthy: bool,
+}
+
+/// What a reload did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Reloaded {
+    /// Lists in force now.
+    pub lists: u32,
+    /// Rules in force now.
+    pub rules: u64,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+    /// What the operator should know.
+    pub warnings: Vec<String>,
+}
+
+/// How long to pause protection.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PauseRequest {
+    /// Seconds from now, 1 to 86,400.
+    #[schema(minimum = 1, maximum = 86400)]
+    pub seconds: u64,
+}
+
+/// Whether protection is paused.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Paused {
+    /// Until when; null if it is not.
+    pub paused_until: Option<String>,
+}
+
+/// What to log in with.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct LoginRequest {
+    /// The token: the text of `admin.token` in the state folder.
+    pub token: String,
+}
