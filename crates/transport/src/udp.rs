@@ -1,0 +1,415 @@
+//! UDP in batches: up to 64 datagrams a system call, replies from the address that was asked.
+//!
+//! This is the one place that speaks `recvmmsg`, `sendmmsg` and `IP_PKTINFO`; it knows nothing of
+//! what the bytes mean and starts no thread. The DNS door's workers call it, one [`Batch`] and one
+//! [`UdpSocket`] each, and its resolver's thread replies through [`UdpSocket::reply`].
+#![allow(unsafe_code)] // No safe wrapper offers recvmmsg with control messages; see each SAFETY.
+
+mod raw;
+
+use crate::BindError;
+use raw::{Arrival, Control, local_address, raw_address, set, size_buffers, to_raw};
+use rustix::io::Errno;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Datagrams taken or sent in one system call. Measured: 32 to 128 cost the same, below 16 more.
+pub const BATCH_DATAGRAMS: usize = 64;
+
+/// Longest datagram that is read, in bytes. A DNS query is under 600 bytes; longer datagrams are
+/// handed on as [`Datagram::cut`], to be counted and dropped.
+pub const DATAGRAM_BYTES_MAX: usize = 4096;
+
+/// One bound UDP socket. It may be shared: one thread receives, any thread replies.
+#[derive(Debug)]
+pub struct UdpSocket {
+    fd: OwnedFd,
+    local: SocketAddr,
+    /// Wildcard sockets learn from each datagram which of our addresses it came to.
+    wildcard: bool,
+    stopping: AtomicBool,
+}
+
+/// Where a datagram came from and to which of our addresses, so that the reply goes the same way.
+#[derive(Clone, Copy)]
+pub struct Origin {
+    name: libc::sockaddr_in6,
+    name_bytes: libc::socklen_t,
+    control: Control,
+    control_bytes: usize,
+}
+
+/// What a receive brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// So many datagrams, at least one; see [`Batch::datagram`].
+    Datagrams(usize),
+    /// [`UdpSocket::stop`] was called and what had arrived before is done.
+    Stopped,
+}
+
+/// One datagram of a batch, and the place for its reply.
+pub struct Datagram<'b> {
+    /// Its bytes, at most [`DATAGRAM_BYTES_MAX`].
+    pub bytes: &'b [u8],
+    /// Whether it was longer than that; `bytes` are then only its beginning.
+    pub cut: bool,
+    /// Who sent it.
+    pub peer: SocketAddr,
+    /// The reply, empty at first. [`Batch::send`] sends what is not empty.
+    pub reply: &'b mut Vec<u8>,
+    head: &'b libc::msghdr,
+}
+
+/// Buffers for [`BATCH_DATAGRAMS`] datagrams and their replies, about 0.4 MiB, used again and again.
+pub struct Batch {
+    /// Behind a raw pointer because the heads point into the same allocation.
+    slots: NonNull<Slots>,
+    received: usize,
+}
+
+struct Slots {
+    heads: [libc::mmsghdr; BATCH_DATAGRAMS],
+    vectors: [libc::iovec; BATCH_DATAGRAMS],
+    names: [libc::sockaddr_in6; BATCH_DATAGRAMS],
+    controls: [Control; BATCH_DATAGRAMS],
+    packets: [[u8; DATAGRAM_BYTES_MAX]; BATCH_DATAGRAMS],
+    replies: [Vec<u8>; BATCH_DATAGRAMS],
+    reply_heads: [libc::mmsghdr; BATCH_DATAGRAMS],
+    reply_vectors: [libc::iovec; BATCH_DATAGRAMS],
+}
+
+/// Binds `count` sockets (at least one) to one address; the kernel spreads the clients over them.
+///
+/// The first is bound alone, so that a port that another server holds is an error rather than a
+/// port that both get half of; only then is it opened to the others.
+pub fn listen_udp(address: SocketAddr, count: usize) -> Result<Vec<UdpSocket>, BindError> {
+    let first = UdpSocket::bind(address, Port::Alone).map_err(|why| failed(address, &why))?;
+    let shared = first.local;
+    let mut sockets = vec![first];
+    while sockets.len() < count {
+        let next = UdpSocket::bind(shared, Port::Shared);
+        sockets.push(next.map_err(|why| failed(shared, &why))?);
+    }
+    Ok(sockets)
+}
+
+fn failed(address: SocketAddr, why: &io::Error) -> BindError {
+    BindError::new(address, Errno::from_io_error(why).unwrap_or(Errno::IO))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Port {
+    Alone,
+    Shared,
+}
+
+impl UdpSocket {
+    fn bind(address: SocketAddr, port: Port) -> io::Result<Self> {
+        let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+        // SAFETY: no pointers; a fresh descriptor is owned by nobody else.
+        let fd = unsafe {
+            let raw = libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+            if raw < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            OwnedFd::from_raw_fd(raw)
+        };
+        let wildcard = address.ip().is_unspecified();
+        // Responders of multicast DNS share 0.0.0.0:5353 with whoever sets SO_REUSEADDR; it is
+        // taken back below, so that a second Tidegate still finds the port taken.
+        set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
+        if port == Port::Shared {
+            set(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
+        }
+        if address.is_ipv6() {
+            // As for TCP: [::] must not take what 0.0.0.0 is asked for beside it.
+            set(&fd, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1)?;
+        }
+        if wildcard {
+            match address {
+                SocketAddr::V4(_) => set(&fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?,
+                SocketAddr::V6(_) => set(&fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?,
+            }
+        }
+        size_buffers(&fd);
+        let (name, name_bytes) = to_raw(address);
+        // SAFETY: `name` is a live socket address of `name_bytes` bytes.
+        let bound = unsafe { libc::bind(fd.as_raw_fd(), (&raw const name).cast(), name_bytes) };
+        if bound < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if port == Port::Alone {
+            set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 0)?;
+            set(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
+        }
+        let local = local_address(&fd)?;
+        Ok(Self { fd, local, wildcard, stopping: AtomicBool::new(false) })
+    }
+
+    /// The address bound, with the port that the kernel chose if 0 was asked for.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Bytes that may wait here; the kernel counts its own overhead among them.
+    pub fn receive_buffer_bytes(&self) -> io::Result<usize> {
+        let mut size: libc::c_int = 0;
+        let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+        // SAFETY: both pointers are to live values, `length` says the size of the first.
+        let got = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_RCVBUF,
+                (&raw mut size).cast(),
+                &raw mut length,
+            )
+        };
+        if got < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(usize::try_from(size).unwrap_or(0))
+    }
+
+    /// Makes the receiving thread finish what has arrived and then return [`Received::Stopped`].
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        // On a socket without a peer this reports ENOTCONN, yet wakes the receiver (Linux,
+        // inet_shutdown); should it not, its time-out does.
+        // SAFETY: no pointers.
+        unsafe { libc::shutdown(self.fd.as_raw_fd(), libc::SHUT_RD) };
+    }
+
+    /// Sends one datagram back the way another came, from any thread, without waiting: where the
+    /// send buffer is full the reply is lost and the error says so, as a network would lose it.
+    pub fn reply(&self, origin: &Origin, bytes: &[u8]) -> io::Result<()> {
+        let mut to = *origin;
+        let mut vector =
+            libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        // SAFETY: an all-zero msghdr is valid; its pointers are to locals that outlive the call,
+        // and sendmsg only reads through them.
+        let sent = unsafe {
+            let mut head: libc::msghdr = zeroed();
+            head.msg_name = (&raw mut to.name).cast();
+            head.msg_namelen = to.name_bytes;
+            head.msg_iov = &raw mut vector;
+            head.msg_iovlen = 1;
+            if to.control_bytes > 0 {
+                head.msg_control = (&raw mut to.control).cast();
+                head.msg_controllen = to.control_bytes as _;
+            }
+            libc::sendmsg(
+                self.fd.as_raw_fd(),
+                &raw const head,
+                libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
+            )
+        };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl Batch {
+    /// Empty buffers.
+    pub fn new() -> Self {
+        // SAFETY: every part of Slots but the vectors is plain bytes, integers and pointers, for
+        // which zero is valid; the vectors are written before anything reads them.
+        let slots = unsafe {
+            let raw = std::alloc::alloc_zeroed(std::alloc::Layout::new::<Slots>()).cast::<Slots>();
+            let Some(slots) = NonNull::new(raw) else {
+                std::alloc::handle_alloc_error(std::alloc::Layout::new::<Slots>());
+            };
+            for index in 0..BATCH_DATAGRAMS {
+                (&raw mut (*raw).replies[index]).write(Vec::with_capacity(1536));
+            }
+            slots
+        };
+        let mut batch = Self { slots, received: BATCH_DATAGRAMS };
+        batch.rearm();
+        batch
+    }
+
+    /// Points the heads used last at their buffers again: the kernel shortens the lengths.
+    fn rearm(&mut self) {
+        let slots = self.slots.as_ptr();
+        for index in 0..self.received {
+            // SAFETY: `slots` is our live allocation and nothing borrows from it now, as we hold
+            // `&mut self`; every index is below BATCH_DATAGRAMS.
+            unsafe {
+                let packet = &raw mut (*slots).packets[index];
+                (*slots).vectors[index] =
+                    libc::iovec { iov_base: packet.cast(), iov_len: DATAGRAM_BYTES_MAX };
+                let head = &mut (*slots).heads[index].msg_hdr;
+                head.msg_name = (&raw mut (*slots).names[index]).cast();
+                head.msg_namelen = size_of::<libc::sockaddr_in6>() as _;
+                head.msg_iov = &raw mut (*slots).vectors[index];
+                head.msg_iovlen = 1;
+                head.msg_control = (&raw mut (*slots).controls[index]).cast();
+                head.msg_controllen = size_of::<Control>() as _;
+                head.msg_flags = 0;
+                let reply = &mut (*slots).replies[index];
+                reply.clear();
+            }
+        }
+        self.received = 0;
+    }
+
+    /// Waits for at least one datagram and takes all that have arrived, up to the batch. Whatever
+    /// the last batch held is gone. An error other than a signal or a time-out is the socket's end.
+    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<Received> {
+        self.rearm();
+        loop {
+            let stopping = socket.stopping.load(Ordering::Acquire);
+            let wait = if stopping { libc::MSG_DONTWAIT } else { libc::MSG_WAITFORONE };
+            // SAFETY: each of the BATCH_DATAGRAMS heads points at buffers of the stated sizes in
+            // our allocation, which nothing else borrows during the call.
+            let got = unsafe {
+                libc::recvmmsg(
+                    socket.fd.as_raw_fd(),
+                    (&raw mut (*self.slots.as_ptr()).heads).cast(),
+                    BATCH_DATAGRAMS as _,
+                    wait as _,
+                    ptr::null_mut(),
+                )
+            };
+            if let Ok(got @ 1..) = usize::try_from(got) {
+                self.received = got.min(BATCH_DATAGRAMS);
+                return Ok(Received::Datagrams(self.received));
+            }
+            let why = io::Error::last_os_error();
+            match why.kind() {
+                io::ErrorKind::WouldBlock if stopping => return Ok(Received::Stopped),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
+                // ICMP errors of earlier replies come up here; they are news about one client.
+                io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::HostUnreachable
+                | io::ErrorKind::NetworkUnreachable => {}
+                _ => return Err(why),
+            }
+        }
+    }
+
+    /// The datagram at `index`, or nothing where the last receive brought none, or one without a
+    /// sender to reply to (a woken receive, a source port of 0).
+    pub fn datagram(&mut self, index: usize) -> Option<Datagram<'_>> {
+        if index >= self.received {
+            return None;
+        }
+        let slots = self.slots.as_ptr();
+        // SAFETY: the index is in bounds, the kernel wrote `msg_len` bytes at most the buffer's
+        // size, and `&mut self` makes these the only borrows of the slot.
+        unsafe {
+            let head = &(*slots).heads[index];
+            let name = &(*slots).names[index];
+            let peer =
+                raw_address(name, head.msg_hdr.msg_namelen).filter(|peer| peer.port() != 0)?;
+            let length = (head.msg_len as usize).min(DATAGRAM_BYTES_MAX);
+            let packet = &(*slots).packets[index];
+            let reply = &mut (*slots).replies[index];
+            Some(Datagram {
+                bytes: &packet[..length],
+                cut: head.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+                peer,
+                reply,
+                head: &head.msg_hdr,
+            })
+        }
+    }
+
+    /// Sends every reply that is not empty and empties it; says how many the kernel refused (a
+    /// firewall, no route, a full buffer for a second).
+    pub fn send(&mut self, socket: &UdpSocket) -> usize {
+        let slots = self.slots.as_ptr();
+        let mut count = 0;
+        for index in 0..self.received {
+            // SAFETY: indices are in bounds; heads, names, controls and replies stay where they
+            // are until the sends below return, since we hold `&mut self`.
+            unsafe {
+                let reply = &mut (*slots).replies[index];
+                if reply.is_empty() {
+                    continue;
+                }
+                (*slots).reply_vectors[count] =
+                    libc::iovec { iov_base: reply.as_mut_ptr().cast(), iov_len: reply.len() };
+                let mut head = (*slots).heads[index].msg_hdr;
+                head.msg_iov = &raw mut (*slots).reply_vectors[count];
+                head.msg_iovlen = 1;
+                head.msg_flags = 0;
+                let arrival = if socket.wildcard { Arrival::of(&head) } else { None };
+                head.msg_controllen =
+                    arrival.map_or(0, |arrival| arrival.write(&mut (*slots).controls[index])) as _;
+                (*slots).reply_heads[count].msg_hdr = head;
+            }
+            count += 1;
+        }
+        let refused = self.send_heads(socket, count);
+        for index in 0..self.received {
+            // SAFETY: as above; the kernel is done with the replies.
+            let reply = unsafe { &mut (*slots).replies[index] };
+            reply.clear();
+        }
+        refused
+    }
+
+    fn send_heads(&mut self, socket: &UdpSocket, count: usize) -> usize {
+        let (mut done, mut refused) = (0, 0);
+        while done < count {
+            // SAFETY: the heads from `done` to `count` were filled by `send` and point at live
+            // buffers that nobody writes during the call.
+            let sent = unsafe {
+                libc::sendmmsg(
+                    socket.fd.as_raw_fd(),
+                    (&raw mut (*self.slots.as_ptr()).reply_heads[done]).cast(),
+                    (count - done) as _,
+                    libc::MSG_NOSIGNAL as _,
+                )
+            };
+            match usize::try_from(sent) {
+                Ok(sent @ 1..) => done += sent,
+                _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+                // The error is the first datagram's; the others may fare better.
+                _ => {
+                    refused += 1;
+                    done += 1;
+                }
+            }
+        }
+        refused
+    }
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout by the global allocator, as Box frees it;
+        // the vectors were initialised there.
+        drop(unsafe { Box::from_raw(self.slots.as_ptr()) });
+    }
+}
+
+impl Datagram<'_> {
+    /// What [`UdpSocket::reply`] needs to answer later.
+    pub fn origin(&self) -> Origin {
+        let mut origin = Origin {
+            // SAFETY: `msg_name` of a received head points at its slot's sockaddr_in6.
+            name: unsafe { *self.head.msg_name.cast::<libc::sockaddr_in6>() },
+            name_bytes: self.head.msg_namelen,
+            control: [0; 8],
+            control_bytes: 0,
+        };
+        // SAFETY: the head is a received one, and its slot lives as long as `self`.
+        if let Some(arrival) = unsafe { Arrival::of(self.head) } {
+            origin.control_bytes = arrival.write(&mut origin.control);
+        }
+        origin
+    }
+}
