@@ -1,1 +1,32 @@
-//! transport
+//! Bytes in and out: listeners, connections, TLS, and the signer of certificates on demand.
+//!
+//! It caps and counts connections, registers a socket with the reactor only when it must wait, and
+//! mints leaf certificates in the handshake for names that a [`signer::MintPolicy`] permits. It
+//! knows no HTTP, no DNS and no policy. Called by every door, by `upstream`, and by the binary.
+
+mod accept;
+mod authority;
+mod bucket;
+pub mod clock;
+mod cores;
+mod drain;
+mod listen;
+mod mint;
+pub mod signer;
+mod stream;
+mod sys;
+pub mod tls;
+pub mod udp;
+
+pub use accept::{
+    CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX_DEFAULT, ConnectionCounts,
+    ConnectionLimits, accept_loop,
+};
+pub use cores::{CoreStuck, Cores};
+pub use drain::{Drain, Held, StillOpen};
+pub use listen::{
+    BACKLOG, BindError, BindReason, TcpListener, WaitForData, listen_tcp, listen_tcp_on_each,
+};
+pub use signer::{MintPolicy, Signer};
+pub use stream::{DialError, DialReason, Stream, dial, readable};
+pub use tls::{ClientTls, HandshakeError, ServerTls, TlsStream};

@@ -1,0 +1,250 @@
+//! The certificate authority: two files, made once, and a key that signs.
+//!
+//! `ca.pem` is for everyone; `ca.key` is for this process only and is refused if others can read
+//! it. Both appear complete or not at all. It decides nothing about names: that is the signer's,
+//! its only caller.
+
+use crate::mint::{moment, positive};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PublicKeyData,
+};
+use rustix::fs::{Mode, OFlags, RenameFlags};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::fmt;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// How long a new authority is valid. Apple's limit of 825 days is for leaves; people install this
+/// by hand, so it must last.
+const AUTHORITY_YEARS: u64 = 10;
+const DAY_SECONDS: u64 = 86_400;
+
+/// Why the authority cannot be used.
+#[derive(Debug)]
+pub enum AuthorityError {
+    /// A file or its folder cannot be written.
+    Write(PathBuf, io::Error),
+    /// A file cannot be read.
+    Read(PathBuf, io::Error),
+    /// The certificate is there and its key is not.
+    KeyMissing(PathBuf),
+    /// Others may read the key; the mode it has.
+    KeyExposed(PathBuf, u32),
+    /// A file's content is not what it should be.
+    Broken(PathBuf, String),
+    /// The key is not the one in the certificate.
+    Mismatch(PathBuf),
+    /// The certificate's time has passed.
+    Expired(PathBuf),
+    /// Signing or key generation failed.
+    Crypto(String),
+}
+
+/// The key and what it signs with.
+pub(crate) struct Authority {
+    pem: String,
+    fingerprint: [u8; 32],
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// Loads the authority in `dir`, or makes one there if there is none.
+    pub(crate) fn open(dir: &Path, unix_secs: u64) -> Result<Self, AuthorityError> {
+        let (cert, key) = (dir.join("ca.pem"), dir.join("ca.key"));
+        if !key.exists() {
+            if cert.exists() {
+                return Err(AuthorityError::KeyMissing(key));
+            }
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o755)
+                .create(dir)
+                .map_err(|why| AuthorityError::Write(dir.into(), why))?;
+            let made = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(crypto)?;
+            write_new(&key, made.serialize_pem().as_bytes(), 0o600)?;
+        }
+        let pair = read_key(&key)?;
+        if !cert.exists() {
+            // Also where a crash came between the two files: the key decides.
+            write_new(&cert, certificate(&pair, unix_secs)?.as_bytes(), 0o644)?;
+        }
+        Self::load(&cert, &key, pair, unix_secs)
+    }
+
+    fn load(
+        cert: &Path,
+        key: &Path,
+        pair: KeyPair,
+        unix_secs: u64,
+    ) -> Result<Self, AuthorityError> {
+        let pem = std::fs::read_to_string(cert)
+            .map_err(|why| AuthorityError::Read(cert.into(), why))?;
+        let broken = |why: String| AuthorityError::Broken(cert.into(), why);
+        let der = CertificateDer::from_pem_slice(pem.as_bytes())
+            .map_err(|why| broken(why.to_string()))?;
+        let (_, parsed) = X509Certificate::from_der(&der).map_err(|why| broken(why.to_string()))?;
+        if !parsed.is_ca() {
+            return Err(broken("the certificate is not an authority's".into()));
+        }
+        if parsed.public_key().raw != pair.subject_public_key_info() {
+            return Err(AuthorityError::Mismatch(key.into()));
+        }
+        if parsed.validity().not_after.timestamp().cast_unsigned() <= unix_secs {
+            return Err(AuthorityError::Expired(cert.into()));
+        }
+        let issuer =
+            Issuer::from_ca_cert_der(&der, pair).map_err(|why| broken(why.to_string()))?;
+        Ok(Self { fingerprint: sha256(&der), pem, issuer })
+    }
+
+    pub(crate) fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    pub(crate) fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint
+    }
+
+    /// Signs a leaf for `key`.
+    pub(crate) fn sign(
+        &self,
+        leaf: &CertificateParams,
+        key: &KeyPair,
+    ) -> Result<CertificateDer<'static>, rcgen::Error> {
+        leaf.signed_by(key, &self.issuer).map(|it| it.der().clone())
+    }
+}
+
+/// A new self-signed certificate for `key`, as PEM.
+fn certificate(key: &KeyPair, unix_secs: u64) -> Result<String, AuthorityError> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, subject()?);
+    params.distinguished_name.push(DnType::OrganizationName, "Tidegate");
+    params.serial_number = Some(positive(random()?));
+    params.not_before = moment(unix_secs.saturating_sub(2 * DAY_SECONDS));
+    params.not_after = moment(unix_secs + AUTHORITY_YEARS * 365 * DAY_SECONDS);
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params.self_signed(key).map(|it| it.pem()).map_err(crypto)
+}
+
+/// The subject tells installations apart: two authorities of one name confuse clients that trust
+/// both, and people who look for the one to remove.
+fn subject() -> Result<String, AuthorityError> {
+    let tag: [u8; 4] = random()?;
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host: String = host
+        .chars()
+        .filter(|it| it.is_ascii_alphanumeric() || "-._".contains(*it))
+        .take(32)
+        .collect();
+    let tag = u32::from_be_bytes(tag);
+    Ok(if host.is_empty() || host == "localhost" {
+        format!("Tidegate CA {tag:08x}")
+    } else {
+        format!("Tidegate CA {tag:08x}, {host}")
+    })
+}
+
+fn read_key(path: &Path) -> Result<KeyPair, AuthorityError> {
+    let read = |why| AuthorityError::Read(path.into(), why);
+    let mode = std::fs::metadata(path).map_err(read)?.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(AuthorityError::KeyExposed(path.into(), mode));
+    }
+    let pem = std::fs::read_to_string(path).map_err(read)?;
+    KeyPair::from_pem(&pem).map_err(|why| AuthorityError::Broken(path.into(), why.to_string()))
+}
+
+/// Writes a file that must not exist yet, so that it is there whole and durable, or not at all.
+/// Where another process was first, its file stands.
+fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), AuthorityError> {
+    let failed = |why: io::Error| AuthorityError::Write(path.into(), why);
+    let tag: [u8; 8] = random()?;
+    let partial = path.with_extension(format!("{:016x}.part", u64::from_be_bytes(tag)));
+    let outcome = (|| {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut file =
+            std::fs::File::from(rustix::fs::open(&partial, flags, Mode::from_raw_mode(mode))?);
+        // The mode given to `open` is cut by the umask; a public certificate must be readable.
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        let here = rustix::fs::CWD;
+        rustix::fs::renameat_with(here, &partial, here, path, RenameFlags::NOREPLACE)?;
+        let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+        std::fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    })();
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(why) => {
+            // Best effort: what matters is the error above.
+            let _ = std::fs::remove_file(&partial);
+            if why.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(failed(why)) }
+        }
+    }
+}
+
+/// From the operating system's generator.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], AuthorityError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|why| AuthorityError::Crypto(why.to_string()))?;
+    Ok(bytes)
+}
+
+fn crypto(why: rcgen::Error) -> AuthorityError {
+    AuthorityError::Crypto(why.to_string())
+}
+
+/// SHA-256 by the TLS library's own provider, so that no second one is linked.
+fn sha256(bytes: &[u8]) -> [u8; 32] {
+    use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+    let mut digest = [0; 32];
+    if let Some(suite) = TLS13_AES_128_GCM_SHA256.tls13() {
+        digest.copy_from_slice(suite.common.hash_provider.hash(bytes).as_ref());
+    }
+    digest
+}
+
+impl fmt::Display for AuthorityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(path, why) => write!(
+                f,
+                "cannot write {}: {why}; make the state folder writable, or choose another with \
+                 --state",
+                path.display()
+            ),
+            Self::Read(path, why) => write!(f, "cannot read {}: {why}", path.display()),
+            Self::KeyMissing(path) => write!(
+                f,
+                "{} is missing beside its ca.pem; put it back, or delete ca.pem to have a new \
+                 authority made, which every device must then trust anew",
+                path.display()
+            ),
+            Self::KeyExposed(path, mode) => write!(
+                f,
+                "{path} may be read by others (mode {mode:04o}); run `chmod 600 {path}`",
+                path = path.display()
+            ),
+            Self::Broken(path, why) => write!(f, "{} is damaged: {why}", path.display()),
+            Self::Mismatch(path) => {
+                write!(f, "{} is not the key of the ca.pem beside it", path.display())
+            }
+            Self::Expired(path) => write!(
+                f,
+                "{} has expired; delete it and ca.key to have a new authority made, which every \
+                 device must then trust anew",
+                path.display()
+            ),
+            Self::Crypto(why) => write!(f, "the certificate authority failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for AuthorityError {}

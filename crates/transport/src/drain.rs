@@ -1,0 +1,127 @@
+//! Ending in order: no new connections, then wait for the open ones.
+//!
+//! One [`Drain`] is shared by everything that holds connections. It closes nothing itself: whoever
+//! holds a connection watches [`Drain::begun`] and finishes up. The binary begins it on stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+
+/// A shared wish to stop, and a count of what is still open.
+#[derive(Clone, Debug)]
+pub struct Drain(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    begun: watch::Sender<bool>,
+    open: AtomicUsize,
+    closed_one: Notify,
+}
+
+/// Counts one thing as open while it lives.
+#[derive(Debug)]
+pub struct Held(Drain);
+
+/// What was still open when the time for draining ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StillOpen(pub usize);
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drain {
+    /// Nothing open, not begun.
+    pub fn new() -> Self {
+        Self(Arc::new(Inner {
+            begun: watch::Sender::new(false),
+            open: AtomicUsize::new(0),
+            closed_one: Notify::new(),
+        }))
+    }
+
+    /// Asks everything to finish up. Once begun it stays so.
+    pub fn begin(&self) {
+        self.0.begun.send_replace(true);
+    }
+
+    /// Whether it has begun.
+    pub fn has_begun(&self) -> bool {
+        *self.0.begun.borrow()
+    }
+
+    /// Completes when it has begun.
+    pub async fn begun(&self) {
+        let mut begun = self.0.begun.subscribe();
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = begun.wait_for(|begun| *begun).await;
+    }
+
+    /// Counts something as open until the returned value is dropped.
+    #[must_use]
+    pub fn hold(&self) -> Held {
+        self.0.open.fetch_add(1, Ordering::Relaxed);
+        Held(self.clone())
+    }
+
+    /// How many things are open.
+    pub fn open(&self) -> usize {
+        self.0.open.load(Ordering::Acquire)
+    }
+
+    /// Waits until nothing is open, for at most `deadline`.
+    pub async fn finished(&self, deadline: Duration) -> Result<(), StillOpen> {
+        let all_closed = async {
+            loop {
+                let closed_one = self.0.closed_one.notified();
+                if self.open() == 0 {
+                    return;
+                }
+                closed_one.await;
+            }
+        };
+        tokio::time::timeout(deadline, all_closed).await.map_err(|_| StillOpen(self.open()))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.0.0.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.0.closed_one.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn draining_ends_when_the_last_connection_closes() {
+        let drain = Drain::new();
+        let (first, second) = (drain.hold(), drain.hold());
+        let holder = tokio::spawn({
+            let drain = drain.clone();
+            async move {
+                drain.begun().await;
+                drop(first);
+                drop(second);
+            }
+        });
+        drain.begin();
+        assert_eq!(drain.finished(Duration::from_secs(5)).await, Ok(()));
+        holder.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_does_not_close_is_counted() {
+        let drain = Drain::new();
+        let _held = drain.hold();
+        drain.begin();
+        assert_eq!(drain.finished(Duration::from_millis(5)).await, Err(StillOpen(1)));
+    }
+}

@@ -1,0 +1,208 @@
+//! TCP listeners, one per core and address.
+//!
+//! A listener is made anywhere and accepts on the core it is handed to. Every one sets
+//! `SO_REUSEADDR` and `SO_REUSEPORT`, and `TCP_NODELAY`, which accepted sockets inherit at no cost.
+//! A failure names the address and what to do about it. Called by the binary for every door.
+
+use crate::sys;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrAny, SocketFlags, SocketType, bind, getsockname, listen, socket_with,
+    sockopt,
+};
+use std::fmt;
+use std::net::SocketAddr;
+
+/// Connections that the kernel holds for us before we accept them; it caps this by
+/// `net.core.somaxconn`, which is 4096 by default since Linux 5.4.
+pub const BACKLOG: i32 = 4096;
+/// After so long the kernel hands over even a connection that has sent nothing.
+const DEFER_SECONDS: i32 = 5;
+
+/// Whether the kernel holds a connection back until its client has spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitForData {
+    /// Yes (`TCP_DEFER_ACCEPT`): for HTTP, TLS and DNS, where the client speaks first.
+    Yes,
+    /// No: for protocols in which the server speaks first.
+    No,
+}
+
+/// A socket that listens; see [`crate::accept_loop`].
+#[derive(Debug)]
+pub struct TcpListener {
+    pub(crate) socket: OwnedFd,
+    address: SocketAddr,
+}
+
+/// An address cannot be listened on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindError {
+    /// Which.
+    pub address: SocketAddr,
+    /// Why.
+    pub reason: BindReason,
+}
+
+/// Why an address cannot be listened on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindReason {
+    /// Another process listens there.
+    Taken,
+    /// Ports below 1024 need a privilege that this process does not have.
+    Privileged,
+    /// No interface of this machine has that address.
+    NotHere,
+    /// Anything else, in the system's words.
+    Other(String),
+}
+
+/// Listens on `address`. Other sockets of this user may listen there too (that is how each core
+/// has its own), so call [`listen_tcp_on_each`] for the first to learn whether the port is taken.
+pub fn listen_tcp(address: SocketAddr, wait: WaitForData) -> Result<TcpListener, BindError> {
+    let socket = open(address)
+        .and_then(|socket| {
+            sockopt::set_socket_reuseport(&socket, true)?;
+            bind(&socket, &address)?;
+            listen(&socket, BACKLOG)?;
+            Ok(socket)
+        })
+        .map_err(|why| BindError::new(address, why))?;
+    if wait == WaitForData::Yes {
+        // Only saves a wake-up: a kernel without it serves as well.
+        let _ = sys::defer_accept(&socket, DEFER_SECONDS);
+    }
+    let address = local_address(&socket).unwrap_or(address);
+    Ok(TcpListener { socket, address })
+}
+
+/// One listener per core on the same address; with port 0 they share the port that the kernel
+/// picks. Fails if anybody else listens there, our own sockets included.
+pub fn listen_tcp_on_each(
+    address: SocketAddr,
+    wait: WaitForData,
+    cores: usize,
+) -> Result<Vec<TcpListener>, BindError> {
+    // Without SO_REUSEPORT this fails where anybody listens; with it, a second Tidegate of the same
+    // user would silently take half of the first one's connections.
+    open(address)
+        .and_then(|probe| bind(&probe, &address))
+        .map_err(|why| BindError::new(address, why))?;
+    let mut listeners = vec![listen_tcp(address, wait)?];
+    let chosen = listeners[0].address;
+    for _ in 1..cores {
+        listeners.push(listen_tcp(chosen, wait)?);
+    }
+    Ok(listeners)
+}
+
+fn open(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    if address.is_ipv6() {
+        // [::] must not take what 0.0.0.0 is asked for beside it.
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    Ok(socket)
+}
+
+/// The local address of a socket, if it is an Internet one.
+pub(crate) fn local_address(socket: impl AsFd) -> Option<SocketAddr> {
+    getsockname(socket).ok().and_then(internet)
+}
+
+/// An address as the standard library's, if it is an Internet one.
+pub(crate) fn internet(address: SocketAddrAny) -> Option<SocketAddr> {
+    SocketAddr::try_from(address).ok()
+}
+
+impl TcpListener {
+    /// Where it listens, with the port that the kernel picked for port 0.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl BindError {
+    /// What a failure of `bind` or `listen` on `address` means.
+    pub fn new(address: SocketAddr, why: Errno) -> Self {
+        let reason = match why {
+            Errno::ADDRINUSE => BindReason::Taken,
+            Errno::ACCESS | Errno::PERM => BindReason::Privileged,
+            Errno::ADDRNOTAVAIL => BindReason::NotHere,
+            other => BindReason::Other(std::io::Error::from(other).to_string()),
+        };
+        Self { address, reason }
+    }
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, port) = (self.address, self.address.port());
+        match &self.reason {
+            BindReason::Taken => write!(
+                f,
+                "cannot listen on {address}: another process does; find it with \
+                 `ss -lntup 'sport = :{port}'` and stop it, or choose another port"
+            ),
+            BindReason::Privileged => write!(
+                f,
+                "cannot listen on {address}: ports below 1024 need a privilege; choose a higher \
+                 port, or give the program CAP_NET_BIND_SERVICE"
+            ),
+            BindReason::NotHere => write!(
+                f,
+                "cannot listen on {address}: this machine has no such address; `ip address` shows \
+                 those it has, and {} means all of them",
+                if self.address.is_ipv4() { "0.0.0.0" } else { "[::]" }
+            ),
+            BindReason::Other(why) => write!(f, "cannot listen on {address}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for BindError {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    const ANY: &str = "127.0.0.1:0";
+
+    #[test]
+    fn every_core_listens_on_the_same_port() {
+        let listeners = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::Yes, 3).unwrap();
+        assert_eq!(listeners.len(), 3);
+        assert!(listeners.iter().all(|it| it.local_addr() == listeners[0].local_addr()));
+        assert_ne!(listeners[0].local_addr().port(), 0);
+    }
+
+    #[test]
+    fn a_taken_port_is_named_with_a_remedy() {
+        let other = std::net::TcpListener::bind(ANY).unwrap();
+        let address = other.local_addr().unwrap();
+        let why = listen_tcp_on_each(address, WaitForData::No, 1).unwrap_err();
+        assert_eq!(why, BindError { address, reason: BindReason::Taken });
+        assert!(why.to_string().contains(&format!("cannot listen on {address}")));
+    }
+
+    #[test]
+    fn our_own_second_instance_counts_as_taken() {
+        let first = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::No, 2).unwrap();
+        let again = listen_tcp_on_each(first[0].local_addr(), WaitForData::No, 2);
+        assert_eq!(again.unwrap_err().reason, BindReason::Taken);
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_named() {
+        let address = "192.0.2.1:8080".parse().unwrap();
+        let why = listen_tcp(address, WaitForData::No).unwrap_err();
+        assert_eq!(why.reason, BindReason::NotHere);
+        assert!(why.to_string().contains("ip address"));
+    }
+}

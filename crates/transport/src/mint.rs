@@ -1,0 +1,220 @@
+//! What a leaf certificate says: which names, for how long.
+//!
+//! Names are taken apart by the rules of the public suffix list, and a wildcard is only planned
+//! where the policy permits all of what it would cover. Nothing here holds a key or a cache.
+//! Called by the signer in the handshake.
+
+use crate::signer::MintPolicy;
+use rcgen::{
+    CertificateParams, DistinguishedName, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose, SanType,
+    SerialNumber,
+};
+use std::fmt;
+use time::OffsetDateTime;
+
+/// A leaf is valid from so long before it is made: clients' clocks differ.
+pub(crate) const BACKDATED_DAYS: u64 = 2;
+/// A leaf is valid for so long, back-dating included. Far under every limit that browsers set.
+pub(crate) const LEAF_DAYS: u64 = 90;
+/// A cached leaf is replaced when two thirds of its life have passed.
+pub(crate) const RENEW_AFTER_DAYS: u64 = LEAF_DAYS * 2 / 3 - BACKDATED_DAYS;
+const DAY_SECONDS: u64 = 86_400;
+
+const _: () = assert!(RENEW_AFTER_DAYS + BACKDATED_DAYS < LEAF_DAYS);
+
+/// Why a text is no name that a certificate may carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadName {
+    /// Empty, or longer than 253 bytes.
+    Length,
+    /// A label that is empty, longer than 63 bytes, or not of letters, digits and inner hyphens.
+    Label,
+    /// An IP address, or a name whose last label is a number, which browsers take for one.
+    Address,
+}
+
+/// Checks that `name` is of letters, digits and hyphens (RFC 5890 §2.3.1, with `_` as names in
+/// use have it), and returns it in lower case without a final dot.
+pub fn host_name(name: &str) -> Result<String, BadName> {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if name.is_empty() || name.len() > 253 {
+        return Err(BadName::Length);
+    }
+    let label_is_right = |label: &str| {
+        let bytes = label.as_bytes();
+        (1..=63).contains(&bytes.len())
+            && bytes.iter().all(|it| it.is_ascii_alphanumeric() || *it == b'-' || *it == b'_')
+            && bytes.first() != Some(&b'-')
+            && bytes.last() != Some(&b'-')
+    };
+    if !name.split('.').all(label_is_right) {
+        return Err(BadName::Label);
+    }
+    // WHATWG URL §3.5: a host that ends in a number is an IPv4 address or invalid.
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let hexadecimal = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
+    let is_number = last.bytes().all(|it| it.is_ascii_digit())
+        || hexadecimal.is_some_and(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
+    if is_number {
+        return Err(BadName::Address);
+    }
+    Ok(name.to_ascii_lowercase())
+}
+
+/// What a leaf covers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Coverage {
+    /// This name alone.
+    Exact(String),
+    /// This name and every name one label below it.
+    WithWildcard(String),
+}
+
+/// What may be certified so that `host` (a [`host_name`] that the policy permits) is covered.
+///
+/// One leaf for a registrable domain's whole level saves a handshake per tracker, and minting per
+/// random name. But it certifies names nobody asked about, so it needs the policy's word for the
+/// base and for a name below it that no list can contain.
+pub(crate) fn plan(host: &str, policy: &dyn MintPolicy, probe: &str) -> Coverage {
+    let base = wildcard_base(host).filter(|base| {
+        policy.may_mint(base) && {
+            let below = format!("{probe}.{base}");
+            below.len() <= 253 && policy.may_mint(&below)
+        }
+    });
+    match base {
+        Some(base) => Coverage::WithWildcard(base.to_owned()),
+        None => Coverage::Exact(host.to_owned()),
+    }
+}
+
+/// The name below which a wildcard would cover `host`: its registrable domain, or its parent
+/// where that lies deeper. None where `host` is a public suffix or a single label.
+fn wildcard_base(host: &str) -> Option<&str> {
+    let registrable = psl::domain_str(host)?;
+    // The list's default rule makes any unknown last label a suffix: `printer.lan` is not somebody's
+    // registrable domain.
+    if !psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known()) {
+        return None;
+    }
+    if host.len() == registrable.len() {
+        return Some(host);
+    }
+    let (_, parent) = host.split_once('.')?;
+    (parent.len() >= registrable.len()).then_some(parent)
+}
+
+impl Coverage {
+    fn names(&self) -> Vec<String> {
+        match self {
+            Self::Exact(name) => vec![name.clone()],
+            Self::WithWildcard(base) => vec![base.clone(), format!("*.{base}")],
+        }
+    }
+
+    /// The leaf's contents; `serial` is random.
+    pub(crate) fn leaf(
+        &self,
+        unix_secs: u64,
+        serial: [u8; 20],
+    ) -> Result<CertificateParams, rcgen::Error> {
+        let mut params = CertificateParams::default();
+        params.subject_alt_names = self
+            .names()
+            .into_iter()
+            .map(|name| Ok(SanType::DnsName(name.try_into()?)))
+            .collect::<Result<_, rcgen::Error>>()?;
+        // No common name: it is long deprecated, and capped at 64 bytes, which names exceed.
+        params.distinguished_name = DistinguishedName::new();
+        params.serial_number = Some(positive(serial));
+        params.not_before = moment(unix_secs.saturating_sub(BACKDATED_DAYS * DAY_SECONDS));
+        params.not_after = moment(unix_secs + (LEAF_DAYS - BACKDATED_DAYS) * DAY_SECONDS);
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        Ok(params)
+    }
+}
+
+/// RFC 5280 §4.1.2.2: serials are positive and of at most 20 bytes.
+pub(crate) fn positive(mut serial: [u8; 20]) -> SerialNumber {
+    serial[0] = serial[0] & 0x7F | 0x40;
+    SerialNumber::from_slice(&serial)
+}
+
+pub(crate) fn moment(unix_secs: u64) -> OffsetDateTime {
+    let secs = i64::try_from(unix_secs).unwrap_or(i64::MAX);
+    OffsetDateTime::from_unix_timestamp(secs).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+impl fmt::Display for BadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Length => "a name has 1 to 253 bytes",
+            Self::Label => "a label has 1 to 63 letters, digits or inner hyphens",
+            Self::Address => "an IP address is no name",
+        })
+    }
+}
+
+impl std::error::Error for BadName {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Permits the names given and everything below those that begin with a dot.
+    struct Permits(&'static [&'static str]);
+    impl MintPolicy for Permits {
+        fn may_mint(&self, name: &str) -> bool {
+            self.0.iter().any(|it| name == *it || it.starts_with('.') && name.ends_with(it))
+        }
+    }
+
+    fn check(host: &str, permitted: &'static [&'static str], expected: &[&str]) {
+        assert_eq!(plan(host, &Permits(permitted), "zz").names(), expected, "{host}");
+    }
+
+    #[test]
+    fn a_blocked_domain_gets_a_wildcard() {
+        let all = &["example.com", ".example.com"];
+        check("example.com", all, &["example.com", "*.example.com"]);
+        check("a.example.com", all, &["example.com", "*.example.com"]);
+        check("a.b.example.com", all, &["b.example.com", "*.b.example.com"]);
+    }
+
+    #[test]
+    fn what_is_not_blocked_is_not_covered() {
+        check("ads.example.com", &["ads.example.com"], &["ads.example.com"]);
+        check("ads.example.com", &["ads.example.com", "example.com"], &["ads.example.com"]);
+        check("ads.example.com", &["ads.example.com", ".example.com"], &["ads.example.com"]);
+    }
+
+    #[test]
+    fn a_public_suffix_never_gets_a_wildcard() {
+        let all = &["co.uk", ".co.uk", "github.io", ".github.io", "lan", ".lan", "com"];
+        check("co.uk", all, &["co.uk"]);
+        check("ads.co.uk", all, &["ads.co.uk", "*.ads.co.uk"]);
+        check("tracker.github.io", all, &["tracker.github.io", "*.tracker.github.io"]);
+        check("printer.lan", all, &["printer.lan"]);
+        check("com", all, &["com"]);
+    }
+
+    #[test]
+    fn only_host_names_are_names() {
+        assert_eq!(host_name("Ads.Example.COM."), Ok("ads.example.com".into()));
+        assert_eq!(host_name("_dmarc.xn--bcher-kva.example"), Ok("_dmarc.xn--bcher-kva.example".into()));
+        for bad in ["*.example.com", "*", "a..b", "-a.example", "a-.example", "a b", "a\0b", "../x"] {
+            assert_eq!(host_name(bad), Err(BadName::Label), "{bad:?}");
+        }
+        for address in ["127.0.0.1", "1.2", "2130706433", "example.0x7f"] {
+            assert_eq!(host_name(address), Err(BadName::Address), "{address:?}");
+        }
+        assert_eq!(host_name("::1"), Err(BadName::Label));
+        assert_eq!(host_name(""), Err(BadName::Length));
+        assert_eq!(host_name("."), Err(BadName::Length));
+        assert_eq!(host_name(&format!("{}example", "abcdefg.".repeat(31))), Err(BadName::Length));
+        assert_eq!(host_name(&"a".repeat(64)), Err(BadName::Label));
+    }
+}

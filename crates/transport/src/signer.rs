@@ -1,0 +1,206 @@
+//! The only holder of the authority's key: it signs a leaf for a name that the policy blocks.
+//!
+//! Every handshake asks the policy anew, cached leaf or not; what it does not block is refused
+//! whatever was signed before. Names are validated, minting is limited per client, and one P-256
+//! leaf key made at start serves all leaves (never the authority's own). Called by `tls`.
+
+use crate::authority::{Authority, AuthorityError, random};
+use crate::bucket::{Buckets, Taken};
+use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
+use crate::tls::server_config;
+use quick_cache::sync::Cache;
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
+use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use vocab::Now;
+
+pub use crate::authority::AuthorityError as SignerError;
+pub use crate::mint::{BadName, host_name};
+
+/// Leaves kept; beyond it the least useful are forgotten and minted again when asked for.
+pub const LEAVES_MAX: usize = 1000;
+const DAY_MS: u64 = 86_400_000;
+
+/// Who says which names may be certified. The binary implements it over the policy: exactly the
+/// names that are blocked at this moment.
+pub trait MintPolicy: Send + Sync {
+    /// Whether a certificate for `name` may be made. `name` is lower-case, without a final dot.
+    fn may_mint(&self, name: &str) -> bool;
+}
+
+/// Permits nothing: for commands that only show the authority.
+#[derive(Clone, Copy, Debug)]
+pub struct MintNothing;
+
+impl MintPolicy for MintNothing {
+    fn may_mint(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// Mints leaves; shared by all cores.
+pub struct Signer {
+    authority: Authority,
+    policy: Arc<dyn MintPolicy>,
+    leaf_key: KeyPair,
+    leaf_signing: Arc<dyn SigningKey>,
+    leaves: Cache<Coverage, Leaf>,
+    buckets: Buckets,
+    /// A label that stands in no list: see `mint::plan`.
+    probe: String,
+    counters: Counters,
+}
+
+#[derive(Clone)]
+struct Leaf {
+    config: Arc<ServerConfig>,
+    minted_ms: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    minted: AtomicU64,
+    cached: AtomicU64,
+    refused_by_policy: AtomicU64,
+    rate_limited: AtomicU64,
+}
+
+/// What the signer did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SignerCounts {
+    /// Leaves signed.
+    pub minted: u64,
+    /// Handshakes served from a leaf signed before.
+    pub cached: u64,
+    /// Names refused because they are not blocked, or are no names.
+    pub refused_by_policy: u64,
+    /// Leaves not signed because their client had caused too many.
+    pub rate_limited: u64,
+}
+
+/// Why there is no leaf for a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MintError {
+    /// It is no host name.
+    BadName(BadName),
+    /// The policy does not block it.
+    NotBlocked,
+    /// The client has caused too many leaves.
+    RateLimited,
+    /// Signing failed.
+    Crypto(String),
+}
+
+impl Signer {
+    /// Opens the authority in `dir`, making it if there is none. See [`SignerError`] for what can
+    /// be wrong with it.
+    pub fn open(dir: &Path, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
+        let crypto = |why: &dyn fmt::Display| AuthorityError::Crypto(why.to_string());
+        let authority = Authority::open(dir, crate::clock::now().unix_secs())?;
+        let leaf_key =
+            KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|why| crypto(&why))?;
+        let pkcs8 = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
+        let leaf_signing = rustls::crypto::aws_lc_rs::sign::any_ecdsa_type(&pkcs8)
+            .map_err(|why| crypto(&why))?;
+        Ok(Self {
+            authority,
+            policy,
+            leaf_key,
+            leaf_signing,
+            leaves: Cache::new(LEAVES_MAX),
+            buckets: Buckets::default(),
+            probe: format!("tidegate-{:016x}", u64::from_be_bytes(random()?)),
+            counters: Counters::default(),
+        })
+    }
+
+    /// The authority's certificate, for people to install.
+    pub fn ca_pem(&self) -> &str {
+        self.authority.pem()
+    }
+
+    /// SHA-256 of the authority's certificate, as devices show it: `AB:CD:…`.
+    pub fn ca_fingerprint(&self) -> String {
+        let bytes = self.authority.fingerprint();
+        bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> SignerCounts {
+        SignerCounts {
+            minted: self.counters.minted.load(Relaxed),
+            cached: self.counters.cached.load(Relaxed),
+            refused_by_policy: self.counters.refused_by_policy.load(Relaxed),
+            rate_limited: self.counters.rate_limited.load(Relaxed),
+        }
+    }
+
+    /// How to speak TLS as `name` to `client`, if that may be.
+    pub(crate) fn leaf(
+        &self,
+        name: &str,
+        client: IpAddr,
+        now: Now,
+    ) -> Result<Arc<ServerConfig>, MintError> {
+        let permitted = mint::host_name(name).map_err(MintError::BadName).and_then(|host| {
+            if self.policy.may_mint(&host) { Ok(host) } else { Err(MintError::NotBlocked) }
+        });
+        let host = permitted.inspect_err(|_| {
+            self.counters.refused_by_policy.fetch_add(1, Relaxed);
+        })?;
+        // Planned anew each time: a wildcard signed yesterday is not served once its base is
+        // no longer blocked.
+        let coverage = mint::plan(&host, self.policy.as_ref(), &self.probe);
+        if let Some(leaf) = self.leaves.get(&coverage) {
+            // On the wall clock, as the certificate is; a clock set back renews early.
+            let fresh = leaf.minted_ms..leaf.minted_ms + RENEW_AFTER_DAYS * DAY_MS;
+            if fresh.contains(&now.unix_ms) {
+                self.counters.cached.fetch_add(1, Relaxed);
+                return Ok(leaf.config);
+            }
+        }
+        if self.buckets.take(client, now.mono_ms) == Taken::No {
+            self.counters.rate_limited.fetch_add(1, Relaxed);
+            return Err(MintError::RateLimited);
+        }
+        let config = self.mint(&coverage, now)?;
+        self.leaves.insert(coverage, Leaf { config: Arc::clone(&config), minted_ms: now.unix_ms });
+        self.counters.minted.fetch_add(1, Relaxed);
+        Ok(config)
+    }
+
+    fn mint(&self, coverage: &Coverage, now: Now) -> Result<Arc<ServerConfig>, MintError> {
+        let crypto = |why: &dyn fmt::Display| MintError::Crypto(why.to_string());
+        let serial = random().map_err(|why| crypto(&why))?;
+        let params = coverage.leaf(now.unix_secs(), serial).map_err(|why| crypto(&why))?;
+        let leaf = self.authority.sign(&params, &self.leaf_key).map_err(|why| crypto(&why))?;
+        // The authority itself is not sent: who trusts it has it.
+        let certified = CertifiedKey::new(vec![leaf], Arc::clone(&self.leaf_signing));
+        Ok(Arc::new(server_config(Arc::new(SingleCertAndKey::from(certified)))))
+    }
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signer").field("counts", &self.counts()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for MintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadName(why) => write!(f, "no certificate: {why}"),
+            Self::NotBlocked => f.write_str("no certificate: the policy does not block this name"),
+            Self::RateLimited => f.write_str("no certificate: this client has caused too many"),
+            Self::Crypto(why) => write!(f, "no certificate: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for MintError {}

@@ -1,0 +1,285 @@
+//! A TCP connection that troubles the reactor only when it must wait.
+//!
+//! Most requests have arrived when their connection is accepted, and most answers fit the socket's
+//! buffer: such a connection is read, answered and closed without ever being registered. Shutting
+//! down writing is left to the close that follows (one system call less); a tunnel asks for it with
+//! [`Stream::shutdown_write`]. Made by [`crate::accept_loop`] and [`dial`].
+
+use crate::accept::Place;
+use crate::listen::local_address;
+use crate::sys;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, connect, send, shutdown,
+    socket_with, sockopt,
+};
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A connection.
+#[derive(Debug)]
+pub struct Stream {
+    socket: Socket,
+    peer: SocketAddr,
+    /// Its place under the caps and in the drain, given up when the connection closes.
+    _place: Option<Place>,
+}
+
+#[derive(Debug)]
+enum Socket {
+    /// Not known to the reactor.
+    Free(OwnedFd),
+    Registered(AsyncFd<OwnedFd>),
+    /// While it changes hands, within one call only.
+    Moving,
+}
+
+/// Why a connection could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DialReason {
+    /// Nobody listens there.
+    Refused,
+    /// No answer within the time.
+    Timeout,
+    /// No way leads there.
+    Unreachable,
+    /// Anything else, by the system's number.
+    Other(i32),
+}
+
+/// A connection could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DialError {
+    /// To where.
+    pub address: SocketAddr,
+    /// Why.
+    pub reason: DialReason,
+}
+
+/// Opens a connection to `address`, waiting at most `timeout`.
+pub async fn dial(address: SocketAddr, timeout: Duration) -> Result<Stream, DialError> {
+    match tokio::time::timeout(timeout, dial_unbounded(address)).await {
+        Ok(outcome) => outcome.map_err(|why| DialError::new(address, &why)),
+        Err(_) => Err(DialError { address, reason: DialReason::Timeout }),
+    }
+}
+
+async fn dial_unbounded(address: SocketAddr) -> io::Result<Stream> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    let socket = match connect(&socket, &address) {
+        Ok(()) => Socket::Free(socket),
+        Err(Errno::INPROGRESS) => {
+            let socket = sys::register(socket).map_err(|(_, why)| why)?;
+            socket.writable().await?.retain_ready();
+            sockopt::socket_error(socket.get_ref())??;
+            Socket::Registered(socket)
+        }
+        Err(why) => return Err(why.into()),
+    };
+    Ok(Stream { socket, peer: address, _place: None })
+}
+
+impl Stream {
+    pub(crate) fn accepted(socket: OwnedFd, peer: SocketAddr, place: Place) -> Self {
+        Self { socket: Socket::Free(socket), peer, _place: Some(place) }
+    }
+
+    /// Takes over a connection of the standard library.
+    pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let peer = stream.peer_addr()?;
+        Ok(Self { socket: Socket::Free(stream.into()), peer, _place: None })
+    }
+
+    /// The other end.
+    pub const fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// This end: the address that the client connected to.
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        local_address(self.as_fd()).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Tells the other end that nothing more will be written, while reading goes on: what a tunnel
+    /// does when one side has ended.
+    pub fn shutdown_write(&self) -> io::Result<()> {
+        shutdown(self.as_fd(), Shutdown::Write).map_err(Into::into)
+    }
+
+    /// Whether the reactor knows this connection; tests and figures ask.
+    pub const fn is_registered(&self) -> bool {
+        matches!(self.socket, Socket::Registered(_))
+    }
+
+    /// The socket as the reactor knows it, registered now if it was not.
+    fn registered(&mut self) -> io::Result<&AsyncFd<OwnedFd>> {
+        if let Socket::Free(_) = self.socket {
+            let Socket::Free(socket) = std::mem::replace(&mut self.socket, Socket::Moving) else {
+                unreachable!("matched on the line above");
+            };
+            self.socket = match sys::register(socket) {
+                Ok(socket) => Socket::Registered(socket),
+                Err((socket, why)) => {
+                    self.socket = Socket::Free(socket);
+                    return Err(why);
+                }
+            };
+        }
+        match &self.socket {
+            Socket::Registered(socket) => Ok(socket),
+            Socket::Free(_) | Socket::Moving => unreachable!("registered just above"),
+        }
+    }
+
+    /// Does `write` at once or when the socket has room.
+    fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl Fn(BorrowedFd<'_>) -> rustix::io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        if let Socket::Free(socket) = &self.socket {
+            match write(socket.as_fd()) {
+                Err(Errno::AGAIN) => {}
+                outcome => return Poll::Ready(outcome.map_err(Into::into)),
+            }
+        }
+        let socket = self.registered()?;
+        loop {
+            let mut room = ready!(socket.poll_write_ready(cx))?;
+            match room.try_io(|socket| write(socket.as_fd()).map_err(Into::into)) {
+                Ok(outcome) => return Poll::Ready(outcome),
+                Err(_would_block) => {}
+            }
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Free(socket) => socket.as_fd(),
+            Socket::Registered(socket) => socket.get_ref().as_fd(),
+            Socket::Moving => unreachable!("no method leaves it so"),
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Socket::Free(socket) = &self.socket {
+            match sys::receive(socket.as_fd(), buf) {
+                Ok(_) => return Poll::Ready(Ok(())),
+                Err(Errno::AGAIN) => {}
+                Err(why) => return Poll::Ready(Err(why.into())),
+            }
+        }
+        let socket = self.registered()?;
+        loop {
+            let mut data = ready!(socket.poll_read_ready(cx))?;
+            let room = buf.remaining();
+            let received = data.try_io(|socket| {
+                sys::receive(socket.get_ref().as_fd(), buf).map_err(Into::into)
+            });
+            match received {
+                Ok(Ok(count)) => {
+                    // Readiness is reported on change only, and a short read has emptied the
+                    // socket: clearing it here saves the read that would find nothing.
+                    if count > 0 && count < room {
+                        data.clear_ready();
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(Err(why)) => return Poll::Ready(Err(why)),
+                Err(_would_block) => {}
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_send(cx, |socket| send(socket, bytes, SendFlags::NOSIGNAL))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        // SIGPIPE is ignored by the standard library's start-up code.
+        self.poll_send(cx, |socket| rustix::io::writev(socket, pieces))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// Nothing: the close that follows says the same. See [`Stream::shutdown_write`].
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Waits until `stream` has something to read, or has ended, without reading it.
+pub async fn readable(stream: &mut Stream) -> io::Result<()> {
+    poll_fn(|cx| {
+        let socket = match stream.registered() {
+            Ok(socket) => socket,
+            Err(why) => return Poll::Ready(Err(why)),
+        };
+        socket.poll_read_ready(cx).map(|ready| ready.map(|mut guard| guard.retain_ready()))
+    })
+    .await
+}
+
+impl DialError {
+    fn new(address: SocketAddr, why: &io::Error) -> Self {
+        let reason = match why.kind() {
+            io::ErrorKind::ConnectionRefused => DialReason::Refused,
+            io::ErrorKind::TimedOut => DialReason::Timeout,
+            io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+                DialReason::Unreachable
+            }
+            _ => DialReason::Other(why.raw_os_error().unwrap_or(0)),
+        };
+        Self { address, reason }
+    }
+}
+
+impl fmt::Display for DialError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot connect to {}: ", self.address)?;
+        match self.reason {
+            DialReason::Refused => f.write_str("nobody listens there"),
+            DialReason::Timeout => f.write_str("no answer in time"),
+            DialReason::Unreachable => f.write_str("no way leads there"),
+            DialReason::Other(number) => io::Error::from_raw_os_error(number).fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for DialError {}
