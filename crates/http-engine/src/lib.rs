@@ -7,7 +7,12 @@
 
 pub mod body;
 pub mod client;
+pub mod conditional;
+pub mod hop_by_hop;
+pub mod kind;
 pub mod limits;
+pub mod mime;
+pub mod range;
 pub mod refuse;
 pub mod reply;
 mod rt;

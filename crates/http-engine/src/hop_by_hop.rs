@@ -1,0 +1,157 @@
+//! Fields that are for the next hop only and must not be passed on.
+//!
+//! RFC 9110 §7.6.1: whatever `Connection` lists, and the fields known to be so. A forwarder calls
+//! [`strip`] on what it received, then adds what it needs for its own next hop. Called by the proxy
+//! and gateway doors, for requests and responses alike.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+/// Fields that belong to one connection even where `Connection` does not list them.
+static ALWAYS: [HeaderName; 10] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    HeaderName::from_static("proxy-authentication-info"),
+    header::TE,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("http2-settings"),
+];
+
+/// Fields that a sender may list in `Connection` but that a forwarder must keep: dropping them on
+/// a client's word would let it strip what the next hop decides by.
+static NEVER: [HeaderName; 11] = [
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::CACHE_CONTROL,
+    header::AUTHORIZATION,
+    header::COOKIE,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-proto"),
+    header::FORWARDED,
+    header::VIA,
+];
+
+/// Options of `Connection` looked at; a list longer than this is noise.
+const OPTIONS_MAX: usize = 32;
+
+/// Removes the hop-by-hop fields. `TE: trailers` survives as exactly that (RFC 9110 §10.1.4: it
+/// must be listed in `Connection`, which the client side does by itself for HTTP/1.1).
+pub fn strip(headers: &mut HeaderMap) {
+    let listed: Vec<HeaderName> = options(headers)
+        .take(OPTIONS_MAX)
+        .filter_map(|option| HeaderName::from_bytes(option.as_bytes()).ok())
+        .filter(|name| !NEVER.contains(name))
+        .collect();
+    let wants_trailers = asks_for_trailers(headers);
+    for name in ALWAYS.iter().chain(&listed) {
+        headers.remove(name);
+    }
+    if wants_trailers {
+        headers.insert(header::TE, HeaderValue::from_static("trailers"));
+    }
+}
+
+/// The protocol that a request asks to switch to, if it does so properly: `Upgrade` listed in
+/// `Connection` (RFC 9110 §7.8). Ask before [`strip`].
+pub fn wants_upgrade(headers: &HeaderMap) -> Option<&str> {
+    let protocol = headers.get(header::UPGRADE)?.to_str().ok()?.trim();
+    let listed = options(headers).any(|option| option.eq_ignore_ascii_case("upgrade"));
+    (listed && !protocol.is_empty()).then_some(protocol)
+}
+
+/// Whether the sender wants the connection closed after this message.
+pub fn wants_close(headers: &HeaderMap) -> bool {
+    options(headers).any(|option| option.eq_ignore_ascii_case("close"))
+}
+
+fn options(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .map(str::trim)
+        .filter(|option| !option.is_empty())
+}
+
+fn asks_for_trailers(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::TE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .any(|coding| coding.trim().eq_ignore_ascii_case("trailers"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn check(fields: &[(&str, &str)], expected: &[&str]) {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            );
+        }
+        strip(&mut headers);
+        let mut left: Vec<_> =
+            headers.iter().map(|(name, it)| format!("{name}: {}", it.to_str().unwrap())).collect();
+        left.sort();
+        assert_eq!(left, expected, "{fields:?}");
+    }
+
+    #[test]
+    fn connection_fields_are_not_passed_on() {
+        check(
+            &[
+                ("Connection", "keep-alive, X-Hop"),
+                ("Connection", "close"),
+                ("Keep-Alive", "timeout=5"),
+                ("Proxy-Connection", "keep-alive"),
+                ("Proxy-Authorization", "Basic c2VjcmV0"),
+                ("Transfer-Encoding", "chunked"),
+                ("Upgrade", "h2c"),
+                ("HTTP2-Settings", "AAMAAABkAAQAAP__"),
+                ("X-Hop", "1"),
+                ("X-End", "2"),
+            ],
+            &["x-end: 2"],
+        );
+    }
+
+    #[test]
+    fn a_client_cannot_have_end_to_end_fields_dropped() {
+        check(
+            &[
+                ("Connection", "Host, Authorization, X-Forwarded-For, Cookie"),
+                ("Host", "a"),
+                ("X-Forwarded-For", "192.0.2.1"),
+            ],
+            &["host: a", "x-forwarded-for: 192.0.2.1"],
+        );
+    }
+
+    #[test]
+    fn only_trailers_survives_of_te() {
+        check(&[("TE", "gzip, Trailers;q=1")], &[]);
+        check(&[("TE", "deflate"), ("TE", "trailers")], &["te: trailers"]);
+    }
+
+    #[test]
+    fn an_upgrade_must_be_listed() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        assert_eq!(wants_upgrade(&headers), None);
+        headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive, Upgrade"));
+        assert_eq!(wants_upgrade(&headers), Some("websocket"));
+        assert!(!wants_close(&headers));
+    }
+}

@@ -1,0 +1,167 @@
+//! What kind of thing a request is for: a page, a script, an image, a beacon.
+//!
+//! Decided by the first of these that speaks: method, `Upgrade`, `Sec-Fetch-Dest` and `-Mode` (which
+//! browsers send over HTTPS), `Accept`, the path's extension. It never looks at names: that is the
+//! policy's. Called by every HTTP door, once per request.
+
+use crate::hop_by_hop::wants_upgrade;
+use http::{HeaderMap, Method, Uri, header};
+use vocab::Kind;
+
+/// The kind of a request.
+pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> Kind {
+    let field = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
+    if *method == Method::CONNECT {
+        return Kind::Tunnel;
+    }
+    if wants_upgrade(headers).is_some_and(|it| it.eq_ignore_ascii_case("websocket")) {
+        return Kind::Websocket;
+    }
+    if let Some(kind) = of_destination(field("sec-fetch-dest"), field("sec-fetch-mode"), method) {
+        return kind;
+    }
+    // Without metadata, what is posted and not a form is a report or an API call; both want the
+    // same treatment, and what tells them apart is the type of what is sent.
+    if is_report(field("content-type")) {
+        return Kind::Ping;
+    }
+    if field("x-requested-with").eq_ignore_ascii_case("xmlhttprequest") {
+        return Kind::Fetch;
+    }
+    of_accept(headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or(""))
+        .or_else(|| of_extension(extension(uri.path())))
+        .unwrap_or(Kind::Other)
+}
+
+/// By the Fetch standard's destination.
+fn of_destination(destination: &str, mode: &str, method: &Method) -> Option<Kind> {
+    Some(match destination {
+        "document" => Kind::Document,
+        "iframe" | "frame" | "fencedframe" => Kind::Subdocument,
+        "script" | "worker" | "sharedworker" | "serviceworker" | "audioworklet"
+        | "paintworklet" => Kind::Script,
+        "style" | "xslt" => Kind::Stylesheet,
+        "image" => Kind::Image,
+        "font" => Kind::Font,
+        "audio" | "video" | "track" => Kind::Media,
+        "object" | "embed" => Kind::Object,
+        "report" => Kind::Ping,
+        "json" | "manifest" | "webidentity" => Kind::Fetch,
+        // `fetch`, XMLHttpRequest, EventSource and beacons all have the empty destination. Beacons
+        // and pings are the ones that post without asking to read (mode no-cors).
+        "empty" if mode == "websocket" => Kind::Websocket,
+        "empty" if mode == "no-cors" && *method == Method::POST => Kind::Ping,
+        "empty" => Kind::Fetch,
+        "websocket" => Kind::Websocket,
+        _ => return None,
+    })
+}
+
+fn is_report(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or("").trim();
+    ["application/csp-report", "application/reports+json", "text/ping"]
+        .iter()
+        .any(|it| essence.eq_ignore_ascii_case(it))
+}
+
+/// By what the client accepts first. `*/*` says nothing.
+fn of_accept(accept: &str) -> Option<Kind> {
+    let first = accept.split(',').next().unwrap_or("");
+    let essence = first.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    Some(match essence.as_str() {
+        "text/html" | "application/xhtml+xml" => Kind::Document,
+        "text/css" => Kind::Stylesheet,
+        "text/javascript" | "application/javascript" => Kind::Script,
+        "application/json" | "text/event-stream" => Kind::Fetch,
+        other => match other.split_once('/')?.0 {
+            "image" => Kind::Image,
+            "font" => Kind::Font,
+            "audio" | "video" => Kind::Media,
+            _ => return None,
+        },
+    })
+}
+
+/// By the extension of a path, without its dot.
+pub fn of_extension(extension: &str) -> Option<Kind> {
+    Some(match extension.to_ascii_lowercase().as_str() {
+        "html" | "htm" | "xhtml" => Kind::Document,
+        "js" | "mjs" | "cjs" => Kind::Script,
+        "css" => Kind::Stylesheet,
+        "gif" | "png" | "jpg" | "jpeg" | "webp" | "avif" | "svg" | "ico" | "bmp" | "jxl" => {
+            Kind::Image
+        }
+        "woff" | "woff2" | "ttf" | "otf" | "eot" => Kind::Font,
+        "mp3" | "mp4" | "m4a" | "m4v" | "webm" | "ogg" | "ogv" | "opus" | "wav" | "flac"
+        | "m3u8" | "mpd" | "vtt" => Kind::Media,
+        "json" | "xml" | "vast" | "vmap" => Kind::Fetch,
+        "swf" | "jar" => Kind::Object,
+        _ => return None,
+    })
+}
+
+/// The extension of a URL path: what follows the last dot of its last segment.
+pub fn extension(path: &str) -> &str {
+    let segment = path.rsplit('/').next().unwrap_or("");
+    // A path parameter (`/a.js;v=1.2`) is none of it.
+    let name = segment.split(';').next().unwrap_or("");
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use http::{HeaderName, HeaderValue};
+
+    fn check(request: &str, fields: &[(&'static str, &'static str)], expected: Kind) {
+        let (method, path) = request.split_once(' ').unwrap();
+        let headers = fields
+            .iter()
+            .map(|(name, it)| (HeaderName::from_static(name), HeaderValue::from_static(it)))
+            .collect();
+        let found =
+            of_request(&method.parse().unwrap(), &path.parse::<Uri>().unwrap(), &headers);
+        assert_eq!(found, expected, "{request} {fields:?}");
+    }
+
+    #[test]
+    fn fetch_metadata_decides_where_it_is_sent() {
+        check("GET /x.gif", &[("sec-fetch-dest", "script")], Kind::Script);
+        check("GET /", &[("sec-fetch-dest", "document"), ("accept", "image/png")], Kind::Document);
+        check("GET /", &[("sec-fetch-dest", "iframe")], Kind::Subdocument);
+        check("GET /a.js", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")], Kind::Fetch);
+        check(
+            "POST /c",
+            &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "no-cors")],
+            Kind::Ping,
+        );
+    }
+
+    #[test]
+    fn without_metadata_accept_and_then_the_extension_decide() {
+        check("GET /p", &[("accept", "image/avif,image/webp,*/*;q=0.8")], Kind::Image);
+        check("GET /p.js", &[("accept", "text/css,*/*;q=0.1")], Kind::Stylesheet);
+        check("GET /p.js", &[("accept", "*/*")], Kind::Script);
+        check("GET /a.b/p.PNG", &[], Kind::Image);
+        check("GET /p.json?x=a.js", &[], Kind::Fetch);
+        check("GET /a.min.js;v=1.2", &[], Kind::Script);
+        check("GET /", &[("accept", "text/html,application/xhtml+xml")], Kind::Document);
+        check("GET /stream", &[("accept", "text/event-stream")], Kind::Fetch);
+        check("GET /p", &[("accept", "*/*")], Kind::Other);
+        check("GET /p", &[("sec-fetch-dest", "nonsense")], Kind::Other);
+    }
+
+    #[test]
+    fn tunnels_sockets_and_reports_are_known_by_their_form() {
+        check("CONNECT a.example:443", &[("accept", "text/html")], Kind::Tunnel);
+        check(
+            "GET /s",
+            &[("upgrade", "WebSocket"), ("connection", "Upgrade"), ("sec-fetch-dest", "empty")],
+            Kind::Websocket,
+        );
+        check("POST /r", &[("content-type", "application/csp-report")], Kind::Ping);
+        check("POST /r", &[("content-type", "text/ping; a=b")], Kind::Ping);
+        check("GET /r", &[("x-requested-with", "XMLHttpRequest"), ("accept", "text/html")], Kind::Fetch);
+    }
+}
