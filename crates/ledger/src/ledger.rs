@@ -1,19 +1,26 @@
 //! The handle that every door holds.
 //!
 //! Recording never waits: counters are bumped, the row is queued or dropped and counted. Questions
-//! are answered from the store's own reading connection, after all that was recorded before has
-//! been written. Opened once by the binary.
+//! are answered on connections of their own, after all that was recorded before has been written;
+//! they take milliseconds and belong on no core's thread. Opened once, by the binary.
 
+use crate::clock::{self, Clock};
 use crate::counters::Counters;
 use crate::error::OpenError;
 use crate::event::Event;
-use crate::queue::Queue;
+use crate::metrics;
+use crate::queue::Full;
 use crate::report::{
     Filter, Health, Latency, Page, Range, ReadError, Row, Series, Top, TopLine, Totals,
 };
-use crate::setup::Settings;
-use std::path::Path;
-use std::sync::Arc;
+use crate::setup::{Log, Settings};
+use crate::store::Store;
+use crate::store::read::Reader;
+use crate::writer::{Shared, Writer, lock, rows_wanted};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use vocab::{Action, Door, Now, RuleRef, Source};
 
 /// Who knows the text of a rule: the policy, through the binary.
@@ -29,77 +36,197 @@ pub struct Ledger {
 }
 
 struct Inner {
-    counters: Counters,
-    queue: Queue,
+    shared: Arc<Shared>,
+    /// Which requests become rows, as [`rows_code`] says.
+    rows: AtomicU8,
+    path: PathBuf,
+    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Opens the ledger in the folder `dir`, or begins one there, and starts its writer.
+///
+/// A damaged file is set aside with a warning ([`Ledger::health`]) and a new one begun. A newer
+/// version's file, one that another process holds, and a folder that cannot be written are errors.
 pub fn open(
     settings: &Settings,
     dir: &Path,
     rules: Arc<dyn RuleTexts>,
 ) -> Result<Ledger, OpenError> {
-    let _ = (settings, dir, rules);
-    Ok(Ledger { inner: Arc::new(Inner { counters: Counters::new(), queue: Queue::new() }) })
+    open_with_clock(settings, dir, rules, clock::system)
+}
+
+pub(crate) fn open_with_clock(
+    settings: &Settings,
+    dir: &Path,
+    rules: Arc<dyn RuleTexts>,
+    clock: Clock,
+) -> Result<Ledger, OpenError> {
+    let (store, warning) = Store::open(dir, clock())?;
+    let path = store.path().to_path_buf();
+    let shared = Arc::new(Shared::new(settings.clone(), rules));
+    if let Some(warning) = warning {
+        shared.warn(warning);
+    }
+    let writer = Writer::new(shared.clone(), store, clock);
+    let thread = std::thread::Builder::new()
+        .name("ledger".into())
+        .spawn(move || writer.run())
+        .map_err(|why| OpenError::Thread { why: why.to_string() })?;
+    Ok(Ledger {
+        inner: Arc::new(Inner {
+            shared,
+            rows: AtomicU8::new(rows_code(rows_wanted(settings))),
+            path,
+            writer: Mutex::new(Some(thread)),
+        }),
+    })
 }
 
 impl Ledger {
-    /// Records one request.
+    /// Records one request: counted at once, and its row queued if the settings want one. A full
+    /// queue drops the row and counts it. Never waits.
+    #[allow(clippy::needless_pass_by_value, reason = "an event is used up by being recorded")]
     pub fn record(&self, event: Event) {
-        let shard = Counters::shard_here();
-        self.inner.counters.count(shard, event.door, event.action, event.source, event.took_us);
-        let _ = self.inner.queue.push(shard, &event);
+        let shared = &*self.inner.shared;
+        let here = Counters::shard_here();
+        shared.counters.count(here, event.door, event.action, event.source, event.took_us);
+        if self.wants_row(event.action) && shared.queue.push(here, &event) == Err(Full) {
+            shared.dropped_queue.fetch_add(1, Relaxed);
+        }
     }
-    /// Counts one request that is to become no row.
+
+    /// Counts one request that becomes no row: what [`Ledger::record`] does less the row. A hot path
+    /// asks [`Ledger::wants_row`] first and spares itself the making of the event.
     pub fn count(&self, door: Door, action: Action, source: Source, took_us: u32) {
-        self.inner.counters.count(Counters::shard_here(), door, action, source, took_us);
+        let counters = &self.inner.shared.counters;
+        counters.count(Counters::shard_here(), door, action, source, took_us);
     }
+
     /// Whether a request with this action becomes a row.
-    pub fn wants_row(&self, _action: Action) -> bool {
-        true
+    pub fn wants_row(&self, action: Action) -> bool {
+        match action {
+            Action::Pass => self.inner.rows.load(Relaxed) == rows_code(Log::All),
+            Action::Block => self.inner.rows.load(Relaxed) != rows_code(Log::None),
+        }
     }
-    /// Takes new settings.
-    pub fn apply(&self, _settings: &Settings) {}
-    /// Waits until all recorded so far is in the store.
-    pub fn flush(&self) {}
-    /// Flushes and stops the writer.
-    pub fn close(&self) {}
-    /// Prometheus text.
-    pub fn metrics_text(&self, _extra: &[Arc<dyn crate::Collector>]) -> String {
-        String::new()
+
+    /// Takes new settings; what they no longer keep is deleted at once.
+    pub fn apply(&self, settings: &Settings) {
+        self.inner.rows.store(rows_code(rows_wanted(settings)), Relaxed);
+        *lock(&self.inner.shared.settings) = settings.clone();
+        self.inner.shared.retain();
     }
-    /// Totals.
-    pub fn totals(&self, _range: Range, _now: Now) -> Result<Totals, ReadError> {
-        Err(ReadError(String::new()))
+
+    /// Waits until all that was recorded before this call is in the store (or was dropped).
+    pub fn flush(&self) {
+        self.inner.shared.flush();
     }
-    /// Series.
-    pub fn series(&self, _range: Range, _now: Now) -> Result<Series, ReadError> {
-        Err(ReadError(String::new()))
+
+    /// Writes what waits and stops the writer; after that, rows are queued up to the cap and lost.
+    pub fn close(&self) {
+        self.inner.close();
     }
-    /// Top.
+
+    /// The metrics page: Prometheus' text format with everything counted here, and the families
+    /// that others add.
+    pub fn metrics_text(&self, extra: &[Arc<dyn crate::Collector>]) -> String {
+        metrics::text(&self.inner.shared, extra)
+    }
+
+    /// What was counted over a range that ends at `now`.
+    pub fn totals(&self, range: Range, now: Now) -> Result<Totals, ReadError> {
+        self.reader()?.totals(range, now)
+    }
+
+    /// Counts over time, for a chart that ends at `now`.
+    pub fn series(&self, range: Range, now: Now) -> Result<Series, ReadError> {
+        self.reader()?.series(range, now)
+    }
+
+    /// The first `n` (at most [`crate::LIMIT_MAX`]) of what was asked for most, over a range that
+    /// ends at `now`, widened to whole hours.
     pub fn top(
         &self,
-        _top: Top,
-        _range: Range,
-        _n: usize,
-        _now: Now,
+        top: Top,
+        range: Range,
+        n: usize,
+        now: Now,
     ) -> Result<Vec<TopLine>, ReadError> {
-        Err(ReadError(String::new()))
+        self.reader()?.top(top, range, n, now)
     }
-    /// Rows.
-    pub fn rows(&self, _filter: &Filter, _limit: usize) -> Result<Page, ReadError> {
-        Err(ReadError(String::new()))
+
+    /// Rows of the log, newest first, at most `limit` (1 to [`crate::LIMIT_MAX`]).
+    pub fn rows(&self, filter: &Filter, limit: usize) -> Result<Page, ReadError> {
+        self.reader()?.rows(filter, limit)
     }
-    /// Row.
-    pub fn row(&self, _id: u64) -> Result<Option<Row>, ReadError> {
-        Ok(None)
+
+    /// One row, if it is there.
+    pub fn row(&self, id: u64) -> Result<Option<Row>, ReadError> {
+        self.reader()?.row(id)
     }
-    /// Latency of the doors.
+
+    /// Latency since the start, of every door that had a request.
     pub fn latencies(&self) -> Vec<Latency> {
-        Vec::new()
+        let of = |door| {
+            let sum = self.inner.shared.counters.latency(door);
+            Some(Latency {
+                door,
+                count: sum.count(),
+                median_us: sum.quantile(0.5)?,
+                p99_us: sum.quantile(0.99)?,
+            })
+        };
+        Door::ALL.into_iter().filter_map(of).collect()
     }
-    /// Health.
+
+    /// How the ledger itself does.
     pub fn health(&self) -> Health {
-        Health::default()
+        let shared = &self.inner.shared;
+        let warnings = lock(&shared.warnings);
+        Health {
+            dropped_queue: shared.dropped_queue.load(Relaxed),
+            dropped_store: shared.dropped_store.load(Relaxed),
+            stored: shared.stored.load(Relaxed),
+            warnings: warnings.past.iter().chain(&warnings.now).cloned().collect(),
+        }
+    }
+
+    fn reader(&self) -> Result<Reader, ReadError> {
+        self.flush();
+        Reader::open(&self.inner.path)
     }
 }
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ledger").field("path", &self.inner.path).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn close(&self) {
+        self.shared.close();
+        if let Some(thread) = lock(&self.writer).take() {
+            // A writer that panicked has said so on its own; the process is stopping anyway.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn rows_code(log: Log) -> u8 {
+    match log {
+        Log::None => 0,
+        Log::Blocked => 1,
+        Log::All => 2,
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger/tests.rs"]
+mod tests;

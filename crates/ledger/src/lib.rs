@@ -5,17 +5,21 @@
 //! Doors call [`Ledger::record`]; the admin API asks for [`Totals`], [`Series`], top tables, rows
 //! and metrics; the binary opens and closes it.
 
+mod clock;
 mod codes;
 mod counters;
 mod error;
 mod event;
 #[allow(clippy::module_inception, reason = "the handle has the crate's name, as it should")]
 mod ledger;
+mod metrics;
 mod queue;
 mod report;
 mod setup;
+mod store;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use error::OpenError;
 pub use event::{CUT_MARK, Event, NAME_BYTES_MAX, NameText, Subject, URL_BYTES_MAX};
@@ -29,4 +33,10 @@ pub use report::{
 pub use setup::{Anonymise, Log, Settings};
 
 /// Rows that one question for rows looks through at most; the page says where to go on.
-pub const SCAN_ROWS_MAX: u64 = 250_000;
+pub const SCAN_ROWS_MAX: u64 = 100_000;
+
+/// Rows or lines that one question gives at most.
+pub const LIMIT_MAX: usize = 500;
+
+/// The store's file in the state folder.
+pub const FILE_NAME: &str = "ledger.db";

@@ -10,7 +10,7 @@ use std::time::Duration;
 use vocab::{ByteSize, Complaint, Span};
 
 /// Longest time that rows are kept: ten years of 365 days.
-const KEEP_MAX: Duration = Duration::from_secs(3650 * 86_400);
+const KEEP_MAX: Duration = Duration::from_hours(3650 * 24);
 const SIZE_MIN: u64 = 16 << 20;
 const SIZE_MAX: u64 = 1 << 40;
 
@@ -57,7 +57,7 @@ pub enum Log {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            keep: Text(Span(Duration::from_secs(30 * 86_400))),
+            keep: Text(Span(Duration::from_hours(30 * 24))),
             anonymise: Anonymise::None,
             log: Log::All,
             max_size: Text(ByteSize(2 << 30)),

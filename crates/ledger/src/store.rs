@@ -1,0 +1,282 @@
+//! The store: one SQLite file in WAL mode, and the only place that knows SQLite.
+//!
+//! kill -9 loses at most the batch that was not committed; a damaged file is set aside under
+//! another name and a new one begun, so that nothing stored is lost; a newer version's file is
+//! refused. The writer thread owns the [`Store`]; each question opens a [`read::Reader`].
+#![allow(
+    clippy::cast_possible_wrap,
+    reason = "SQLite's integers are signed, and no time, count or number of ours reaches 2^63"
+)]
+
+mod dictionary;
+pub(crate) mod read;
+pub(crate) mod retain;
+pub(crate) mod write;
+
+use crate::error::OpenError;
+use dictionary::Dictionaries;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Version of the tables, kept in the file as `user_version`.
+const VERSION: u32 = 1;
+/// `TGLG`: says in the file's header whose it is.
+const APPLICATION_ID: i32 = 0x5447_4c47;
+/// How long to wait for another process's lock before calling the file locked.
+const BUSY: Duration = Duration::from_secs(2);
+/// Files up to this size are checked as a whole when they are opened, in some milliseconds.
+const CHECKED_BYTES_MAX: u64 = 16 << 20;
+
+/// Times are in milliseconds, minutes or hours since 1970. `last_hour` is the hour in which a word
+/// was last used: words older than every row are deleted by it, without a search through the rows.
+const SCHEMA: &str = "
+    CREATE TABLE names (
+        id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, last_hour INTEGER NOT NULL);
+    CREATE TABLE clients (
+        id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, last_hour INTEGER NOT NULL);
+    CREATE TABLE rules (
+        id INTEGER PRIMARY KEY, list TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL,
+        last_hour INTEGER NOT NULL, UNIQUE (list, line, text));
+    CREATE TABLE events (
+        id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, door INTEGER NOT NULL,
+        client INTEGER NOT NULL, subject INTEGER NOT NULL, url TEXT, kind INTEGER NOT NULL,
+        action INTEGER NOT NULL, cause INTEGER NOT NULL, rule INTEGER, source INTEGER NOT NULL,
+        status INTEGER NOT NULL, bytes INTEGER NOT NULL, took_us INTEGER NOT NULL);
+    CREATE TABLE minutes (
+        minute INTEGER, door INTEGER, action INTEGER, source INTEGER, count INTEGER NOT NULL,
+        PRIMARY KEY (minute, door, action, source)) WITHOUT ROWID;
+    CREATE TABLE hour_names (
+        hour INTEGER, name INTEGER, passed INTEGER NOT NULL, blocked INTEGER NOT NULL,
+        PRIMARY KEY (hour, name)) WITHOUT ROWID;
+    CREATE TABLE hour_clients (
+        hour INTEGER, client INTEGER, passed INTEGER NOT NULL, blocked INTEGER NOT NULL,
+        PRIMARY KEY (hour, client)) WITHOUT ROWID;
+";
+
+/// The writing side of the store.
+pub(crate) struct Store {
+    path: PathBuf,
+    connection: Connection,
+    dictionaries: Dictionaries,
+    /// Held as long as the store is open, so that no second process writes the same file.
+    _lock: File,
+}
+
+/// Why a batch was not stored.
+#[derive(Debug)]
+pub(crate) struct StoreError {
+    pub(crate) why: String,
+    /// What is to be done about it.
+    pub(crate) cure: Cure,
+}
+
+/// What is to be done about a store that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cure {
+    /// Try again with the next batch: a full disk, a lock.
+    Retry,
+    /// Set the file aside: it is damaged.
+    Renew,
+}
+
+impl Store {
+    /// Opens the store of the folder `dir`, or begins one. A damaged file is set aside under
+    /// another name, which is told in the warning.
+    pub(crate) fn open(dir: &Path, now_ms: u64) -> Result<(Self, Option<String>), OpenError> {
+        std::fs::create_dir_all(dir)
+            .map_err(|why| OpenError::Folder { path: dir.into(), why: why.to_string() })?;
+        let lock = lock(dir)?;
+        let path = dir.join(crate::FILE_NAME);
+        match connect(&path) {
+            Ok(connection) => Ok((Self::new(path, connection, lock), None)),
+            Err(Fault::Damaged(why)) => {
+                let aside = set_aside(&path, now_ms).map_err(|fault| OpenError::Store {
+                    path: path.clone(),
+                    why: format!("it is damaged ({why}) and cannot be renamed: {fault}"),
+                })?;
+                let warning = damage_warning(&path, &aside, &why);
+                let connection = connect(&path).map_err(|fault| fault.open_error(&path))?;
+                Ok((Self::new(path, connection, lock), Some(warning)))
+            }
+            Err(fault) => Err(fault.open_error(&path)),
+        }
+    }
+
+    fn new(path: PathBuf, connection: Connection, lock: File) -> Self {
+        // Every statement of a batch stays prepared.
+        connection.set_prepared_statement_cache_capacity(32);
+        Self { path, connection, dictionaries: Dictionaries::default(), _lock: lock }
+    }
+
+    /// Sets a file aside that turned out damaged, and begins a new one. Gives the warning.
+    pub(crate) fn renew(&mut self, why: &str, now_ms: u64) -> Result<String, StoreError> {
+        let retry = |why: String| StoreError { why, cure: Cure::Retry };
+        let aside = set_aside(&self.path, now_ms).map_err(|fault| retry(fault.to_string()))?;
+        let fresh =
+            connect(&self.path).map_err(|fault| retry(fault.open_error(&self.path).to_string()))?;
+        fresh.set_prepared_statement_cache_capacity(32);
+        self.connection = fresh;
+        self.dictionaries = Dictionaries::default();
+        Ok(damage_warning(&self.path, &aside, why))
+    }
+
+    /// Where the file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Folds the write-ahead log into the file, as the last thing before it is closed.
+    pub(crate) fn checkpoint(&self) -> Result<(), StoreError> {
+        Ok(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+    }
+}
+
+/// Why a file could not be used.
+enum Fault {
+    Damaged(String),
+    Newer(u32),
+    Foreign,
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_damage(&error) { Self::Damaged(error.to_string()) } else { Self::Sqlite(error) }
+    }
+}
+
+impl Fault {
+    fn open_error(self, path: &Path) -> OpenError {
+        let path = path.to_path_buf();
+        match self {
+            Self::Newer(found) => OpenError::Newer { path, found, known: VERSION },
+            Self::Foreign => {
+                OpenError::Store { path, why: "it is another program's database".into() }
+            }
+            Self::Damaged(why) => OpenError::Store { path, why },
+            Self::Sqlite(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                    OpenError::ReadOnly { path }
+                }
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                    OpenError::Locked { path }
+                }
+                _ => OpenError::Store { path, why: error.to_string() },
+            },
+        }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let cure = if is_damage(&error) { Cure::Renew } else { Cure::Retry };
+        Self { why: error.to_string(), cure }
+    }
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Opens the file for writing and brings its tables about.
+fn connect(path: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version > VERSION {
+        return Err(Fault::Newer(version));
+    }
+    let tables: u32 =
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    if version == 0 && tables > 0 {
+        return Err(Fault::Foreign);
+    }
+    // WAL with NORMAL: a commit costs no fsync. kill -9 loses nothing committed; a power cut may
+    // lose the last commits, and never the file (sqlite.org/wal.html).
+    connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
+    connection.execute_batch(
+        "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-4096; PRAGMA journal_size_limit=67108864;",
+    )?;
+    // Takes the write lock now, so that a locked or read-only file is known at the start.
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    if version == 0 {
+        connection.execute_batch(SCHEMA)?;
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+    }
+    connection.execute_batch("COMMIT")?;
+    check(&connection, path)?;
+    Ok(connection)
+}
+
+/// Looks for damage: in a small file everywhere, in a large one where it costs nothing.
+fn check(connection: &Connection, path: &Path) -> Result<(), Fault> {
+    connection.query_row("SELECT max(id) FROM events", [], |_| Ok(()))?;
+    if std::fs::metadata(path).is_ok_and(|file| file.len() <= CHECKED_BYTES_MAX) {
+        let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if said != "ok" {
+            return Err(Fault::Damaged(said));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the folder's lock, which the system releases however the process ends.
+fn lock(dir: &Path) -> Result<File, OpenError> {
+    let path = dir.join("ledger.lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(
+        |error| match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                OpenError::Folder { path: dir.into(), why: error.to_string() }
+            }
+            _ => OpenError::Store { path: path.clone(), why: error.to_string() },
+        },
+    )?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(OpenError::Locked { path: dir.join(crate::FILE_NAME) })
+        }
+        Err(TryLockError::Error(error)) => Err(OpenError::Store { path, why: error.to_string() }),
+    }
+}
+
+/// Renames the file and what belongs to it; nothing is deleted.
+fn set_aside(path: &Path, now_ms: u64) -> io::Result<PathBuf> {
+    let suffixed = |base: &Path, suffix: &str| {
+        let mut name = base.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let seconds = now_ms / 1000;
+    let aside = (0..1000)
+        .map(|more| suffixed(path, &format!(".damaged-{}", seconds + more)))
+        .find(|free| !free.exists())
+        .ok_or_else(|| io::Error::other("a thousand damaged files lie there already"))?;
+    std::fs::rename(path, &aside)?;
+    for companion in ["-wal", "-shm"] {
+        match std::fs::rename(suffixed(path, companion), suffixed(&aside, companion)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(aside)
+}
+
+fn damage_warning(path: &Path, aside: &Path, why: &str) -> String {
+    format!(
+        "{} was damaged ({why}); it is kept as {} and a new one was begun",
+        path.display(),
+        aside.display()
+    )
+}
+
+#[cfg(test)]
+#[path = "store/tests.rs"]
+mod tests;

@@ -1,0 +1,215 @@
+//! Behaviour of the store: damage, foreign files, and what is past its time.
+
+use super::read::Reader;
+use super::retain::{Bounds, Progress};
+use super::write::Batch;
+use super::*;
+use crate::counters::Counters;
+use crate::queue::Queue;
+use crate::tests::{AT_NOON, Folder, NOON, OneList, event};
+use crate::{Anonymise, Event, Filter, Range};
+use vocab::{Action, Door, Now, Source};
+
+const HOUR: u64 = 3_600_000;
+
+/// Stores look-ups of these names, made at one moment.
+fn store_names(store: &mut Store, names: &[&str], at_ms: u64) -> Result<(), StoreError> {
+    let (queue, counters) = (Queue::new(), Counters::new());
+    for name in names {
+        let at = Now { unix_ms: at_ms, mono_ms: 0 };
+        queue.push(0, &Event { at, ..event(name, Action::Block) }).unwrap();
+        counters.count(0, Door::Dns, Action::Block, Source::Policy, 1);
+    }
+    let mut buffers = Vec::new();
+    queue.drain(&mut buffers);
+    store.write(&Batch {
+        buffers: &buffers,
+        counts: &counters.sums(),
+        minute: at_ms / 60_000,
+        anonymise: Anonymise::None,
+        rules: &OneList,
+    })
+}
+
+fn reader(folder: &Folder) -> Reader {
+    Reader::open(&folder.path().join(crate::FILE_NAME)).unwrap()
+}
+
+fn retain_all(store: &mut Store, now_ms: u64, bounds: Bounds) {
+    let cutoff = store.cutoff(now_ms, bounds).unwrap();
+    while store.retain_step(now_ms, cutoff).unwrap() == Progress::More {}
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
+    let folder = Folder::new();
+    let path = folder.path().join(crate::FILE_NAME);
+    std::fs::write(&path, "this was never a database, but somebody may want it back").unwrap();
+    let (mut store, warning) = Store::open(folder.path(), NOON).unwrap();
+    assert!(warning.unwrap().contains("ledger.db.damaged-1795262400"));
+    store_names(&mut store, &["a.example"], NOON).unwrap();
+    let aside = folder.path().join("ledger.db.damaged-1795262400");
+    assert!(std::fs::read_to_string(aside).unwrap().starts_with("this was never"));
+    assert_eq!(reader(&folder).sizes()["events"], 1);
+}
+
+#[test]
+fn a_file_with_torn_pages_is_set_aside_whole() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    let names: Vec<String> = (0..2000).map(|n| format!("n{n}.example")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    store_names(&mut store, &names, NOON).unwrap();
+    store.checkpoint().unwrap();
+    drop(store);
+    let path = folder.path().join(crate::FILE_NAME);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 8192].fill(0xa5);
+    std::fs::write(&path, &bytes).unwrap();
+    let (_store, warning) = Store::open(folder.path(), NOON).unwrap();
+    assert!(warning.is_some());
+    let aside = folder.path().join("ledger.db.damaged-1795262400");
+    assert_eq!(std::fs::read(aside).unwrap(), bytes);
+}
+
+#[test]
+fn a_file_that_turns_out_damaged_while_running_is_set_aside_too() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    store_names(&mut store, &["a.example"], NOON).unwrap();
+    let warning = store.renew("torn", NOON).unwrap();
+    assert!(warning.contains("torn"));
+    store_names(&mut store, &["b.example"], NOON).unwrap();
+    let page = reader(&folder).rows(&Filter::default(), 10).unwrap();
+    assert_eq!(page.rows.len(), 1);
+    assert_eq!(page.rows[0].subject, "b.example");
+    // What was set aside is a whole store, with its write-ahead log.
+    let aside = Reader::open(&folder.path().join("ledger.db.damaged-1795262400")).unwrap();
+    assert_eq!(aside.sizes()["events"], 1);
+}
+
+#[test]
+fn a_newer_file_is_refused_and_left_alone() {
+    let folder = Folder::new();
+    drop(Store::open(folder.path(), NOON).unwrap());
+    let path = folder.path().join(crate::FILE_NAME);
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 7).unwrap();
+    drop(connection);
+    let error = Store::open(folder.path(), NOON).err().unwrap();
+    assert_eq!(error, OpenError::Newer { path, found: 7, known: VERSION });
+    assert!(folder.files().iter().all(|name| !name.contains("damaged")));
+}
+
+#[test]
+fn another_programs_database_is_refused_and_left_alone() {
+    let folder = Folder::new();
+    let path = folder.path().join(crate::FILE_NAME);
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("CREATE TABLE theirs (x)").unwrap();
+    drop(connection);
+    let error = Store::open(folder.path(), NOON).err().unwrap();
+    assert!(error.to_string().contains("another program's database"), "{error}");
+    let left = Connection::open(&path).unwrap();
+    assert!(left.execute_batch("SELECT x FROM theirs").is_ok());
+}
+
+#[test]
+fn a_batch_that_fails_leaves_nothing_and_the_next_one_is_whole() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    let pages: i64 = store.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+    // The same error as on a full disk: the file may not grow.
+    let limit = format!("PRAGMA max_page_count={}", pages + 4);
+    store.connection.query_row(&limit, [], |_| Ok(())).unwrap();
+    let names: Vec<String> = (0..5000).map(|n| format!("n{n}.example")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let error = store_names(&mut store, &names, NOON).unwrap_err();
+    assert_eq!(error.cure, Cure::Retry);
+    assert_eq!(reader(&folder).sizes()["names"], 0);
+    store.connection.query_row("PRAGMA max_page_count=100000", [], |_| Ok(())).unwrap();
+    store_names(&mut store, &["n1.example"], NOON).unwrap();
+    let page = reader(&folder).rows(&Filter::default(), 10).unwrap();
+    assert_eq!(page.rows[0].subject, "n1.example");
+}
+
+#[test]
+fn rows_words_and_tops_past_their_time_go_and_the_rest_stays() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    let day = 24 * HOUR;
+    store_names(&mut store, &["old.example", "both.example"], NOON - 2 * day).unwrap();
+    store_names(&mut store, &["both.example", "new.example"], NOON).unwrap();
+    let bounds = Bounds { keep: Duration::from_hours(24), bytes_max: u64::MAX };
+    retain_all(&mut store, NOON, bounds);
+    let reader = reader(&folder);
+    let page = reader.rows(&Filter::default(), 10).unwrap();
+    let left: Vec<_> = page.rows.iter().map(|row| row.subject.as_str()).collect();
+    assert_eq!(left, ["new.example", "both.example"]);
+    let sizes = reader.sizes();
+    assert_eq!((sizes["names"], sizes["hour_names"], sizes["minutes"]), (2, 2, 2));
+    // The chart keeps its month, whatever happens to the rows.
+    let week = reader.totals(Range::Week, AT_NOON).unwrap();
+    assert_eq!(week.of(Action::Block), 4);
+}
+
+#[test]
+fn a_file_over_its_size_loses_its_oldest_rows() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    for hour in 0..40 {
+        let names: Vec<String> = (0..250).map(|n| format!("h{hour}-n{n}.example")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        store_names(&mut store, &names, NOON + hour * HOUR).unwrap();
+    }
+    let now_ms = NOON + 40 * HOUR;
+    let before = store.bytes().unwrap();
+    let bounds = Bounds { keep: Duration::from_hours(30 * 24), bytes_max: before / 2 };
+    for _ in 0..20 {
+        retain_all(&mut store, now_ms, bounds);
+    }
+    assert!(store.bytes().unwrap() <= before / 2);
+    let reader = reader(&folder);
+    let newest = reader.rows(&Filter::default(), 1).unwrap();
+    assert_eq!(newest.rows[0].subject, "h39-n249.example");
+    let sizes = reader.sizes();
+    assert!(sizes["events"] > 2000 && sizes["names"] < 6000, "{sizes:?}");
+    assert_eq!(reader.integrity(), "ok");
+}
+
+#[test]
+fn a_search_without_a_find_says_where_to_go_on() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    store_names(&mut store, &["needle.example"], NOON).unwrap();
+    // A gap in the numbers stands for many rows.
+    store.connection.execute("UPDATE events SET id = 1", []).unwrap();
+    store_names(&mut store, &["hay.example"], NOON).unwrap();
+    let far = i64::try_from(crate::SCAN_ROWS_MAX).unwrap() + 10;
+    store.connection.execute("UPDATE events SET id = ?1 WHERE id = 2", [far]).unwrap();
+    let reader = reader(&folder);
+    let mut filter = Filter { text: "needle".into(), ..Filter::default() };
+    let first = reader.rows(&filter, 10).unwrap();
+    assert_eq!(first.rows, []);
+    filter.before = first.next;
+    let second = reader.rows(&filter, 10).unwrap();
+    assert_eq!((second.rows.len(), second.next), (1, None));
+}
+
+#[test]
+fn an_empty_store_has_empty_answers() {
+    let folder = Folder::new();
+    let (_store, warning) = Store::open(folder.path(), NOON).unwrap();
+    assert_eq!(warning, None);
+    let reader = reader(&folder);
+    assert_eq!(reader.rows(&Filter::default(), 10).unwrap().rows, []);
+    assert_eq!(reader.totals(Range::Day, AT_NOON).unwrap().counts, []);
+    for range in Range::ALL {
+        let series = reader.series(range, AT_NOON).unwrap();
+        assert!(series.points.iter().all(|point| point.passed + point.blocked == 0));
+        assert!(series.points.last().unwrap().at_ms <= NOON);
+        let end = series.points.last().unwrap().at_ms + u64::from(series.step_s) * 1000;
+        assert!(end > NOON, "the last step of {} holds now", range.as_str());
+    }
+}

@@ -1,0 +1,243 @@
+//! One batch of rows and counts into the store, in one transaction.
+//!
+//! All of a batch is stored or nothing of it. Rows are appended; roll-ups are added up in memory
+//! first, so that a name asked for a thousand times is one write. Called by the writer thread.
+
+use super::dictionary::{CLIENTS, NAMES, rule_id};
+use super::{Store, StoreError};
+use crate::codes::{Code, kind_code};
+use crate::counters::Sums;
+use crate::queue::{Form, Packed, unpack_all};
+use crate::{Anonymise, RuleTexts};
+use rusqlite::{Connection, Result, TransactionBehavior, params};
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use vocab::{Action, Cause, RuleRef};
+
+/// Longest text of a rule that is stored, in bytes.
+const RULE_BYTES_MAX: usize = 1024;
+
+/// What is to be stored at once.
+pub(crate) struct Batch<'b> {
+    /// Packed rows, a buffer a thread.
+    pub(crate) buffers: &'b [Vec<u8>],
+    /// What was counted since the last batch that was stored.
+    pub(crate) counts: &'b Sums,
+    /// The minute since 1970 in which to count it.
+    pub(crate) minute: u64,
+    /// How much of a client's address is stored.
+    pub(crate) anonymise: Anonymise,
+    /// Who knows the rules.
+    pub(crate) rules: &'b dyn RuleTexts,
+}
+
+/// Requests that passed and that were blocked.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    passed: u64,
+    blocked: u64,
+}
+
+/// Roll-ups of a batch: (hour, number of the name or client) → requests.
+type Tallies = BTreeMap<(i64, i64), Tally>;
+
+impl Store {
+    /// Stores a batch; after an error nothing of it is stored.
+    pub(crate) fn write(&mut self, batch: &Batch<'_>) -> std::result::Result<(), StoreError> {
+        let written = self.write_in_transaction(batch);
+        if written.is_err() {
+            // Words that were added have been rolled back, their numbers are void.
+            self.dictionaries.forget();
+        }
+        Ok(written?)
+    }
+
+    fn write_in_transaction(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let Self { connection, dictionaries, .. } = self;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (mut names, mut clients) = (Tallies::new(), Tallies::new());
+        let mut rules = HashMap::new();
+        {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO events (time_ms, door, client, subject, url, kind, action, cause,
+                     rule, source, status, bytes, took_us)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            )?;
+            for row in in_order(batch.buffers) {
+                let hour = (row.unix_ms / 3_600_000) as i64;
+                let (host, url) = match row.form {
+                    Form::Name => (row.text, None),
+                    Form::Url => (host_of(row.text), Some(row.text)),
+                };
+                let host = lower(host);
+                let name = dictionaries.names.id(&transaction, &NAMES, &host, hour)?;
+                let address = client_text(row.client, batch.anonymise);
+                let client = dictionaries.clients.id(&transaction, &CLIENTS, &address, hour)?;
+                let rule = match row.cause.rule() {
+                    Some(rule) => {
+                        Some(rule_number(&transaction, batch, &mut rules, rule, &host, hour)?)
+                    }
+                    None => None,
+                };
+                insert.execute(params![
+                    row.unix_ms as i64,
+                    row.door.code(),
+                    client,
+                    name,
+                    url,
+                    kind_code(row.kind),
+                    row.action.code(),
+                    cause_code(row.cause),
+                    rule,
+                    row.source.code(),
+                    row.status,
+                    row.bytes,
+                    row.took_us,
+                ])?;
+                tally(&mut names, (hour, name), row.action);
+                tally(&mut clients, (hour, client), row.action);
+            }
+        }
+        add_tallies(&transaction, &names, "hour_names", "name")?;
+        add_tallies(&transaction, &clients, "hour_clients", "client")?;
+        add_counts(&transaction, batch)?;
+        transaction.commit()
+    }
+}
+
+/// The rows of all threads, oldest first: rows are shown in the order of their numbers.
+fn in_order(buffers: &[Vec<u8>]) -> Vec<Packed<'_>> {
+    let mut rows: Vec<_> = buffers.iter().flat_map(|buffer| unpack_all(buffer)).collect();
+    rows.sort_by_key(|row| row.unix_ms);
+    rows
+}
+
+/// The number of a rule; its text is asked for once a batch, since a reload may have put another
+/// rule in its place by the next.
+fn rule_number(
+    connection: &Connection,
+    batch: &Batch<'_>,
+    known: &mut HashMap<RuleRef, i64>,
+    rule: RuleRef,
+    host: &str,
+    hour: i64,
+) -> Result<i64> {
+    if let Some(id) = known.get(&rule) {
+        return Ok(*id);
+    }
+    let (list, text) = batch
+        .rules
+        .text(rule, host)
+        .unwrap_or_else(|| (format!("list {}, gone", rule.list.0), String::new()));
+    let text = &text[..text.floor_char_boundary(RULE_BYTES_MAX)];
+    let id = rule_id(connection, &list, rule.line, text, hour)?;
+    known.insert(rule, id);
+    Ok(id)
+}
+
+fn tally(tallies: &mut Tallies, key: (i64, i64), action: Action) {
+    let tally = tallies.entry(key).or_default();
+    match action {
+        Action::Pass => tally.passed += 1,
+        Action::Block => tally.blocked += 1,
+    }
+}
+
+fn add_tallies(connection: &Connection, tallies: &Tallies, table: &str, key: &str) -> Result<()> {
+    let mut add = connection.prepare_cached(&format!(
+        "INSERT INTO {table} (hour, {key}, passed, blocked) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (hour, {key}) DO UPDATE
+         SET passed = passed + excluded.passed, blocked = blocked + excluded.blocked"
+    ))?;
+    for ((hour, id), tally) in tallies {
+        add.execute(params![hour, id, tally.passed as i64, tally.blocked as i64])?;
+    }
+    Ok(())
+}
+
+fn add_counts(connection: &Connection, batch: &Batch<'_>) -> Result<()> {
+    let mut add = connection.prepare_cached(
+        "INSERT INTO minutes (minute, door, action, source, count) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (minute, door, action, source) DO UPDATE
+         SET count = count + excluded.count",
+    )?;
+    for (door, action, source, count) in batch.counts.each() {
+        add.execute(params![
+            batch.minute as i64,
+            door.code(),
+            action.code(),
+            source.code(),
+            count as i64
+        ])?;
+    }
+    Ok(())
+}
+
+/// The number of a cause in the store.
+fn cause_code(cause: Cause) -> u8 {
+    match cause {
+        Cause::NoRule => 0,
+        Cause::Rule(_) => 1,
+        Cause::Paused => 2,
+        Cause::NotAsked => 3,
+    }
+}
+
+/// The client's address as it is stored.
+fn client_text(client: IpAddr, anonymise: Anonymise) -> String {
+    match (anonymise, client) {
+        (Anonymise::None, client) => client.to_string(),
+        (Anonymise::Network, IpAddr::V4(v4)) => {
+            Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << 8)).to_string()
+        }
+        (Anonymise::Network, IpAddr::V6(v6)) => {
+            Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 80)).to_string()
+        }
+    }
+}
+
+/// The host of a URL, without user, port and brackets; the whole text if it is none.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or(v6),
+        None => host.split(':').next().unwrap_or(host),
+    }
+}
+
+fn lower(host: &str) -> std::borrow::Cow<'_, str> {
+    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        host.to_ascii_lowercase().into()
+    } else {
+        host.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_a_url_stands_alone() {
+        for (url, host) in [
+            ("http://www.example/a?b", "www.example"),
+            ("https://user:pw@www.example:8443", "www.example"),
+            ("http://[2001:db8::1]:80/", "2001:db8::1"),
+            ("www.example:443", "www.example"),
+            ("http://www.example?q=http://other/", "www.example"),
+            ("", ""),
+        ] {
+            assert_eq!(host_of(url), host, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_anonymised_client_is_its_network() {
+        let stored = |text: &str| client_text(text.parse().unwrap(), Anonymise::Network);
+        assert_eq!(stored("192.168.7.201"), "192.168.7.0");
+        assert_eq!(stored("2001:db8:1:2:3:4:5:6"), "2001:db8:1::");
+        assert_eq!(client_text("192.168.7.201".parse().unwrap(), Anonymise::None), "192.168.7.201");
+    }
+}

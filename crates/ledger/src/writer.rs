@@ -1,0 +1,330 @@
+//! The one thread that writes to the store.
+//!
+//! It is woken by nobody but a flush: ten times a second it looks, and writes when rows are many or
+//! a second old. A store that fails costs rows, which are counted, and never the process. Started by
+//! [`crate::open`], stopped by [`crate::Ledger::close`].
+
+use crate::RuleTexts;
+use crate::clock::Clock;
+use crate::counters::{Counters, Sums};
+use crate::queue::Queue;
+use crate::setup::{Log, Settings};
+use crate::store::retain::{Bounds, Progress};
+use crate::store::write::Batch;
+use crate::store::{Cure, Store, StoreError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the writer looks at the queue, and how often after a batch that was large.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOK_BUSY: Duration = Duration::from_millis(20);
+/// A row waits no longer than this, unless many others come.
+const AGE_MAX: Duration = Duration::from_secs(1);
+/// As many rows are written at once without waiting for the second to pass.
+const BATCH_ROWS: usize = 4_096;
+/// How often old rows are looked for, and how often the file's size is.
+const RETAIN_EVERY: Duration = Duration::from_hours(1);
+const SIZE_EVERY: Duration = Duration::from_secs(5);
+/// While rows wait to be deleted above the largest size, this part of it more is the end: rows are
+/// dropped until the file is smaller.
+const OVERSIZE_PART: u64 = 8;
+/// Warnings that are kept.
+const WARNINGS_MAX: usize = 16;
+
+/// What the doors' side and the writer share.
+pub(crate) struct Shared {
+    pub(crate) counters: Counters,
+    pub(crate) queue: Queue,
+    pub(crate) rules: Arc<dyn RuleTexts>,
+    pub(crate) dropped_queue: AtomicU64,
+    pub(crate) dropped_store: AtomicU64,
+    pub(crate) stored: AtomicU64,
+    pub(crate) settings: Mutex<Settings>,
+    pub(crate) warnings: Mutex<Warnings>,
+    orders: Mutex<Orders>,
+    /// Rung for the writer: an order was given.
+    ordered: Condvar,
+    /// Rung by the writer: an order was carried out.
+    obeyed: Condvar,
+}
+
+/// What the operator should know.
+#[derive(Default)]
+pub(crate) struct Warnings {
+    /// What happened, once for each.
+    pub(crate) past: Vec<String>,
+    /// What is wrong right now.
+    pub(crate) now: Option<String>,
+}
+
+/// What the writer is asked to do.
+#[derive(Default)]
+struct Orders {
+    flush_wanted: u64,
+    flush_done: u64,
+    /// New settings: look for old rows at once.
+    retain: Wanted,
+    close: Wanted,
+    /// The writer has ended, whatever the reason: nobody waits for it any more.
+    ended: Wanted,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Wanted {
+    #[default]
+    No,
+    Yes,
+}
+
+impl Shared {
+    pub(crate) fn new(settings: Settings, rules: Arc<dyn RuleTexts>) -> Self {
+        Self {
+            counters: Counters::new(),
+            queue: Queue::new(),
+            rules,
+            dropped_queue: AtomicU64::new(0),
+            dropped_store: AtomicU64::new(0),
+            stored: AtomicU64::new(0),
+            settings: Mutex::new(settings),
+            warnings: Mutex::default(),
+            orders: Mutex::default(),
+            ordered: Condvar::new(),
+            obeyed: Condvar::new(),
+        }
+    }
+
+    /// Waits until everything recorded before this call is in the store, or was dropped.
+    pub(crate) fn flush(&self) {
+        let mut orders = lock(&self.orders);
+        orders.flush_wanted += 1;
+        let ticket = orders.flush_wanted;
+        self.ordered.notify_one();
+        while orders.flush_done < ticket && orders.ended == Wanted::No {
+            orders = self.obeyed.wait(orders).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Has old rows looked for at once.
+    pub(crate) fn retain(&self) {
+        lock(&self.orders).retain = Wanted::Yes;
+        self.ordered.notify_one();
+    }
+
+    /// Has the writer write what waits and end.
+    pub(crate) fn close(&self) {
+        lock(&self.orders).close = Wanted::Yes;
+        self.ordered.notify_one();
+    }
+
+    pub(crate) fn warn(&self, warning: String) {
+        let mut warnings = lock(&self.warnings);
+        if warnings.past.len() < WARNINGS_MAX {
+            warnings.past.push(warning);
+        }
+    }
+}
+
+/// A lock whose holder panicked still guards plain values: they are whole after every statement.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread's own things.
+pub(crate) struct Writer {
+    shared: Arc<Shared>,
+    store: Store,
+    clock: Clock,
+    buffers: Vec<Vec<u8>>,
+    /// What was counted and stored so far.
+    counted: Sums,
+    written_at: Instant,
+    retain_at: Instant,
+    size_at: Instant,
+    /// Everything older than this is being deleted, in steps.
+    retaining: Option<u64>,
+    room: Room,
+}
+
+/// Whether the file may grow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Enough,
+    None,
+}
+
+/// Lets everybody who waits for the writer go, even if it ends by a panic.
+struct Ended(Arc<Shared>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        lock(&self.0.orders).ended = Wanted::Yes;
+        self.0.obeyed.notify_all();
+    }
+}
+
+impl Writer {
+    pub(crate) fn new(shared: Arc<Shared>, store: Store, clock: Clock) -> Self {
+        let now = Instant::now();
+        Self {
+            shared,
+            store,
+            clock,
+            buffers: Vec::new(),
+            counted: Sums::zero(),
+            written_at: now,
+            retain_at: now,
+            size_at: now,
+            retaining: None,
+            room: Room::Enough,
+        }
+    }
+
+    /// Writes until it is closed.
+    pub(crate) fn run(mut self) {
+        let _ended = Ended(self.shared.clone());
+        let mut look = LOOK;
+        loop {
+            let (flush, close) = self.wait(look);
+            let waiting = self.shared.queue.len();
+            let due = self.written_at.elapsed() >= AGE_MAX || waiting >= BATCH_ROWS;
+            if due || flush.is_some() || close == Wanted::Yes {
+                self.write();
+            }
+            look = if waiting >= BATCH_ROWS { LOOK_BUSY } else { LOOK };
+            if let Some(ticket) = flush {
+                lock(&self.shared.orders).flush_done = ticket;
+                self.shared.obeyed.notify_all();
+            }
+            if close == Wanted::Yes {
+                // What fails here is read from the write-ahead log at the next start.
+                let _ = self.store.checkpoint();
+                return;
+            }
+            if self.retain() == Progress::More {
+                look = LOOK_BUSY;
+            }
+        }
+    }
+
+    /// Sleeps until it is time to look, or an order comes. Gives the flush to be answered.
+    fn wait(&mut self, look: Duration) -> (Option<u64>, Wanted) {
+        let idle = |orders: &mut Orders| {
+            orders.flush_wanted == orders.flush_done
+                && orders.close == Wanted::No
+                && orders.retain == Wanted::No
+        };
+        let orders = lock(&self.shared.orders);
+        let (mut orders, _) = self
+            .shared
+            .ordered
+            .wait_timeout_while(orders, look, idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        if orders.retain == Wanted::Yes {
+            orders.retain = Wanted::No;
+            self.retain_at = Instant::now();
+        }
+        let flush = (orders.flush_wanted > orders.flush_done).then_some(orders.flush_wanted);
+        (flush, orders.close)
+    }
+
+    /// Writes one batch: all rows that wait and all that was counted since the last.
+    fn write(&mut self) {
+        self.written_at = Instant::now();
+        let mut rows = self.shared.queue.drain(&mut self.buffers) as u64;
+        if self.room == Room::None && rows > 0 {
+            self.shared.dropped_store.fetch_add(rows, Relaxed);
+            self.buffers.iter_mut().for_each(Vec::clear);
+            rows = 0;
+        }
+        let sums = self.shared.counters.sums();
+        let counts = sums.since(&self.counted);
+        if rows == 0 && counts.each().next().is_none() {
+            return;
+        }
+        let anonymise = lock(&self.shared.settings).anonymise;
+        let batch = Batch {
+            buffers: &self.buffers,
+            counts: &counts,
+            minute: (self.clock)() / 60_000,
+            anonymise,
+            rules: &*self.shared.rules,
+        };
+        match self.store.write(&batch) {
+            Ok(()) => {
+                self.counted = sums;
+                self.shared.stored.fetch_add(rows, Relaxed);
+                lock(&self.shared.warnings).now = None;
+            }
+            Err(error) => {
+                // The counts stay to be stored with the next batch; the rows would only pile up.
+                self.shared.dropped_store.fetch_add(rows, Relaxed);
+                self.suffer(&error);
+            }
+        }
+    }
+
+    /// Does what can be done about a store that failed.
+    fn suffer(&mut self, error: &StoreError) {
+        let renewed = match error.cure {
+            Cure::Retry => Err(error.why.clone()),
+            Cure::Renew => self.store.renew(&error.why, (self.clock)()).map_err(|again| again.why),
+        };
+        match renewed {
+            Ok(warning) => self.shared.warn(warning),
+            Err(why) => {
+                lock(&self.shared.warnings).now = Some(format!(
+                    "{}: the ledger cannot be written: {why}; rows are dropped and counted until \
+                     it can: look at the disk's space and rights",
+                    self.store.path().display()
+                ));
+            }
+        }
+    }
+
+    /// Looks for what is past its time when that is due, and deletes a step of it.
+    fn retain(&mut self) -> Progress {
+        match self.try_retain() {
+            Ok(progress) => progress,
+            Err(error) => {
+                self.retaining = None;
+                self.suffer(&error);
+                Progress::Done
+            }
+        }
+    }
+
+    fn try_retain(&mut self) -> Result<Progress, StoreError> {
+        let now = Instant::now();
+        if self.retaining.is_none() && now >= self.size_at.min(self.retain_at) {
+            let bounds = self.bounds();
+            let bytes = self.store.bytes()?;
+            self.size_at = now + SIZE_EVERY;
+            self.room = if bytes > bounds.bytes_max + bounds.bytes_max / OVERSIZE_PART {
+                Room::None
+            } else {
+                Room::Enough
+            };
+            if now >= self.retain_at || bytes > bounds.bytes_max {
+                self.retain_at = now + RETAIN_EVERY;
+                self.retaining = Some(self.store.cutoff((self.clock)(), bounds)?);
+            }
+        }
+        let Some(cutoff) = self.retaining else { return Ok(Progress::Done) };
+        let progress = self.store.retain_step((self.clock)(), cutoff)?;
+        if progress == Progress::Done {
+            self.retaining = None;
+        }
+        Ok(progress)
+    }
+
+    fn bounds(&self) -> Bounds {
+        let settings = lock(&self.shared.settings);
+        Bounds { keep: settings.keep.0.0, bytes_max: settings.max_size.bytes() }
+    }
+}
+
+/// Which requests become rows: none if none is kept.
+pub(crate) fn rows_wanted(settings: &Settings) -> Log {
+    if settings.keep.0.0.is_zero() { Log::None } else { settings.log }
+}
