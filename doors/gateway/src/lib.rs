@@ -1,1 +1,21 @@
-//! door-gateway
+//! The gateway door: stands before web servers, spreads requests over them and turns attacks away.
+//!
+//! It routes by host and path, refuses URLs that a pattern or the policy blocks, and passes the
+//! rest to a pool, both bodies streaming. It serves no file and stores nothing yet. The binary
+//! makes a [`Door`] and hands it connections.
+
+mod door;
+mod forwarded;
+mod pages;
+mod patterns;
+mod pool;
+mod request;
+mod routes;
+mod settings;
+mod ticket;
+
+pub use crate::door::{Door, Parts, PatternHits};
+pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
+pub use crate::settings::{
+    Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
+};

@@ -1,0 +1,267 @@
+//! From a host to an open connection.
+//!
+//! Names go through the resolver, literals do not. Addresses are tried in turn, each with a head
+//! start before the next joins (RFC 8305), and the first that connects wins. Every address passes
+//! the caller's [`Guard`] first: a name that resolves to where its client must not go is refused
+//! after resolution, where no second answer can slip in between.
+
+use super::error::DialError;
+use super::origin::{Host, Origin, OriginScheme};
+use crate::resolver::Resolver;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use transport::tls::{Alpn, ClientTls, ClientTlsStream};
+use transport::{DialReason, Stream};
+
+/// How long an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
+const HEAD_START: Duration = Duration::from_millis(300);
+/// How long one address may take to connect, and then TLS to shake hands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Addresses of one host that are tried; the rest is ignored.
+const ADDRESSES_MAX: usize = 8;
+
+/// Says where a client may be taken.
+pub trait Guard {
+    /// Whether a connection to `address` may be made or used.
+    fn permits(&self, address: SocketAddr) -> bool;
+}
+
+/// Permits every address: for hosts that the owner's configuration names.
+#[derive(Clone, Copy, Debug)]
+pub struct Anywhere;
+
+impl Guard for Anywhere {
+    fn permits(&self, _: SocketAddr) -> bool {
+        true
+    }
+}
+
+/// Opens connections. Cheap to clone.
+#[derive(Clone)]
+pub struct Dialer {
+    resolver: Resolver,
+    tls: ClientTls,
+}
+
+/// An open connection to an origin.
+#[derive(Debug)]
+pub enum Connection {
+    /// Plain.
+    Plain(Stream),
+    /// Over TLS.
+    Tls(Box<ClientTlsStream<Stream>>),
+}
+
+impl Dialer {
+    /// Resolves names through `resolver` and trusts what `tls` trusts.
+    pub fn new(resolver: Resolver, tls: ClientTls) -> Self {
+        Self { resolver, tls }
+    }
+
+    /// Connects to `origin`, with TLS where its scheme asks for it.
+    pub async fn dial(
+        &self,
+        origin: &Origin,
+        guard: &dyn Guard,
+    ) -> Result<(Connection, SocketAddr), DialError> {
+        let (stream, address) = self.dial_tcp(&origin.host, origin.port, guard).await?;
+        match origin.scheme {
+            OriginScheme::Http => Ok((Connection::Plain(stream), address)),
+            OriginScheme::Https => {
+                let name = match &origin.host {
+                    Host::Name(name) => name.as_str().to_owned(),
+                    Host::Address(address) => address.to_string(),
+                };
+                let shaken = timeout(CONNECT_TIMEOUT, self.tls.connect(stream, &name, &[Alpn::Http1]));
+                match shaken.await {
+                    Ok(Ok(stream)) => Ok((Connection::Tls(Box::new(stream)), address)),
+                    Ok(Err(why)) => Err(DialError::Tls(why.to_string())),
+                    Err(_) => Err(DialError::Timeout),
+                }
+            }
+        }
+    }
+
+    /// Connects to `host` and `port` without TLS.
+    pub async fn dial_tcp(
+        &self,
+        host: &Host,
+        port: u16,
+        guard: &dyn Guard,
+    ) -> Result<(Stream, SocketAddr), DialError> {
+        let found = match host.known_addresses() {
+            Some(known) => known,
+            None => self.look_up(host).await?,
+        };
+        let mut permitted: Vec<SocketAddr> = families_in_turn(found)
+            .map(|address| SocketAddr::new(address, port))
+            .filter(|address| guard.permits(*address))
+            .collect();
+        permitted.truncate(ADDRESSES_MAX);
+        match permitted.as_slice() {
+            [] => Err(DialError::Forbidden),
+            [only] => connect(*only).await,
+            [_, _, ..] => race(permitted).await,
+        }
+    }
+
+    async fn look_up(&self, host: &Host) -> Result<Vec<IpAddr>, DialError> {
+        let name = host.to_name();
+        let found = self.resolver.addresses(name.as_name()).await;
+        found.map_err(|why| DialError::NoAddress(why.to_string()))
+    }
+}
+
+/// The families alternate, beginning with that of the first address (RFC 8305 §4), so that a
+/// broken one costs a single head start.
+fn families_in_turn(addresses: Vec<IpAddr>) -> impl Iterator<Item = IpAddr> {
+    let first_is_v4 = addresses.first().is_some_and(IpAddr::is_ipv4);
+    let (one, other): (Vec<_>, Vec<_>) =
+        addresses.into_iter().partition(|address| address.is_ipv4() == first_is_v4);
+    let (mut one, mut other) = (one.into_iter(), other.into_iter());
+    let mut turn = 0_u32;
+    std::iter::from_fn(move || {
+        turn += 1;
+        if turn % 2 == 1 {
+            one.next().or_else(|| other.next())
+        } else {
+            other.next().or_else(|| one.next())
+        }
+    })
+}
+
+async fn connect(address: SocketAddr) -> Result<(Stream, SocketAddr), DialError> {
+    match transport::dial(address, CONNECT_TIMEOUT).await {
+        Ok(stream) => Ok((stream, address)),
+        Err(why) => Err(match why.reason {
+            DialReason::Timeout => DialError::Timeout,
+            DialReason::Refused | DialReason::Unreachable | DialReason::Other(_) => {
+                DialError::Refused(why.to_string())
+            }
+        }),
+    }
+}
+
+/// Tries the addresses in turn; a failure or a spent head start brings in the next.
+async fn race(addresses: Vec<SocketAddr>) -> Result<(Stream, SocketAddr), DialError> {
+    let mut waiting = addresses.into_iter();
+    let mut attempts = JoinSet::new();
+    let mut failure = DialError::Timeout;
+    join_in(&mut attempts, &mut waiting);
+    loop {
+        let more = !waiting.as_slice().is_empty();
+        tokio::select! {
+            ended = attempts.join_next() => match ended {
+                Some(Ok(Ok(connected))) => return Ok(connected),
+                Some(Ok(Err(why))) => {
+                    failure = why;
+                    join_in(&mut attempts, &mut waiting);
+                }
+                Some(Err(_)) => join_in(&mut attempts, &mut waiting),
+                None => return Err(failure),
+            },
+            () = sleep(HEAD_START), if more => join_in(&mut attempts, &mut waiting),
+        }
+    }
+}
+
+type Attempts = JoinSet<Result<(Stream, SocketAddr), DialError>>;
+
+fn join_in(attempts: &mut Attempts, waiting: &mut std::vec::IntoIter<SocketAddr>) {
+    if let Some(address) = waiting.next() {
+        attempts.spawn(connect(address));
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            // A stream leaves this to its close; whoever ends one half of a tunnel means it.
+            Self::Plain(stream) => {
+                let _ = stream.shutdown_write();
+                Poll::Ready(Ok(()))
+            }
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_alternate_from_the_first() {
+        let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let given = ["::1", "::2", "::3", "1.1.1.1"].map(ip).to_vec();
+        let order: Vec<_> = families_in_turn(given).collect();
+        assert_eq!(order, ["::1", "1.1.1.1", "::2", "::3"].map(ip));
+    }
+
+    #[tokio::test]
+    async fn a_refusing_address_does_not_hold_up_the_next() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let open = listener.local_addr().expect("bound");
+        let closed = {
+            let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            gone.local_addr().expect("bound")
+        };
+        let (_, winner) = race(vec![closed, open]).await.expect("one is open");
+        assert_eq!(winner, open);
+    }
+}

@@ -1,0 +1,114 @@
+//! Why an origin gave no answer, and whose fault that is.
+
+use std::fmt;
+
+/// Whose fault a failure is: a door turns it into a status, in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The origin, or the way to it: 502.
+    Origin,
+    /// The origin was too slow: 504.
+    Slow,
+    /// The client: its body broke off or was too large.
+    Client,
+    /// We do not go there: 403.
+    Guard,
+}
+
+/// Why no connection came about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DialError {
+    /// The name has no address, or no resolver said so in time.
+    NoAddress(String),
+    /// The host has addresses, but none that this client may reach.
+    Forbidden,
+    /// Every address refused, or no route led there.
+    Refused(String),
+    /// No address answered in time.
+    Timeout,
+    /// The TLS handshake failed: an unknown authority, a wrong name, no common version.
+    Tls(String),
+}
+
+/// Why a request got no response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// No connection.
+    Dial(DialError),
+    /// The connection was closed before the response.
+    Closed,
+    /// The response's head did not come in time.
+    Timeout,
+    /// What came back is no HTTP response.
+    BadResponse(String),
+    /// The client's request body is over the door's cap.
+    BodyTooLarge,
+    /// The client's request body broke off.
+    BodyBroken,
+}
+
+/// A request that got no response, and the request itself if it may be sent elsewhere.
+#[derive(Debug)]
+pub struct Unanswered {
+    /// Why.
+    pub why: SendError,
+    /// The request, if not a byte of it left: no connection came about.
+    pub unsent: Option<Box<http::Request<http_engine::Body>>>,
+}
+
+impl DialError {
+    /// Whose fault it is.
+    pub const fn blame(&self) -> Blame {
+        match self {
+            Self::NoAddress(_) | Self::Refused(_) | Self::Tls(_) => Blame::Origin,
+            Self::Timeout => Blame::Slow,
+            Self::Forbidden => Blame::Guard,
+        }
+    }
+}
+
+impl SendError {
+    /// Whose fault it is.
+    pub const fn blame(&self) -> Blame {
+        match self {
+            Self::Dial(why) => why.blame(),
+            Self::Closed | Self::BadResponse(_) => Blame::Origin,
+            Self::Timeout => Blame::Slow,
+            Self::BodyTooLarge | Self::BodyBroken => Blame::Client,
+        }
+    }
+}
+
+impl From<DialError> for SendError {
+    fn from(why: DialError) -> Self {
+        Self::Dial(why)
+    }
+}
+
+impl fmt::Display for DialError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAddress(why) => write!(f, "the host has no address: {why}"),
+            Self::Forbidden => f.write_str("the host's address is out of bounds for this client"),
+            Self::Refused(why) => write!(f, "the host refused the connection: {why}"),
+            Self::Timeout => f.write_str("the host did not take the connection in time"),
+            Self::Tls(why) => write!(f, "the TLS handshake with the host failed: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dial(why) => why.fmt(f),
+            Self::Closed => f.write_str("the host closed the connection before it answered"),
+            Self::Timeout => f.write_str("the host did not answer in time"),
+            Self::BadResponse(why) => write!(f, "the host's answer is not HTTP: {why}"),
+            Self::BodyTooLarge => f.write_str("the request's body is too large"),
+            Self::BodyBroken => f.write_str("the request's body broke off"),
+        }
+    }
+}
+
+impl std::error::Error for DialError {}
+impl std::error::Error for SendError {}

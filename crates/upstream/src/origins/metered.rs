@@ -1,0 +1,128 @@
+//! A body that is counted on its way, and says when and how it ended.
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_engine::body::{Body, BodyError};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// How a metered body ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyEnd {
+    /// It was passed on to its last byte.
+    Whole,
+    /// Its sender broke off or stalled.
+    Broken,
+    /// Its reader went away before the end.
+    Unread,
+}
+
+/// Passes a body on, ends it when its sender is silent for too long, and calls back once with the
+/// bytes carried and how it ended.
+pub struct Metered<F: FnOnce(u64, BodyEnd)> {
+    body: Body,
+    bytes: u64,
+    stall: Duration,
+    alarm: Option<Pin<Box<Sleep>>>,
+    turn: Turn,
+    done: Option<F>,
+}
+
+/// Who keeps the body waiting: only the sender's silence counts, not the reader's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Sender,
+    Reader,
+}
+
+/// The sender of a body was silent for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stalled;
+
+impl<F: FnOnce(u64, BodyEnd) + Unpin + 'static> Metered<F> {
+    /// Wraps `body`: `done` is called exactly once. A sender silent for `stall` counts as gone.
+    pub fn wrap(body: Body, stall: Duration, done: F) -> Body {
+        if body.is_end_stream() {
+            done(0, BodyEnd::Whole);
+            return body;
+        }
+        Body::boxed(Self { body, bytes: 0, stall, alarm: None, turn: Turn::Reader, done: Some(done) })
+    }
+}
+
+impl<F: FnOnce(u64, BodyEnd)> Metered<F> {
+    fn end(&mut self, how: BodyEnd) {
+        if let Some(done) = self.done.take() {
+            done(self.bytes, how);
+        }
+    }
+
+    fn stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let stall = self.stall;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(stall)));
+        if std::mem::replace(&mut self.turn, Turn::Sender) == Turn::Reader {
+            alarm.as_mut().reset(Instant::now() + stall);
+        }
+        alarm.as_mut().poll(cx)
+    }
+}
+
+impl<F: FnOnce(u64, BodyEnd) + Unpin> HttpBody for Metered<F> {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        match Pin::new(&mut this.body).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+                this.turn = Turn::Reader;
+                if this.body.is_end_stream() {
+                    this.end(BodyEnd::Whole);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(None) => {
+                this.end(BodyEnd::Whole);
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(why))) => {
+                this.end(BodyEnd::Broken);
+                Poll::Ready(Some(Err(why)))
+            }
+            Poll::Pending if this.stalled(cx).is_ready() => {
+                this.end(BodyEnd::Broken);
+                Poll::Ready(Some(Err(BodyError::Other(Box::new(Stalled)))))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<F: FnOnce(u64, BodyEnd)> Drop for Metered<F> {
+    fn drop(&mut self) {
+        self.end(BodyEnd::Unread);
+    }
+}
+
+impl std::fmt::Display for Stalled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the origin was silent for too long in the middle of a body")
+    }
+}
+
+impl std::error::Error for Stalled {}

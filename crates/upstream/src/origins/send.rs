@@ -1,0 +1,289 @@
+//! One request to an origin, over an idle connection where there is one, else over a new one.
+//!
+//! A connection that was idle may be dead without anybody's fault: the request goes out once more
+//! over a new one, if not a byte of it was sent or if repeating it changes nothing. Nothing else is
+//! ever repeated. The doors call it with a request whose headers are already theirs to send.
+
+use super::dialer::{Dialer, Guard};
+use super::error::{SendError, Unanswered};
+use super::metered::Metered;
+use super::origin::Origin;
+use super::pool::{self, Caps, Key, Open};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::LengthLimitError;
+use http_engine::body::{Body, BodyError};
+use http_engine::client::{SendError as EngineError, connect_http1};
+use hyper::body::Incoming;
+use std::cell::Cell;
+use std::error::Error;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// A client that sends nothing of a body it announced is cut by its door after a minute; this is
+/// the bound where a door sets none.
+const UPLOAD_STALL: Duration = Duration::from_secs(300);
+
+/// The bounds of a set of origins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Idle connections kept per origin and core. Default 32; more are closed.
+    pub idle_per_origin_max: usize,
+    /// Idle connections kept per core. Default 1,024; more are closed.
+    pub idle_max: usize,
+    /// How long an idle connection is kept. Default 30 s: less than the 60 to 75 s after which
+    /// common servers close it, so that few requests meet a dead one.
+    pub idle_timeout: Duration,
+    /// From the request's last byte to the head of its response. Default 60 s. Beyond it: 504.
+    pub response_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            idle_per_origin_max: 32,
+            idle_max: 1024,
+            idle_timeout: Duration::from_secs(30),
+            response_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Sends requests and keeps idle connections, apart for every core.
+pub struct Origins {
+    owner: u64,
+    dialer: Dialer,
+    caps: Caps,
+    response_timeout: Duration,
+}
+
+/// Whether a request may go out once more after its connection broke.
+enum Again {
+    /// It may: this is its copy. The body was empty.
+    Copy(Box<Request<Body>>),
+    /// It may not.
+    Never,
+}
+
+impl Origins {
+    /// Origins reached through `dialer`.
+    pub fn new(dialer: Dialer, limits: Limits) -> Self {
+        static OWNERS: AtomicU64 = AtomicU64::new(0);
+        Self {
+            owner: OWNERS.fetch_add(1, Relaxed),
+            dialer,
+            caps: Caps {
+                per_origin: limits.idle_per_origin_max,
+                total: limits.idle_max,
+                idle: limits.idle_timeout,
+            },
+            response_timeout: limits.response_timeout,
+        }
+    }
+
+    /// What opens its connections.
+    pub fn dialer(&self) -> &Dialer {
+        &self.dialer
+    }
+
+    /// Sends `request` to `origin`. Its URI is the path and query alone and `Host` is set. The
+    /// response's body streams; the connection is kept once it was read to its end.
+    pub async fn send(
+        &self,
+        origin: &Origin,
+        request: Request<Body>,
+        guard: &dyn Guard,
+    ) -> Result<Response<Body>, Unanswered> {
+        let key = Key { owner: self.owner, origin: origin.clone() };
+        let mut request = request;
+        if let Some(open) = idle(&key, guard).await {
+            let again = copy_of(&request);
+            match self.exchange(key.clone(), open, request).await {
+                Ok(response) => return Ok(response),
+                Err(Unanswered { why, unsent }) => {
+                    request = match (unsent, again) {
+                        (Some(unsent), _) => *unsent,
+                        (None, Again::Copy(copy)) if why == SendError::Closed => *copy,
+                        (None, Again::Copy(_) | Again::Never) => {
+                            return Err(Unanswered { why, unsent: None });
+                        }
+                    };
+                }
+            }
+        }
+        let open = match self.open(origin, guard).await {
+            Ok(open) => open,
+            Err(why) => return Err(Unanswered { why, unsent: Some(Box::new(request)) }),
+        };
+        self.exchange(key, open, request).await
+    }
+
+    async fn open(&self, origin: &Origin, guard: &dyn Guard) -> Result<Open, SendError> {
+        let (connection, peer) = self.dialer.dial(origin, guard).await?;
+        let sender =
+            connect_http1(connection).await.map_err(|why| SendError::BadResponse(why.to_string()))?;
+        Ok(Open { sender, peer })
+    }
+
+    async fn exchange(
+        &self,
+        key: Key,
+        mut open: Open,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Unanswered> {
+        let sent = within(self.response_timeout, request, async |request| open.sender.send(request).await).await;
+        let Some(sent) = sent else { return Err(Unanswered { why: SendError::Timeout, unsent: None }) };
+        let response = sent.map_err(|why| Unanswered { why: blamed(&why), unsent: why.unsent })?;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(response.map(Body::from));
+        }
+        let lease = Lease { key, open, caps: self.caps };
+        if response.body().is_end_stream() {
+            lease.give_back();
+            return Ok(response.map(Body::from));
+        }
+        Ok(response.map(|body| Body::boxed(Leased { body, lease: Some(lease) })))
+    }
+}
+
+/// An idle connection that takes a request at once.
+async fn idle(key: &Key, guard: &dyn Guard) -> Option<Open> {
+    loop {
+        let open = pool::take(key, |open| guard.permits(open.peer))?;
+        if !open.sender.is_ready() {
+            // Its own task may still have to see the end of the last answer. If that takes longer
+            // than a turn, the last request is still being sent: of no use to us.
+            tokio::task::yield_now().await;
+        }
+        if open.sender.is_ready() {
+            return Some(open);
+        }
+    }
+}
+
+/// Runs `send`, giving up `patience` after the last byte of the request's body was taken. How long
+/// the body itself may take is between the client and its door.
+async fn within<T>(
+    patience: Duration,
+    request: Request<Body>,
+    send: impl AsyncFnOnce(Request<Body>) -> T,
+) -> Option<T> {
+    let uploaded = Rc::new(Cell::new(None));
+    let request = if request.body().is_end_stream() {
+        uploaded.set(Some(Instant::now()));
+        request
+    } else {
+        let uploaded = Rc::clone(&uploaded);
+        request.map(|body| {
+            Metered::wrap(body, UPLOAD_STALL, move |_, _| uploaded.set(Some(Instant::now())))
+        })
+    };
+    let mut sending = pin!(send(request));
+    let mut deadline = Instant::now() + patience;
+    loop {
+        tokio::select! {
+            biased;
+            sent = &mut sending => return Some(sent),
+            () = sleep_until(deadline) => {
+                let due = uploaded.get().unwrap_or_else(Instant::now) + patience;
+                if due <= deadline {
+                    return None;
+                }
+                deadline = due;
+            }
+        }
+    }
+}
+
+/// A copy, if the request has no body and repeating it changes nothing (RFC 9110 §9.2.2).
+fn copy_of(request: &Request<Body>) -> Again {
+    if !request.method().is_idempotent() || !request.body().is_end_stream() {
+        return Again::Never;
+    }
+    let mut copy = Request::new(Body::empty());
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    Again::Copy(Box::new(copy))
+}
+
+/// Finds out what broke: the client's body, the connection, or the answer.
+fn blamed(failure: &EngineError) -> SendError {
+    let mut cause: Option<&(dyn Error + 'static)> = failure.why.source();
+    while let Some(why) = cause {
+        if why.is::<LengthLimitError>() {
+            return SendError::BodyTooLarge;
+        }
+        if let Some(body) = why.downcast_ref::<BodyError>() {
+            match body {
+                BodyError::Other(inner) if inner.is::<LengthLimitError>() => {
+                    return SendError::BodyTooLarge;
+                }
+                BodyError::Received(_) | BodyError::Aborted | BodyError::Other(_) => {
+                    return SendError::BodyBroken;
+                }
+            }
+        }
+        cause = why.source();
+    }
+    let why = &failure.why;
+    if why.is_parse() { SendError::BadResponse(why.to_string()) } else { SendError::Closed }
+}
+
+/// A connection on loan to a response body.
+struct Lease {
+    key: Key,
+    open: Open,
+    caps: Caps,
+}
+
+impl Lease {
+    fn give_back(self) {
+        pool::give(self.key, self.open, self.caps);
+    }
+}
+
+/// A response body that gives its connection back once it was read to its end. Dropped before
+/// that, it closes the connection: what is left unread would precede the next answer.
+struct Leased {
+    body: Incoming,
+    lease: Option<Lease>,
+}
+
+impl HttpBody for Leased {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let ended = match &frame {
+            None => true,
+            Some(Ok(_)) => self.body.is_end_stream(),
+            Some(Err(_)) => {
+                self.lease = None;
+                false
+            }
+        };
+        if ended && let Some(lease) = self.lease.take() {
+            lease.give_back();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,227 @@
+//! The door itself: what it is made of, how it is reloaded, and one connection through it.
+
+use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
+use crate::pool::Pool;
+use crate::request;
+use crate::routes::{HostPattern, PathPattern};
+use crate::settings::{PatternSource, RouteSettings, Settings};
+use arc_swap::ArcSwap;
+use http_engine::{Limits, Versions, serve};
+use ledger::Ledger;
+use policy::{Policy, RuleText};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use transport::{ConnectionLimits, Drain, Stream};
+use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
+use vocab::{Complaint, Listen, ListId, Network, RuleRef};
+
+/// What the door is built from.
+#[derive(Clone)]
+pub struct Parts {
+    /// The policy, swapped as a whole on reload.
+    pub policy: Arc<ArcSwap<Policy>>,
+    /// Where requests are recorded.
+    pub ledger: Ledger,
+    /// What opens connections to servers.
+    pub dialer: Dialer,
+    /// The folder from which relative paths of pattern files start.
+    pub base: PathBuf,
+}
+
+/// The gateway door.
+pub struct Door {
+    pub(crate) parts: Parts,
+    setup: ArcSwap<Setup>,
+}
+
+/// What follows from the settings, swapped as a whole.
+pub(crate) struct Setup {
+    pub(crate) settings: Settings,
+    pub(crate) trusted: Vec<Network>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) origins: Origins,
+}
+
+/// Where requests of one host and path go.
+pub(crate) struct Route {
+    pub(crate) host: Option<HostPattern>,
+    pub(crate) path: PathPattern,
+    pub(crate) block: Option<Block>,
+    pub(crate) pool: Option<Arc<Pool>>,
+}
+
+/// The patterns of a route, and the list number under which they are recorded.
+pub(crate) struct Block {
+    pub(crate) list: ListId,
+    pub(crate) name: String,
+    pub(crate) patterns: Patterns,
+}
+
+/// How often one pattern of a route has blocked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternHits {
+    /// The file, or the route where the patterns stand in the configuration.
+    pub list: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// The pattern.
+    pub text: String,
+    /// How often, since the settings were taken.
+    pub hits: u64,
+}
+
+impl Door {
+    /// A door with settings that [`Settings::check`] finds right. Reads the pattern files; what is
+    /// wrong with them is returned.
+    pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
+        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts)?);
+        Ok(Arc::new(Self { parts, setup }))
+    }
+
+    /// Takes new settings, or leaves everything as it was and says why. Requests under way keep
+    /// the old ones; listeners are the caller's.
+    pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
+        self.setup.store(Arc::new(Setup::new(settings, &self.parts)?));
+        Ok(())
+    }
+
+    /// Where to listen.
+    pub fn listeners(&self) -> Vec<Listen> {
+        self.setup.load().settings.listen.iter().map(|listen| listen.0.clone()).collect()
+    }
+
+    /// The caps on its connections, to share among all its listeners.
+    pub fn connection_limits(&self) -> ConnectionLimits {
+        let setup = self.setup.load();
+        let (all, each) = (setup.settings.connections, setup.settings.connections_per_client);
+        ConnectionLimits::new(all as usize, each as usize)
+    }
+
+    /// The text of a pattern, for rules from [`ListId::DOOR_FIRST`] on.
+    pub fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
+        self.setup.load().rule_text(rule)
+    }
+
+    /// Every pattern that has blocked, with its count.
+    pub fn pattern_hits(&self) -> Vec<PatternHits> {
+        let setup = self.setup.load();
+        let blocks = setup.routes.iter().filter_map(|route| route.block.as_ref());
+        let hits = blocks.flat_map(|block| {
+            block.patterns.hits().map(|(line, text, hits)| PatternHits {
+                list: block.name.clone(),
+                line,
+                text: text.to_owned(),
+                hits,
+            })
+        });
+        hits.collect()
+    }
+
+    /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
+    pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+        let peer = stream.peer().ip().to_canonical();
+        let (stream, tunnel) = ClientStream::new(stream);
+        let stop = async move { drain.begun().await };
+        let handler = move |incoming| {
+            let (door, tunnel) = (Arc::clone(&self), tunnel.clone());
+            async move { request::answer(&door, peer, &tunnel, incoming).await }
+        };
+        // How a connection ends is the client's affair; what matters stands in the ledger.
+        drop(serve(stream, Versions::Http1, Limits::default(), stop, handler).await);
+    }
+
+    pub(crate) fn setup(&self) -> Arc<Setup> {
+        self.setup.load_full()
+    }
+}
+
+impl Setup {
+    fn new(settings: Settings, parts: &Parts) -> Result<Self, Vec<Complaint>> {
+        let pools: BTreeMap<&str, Arc<Pool>> = settings
+            .pools
+            .iter()
+            .map(|(name, pool)| (name.as_str(), Arc::new(Pool::new(pool))))
+            .collect();
+        let (mut routes, mut complaints) = (Vec::new(), Vec::new());
+        for (index, route) in settings.routes.iter().enumerate() {
+            match Route::new(index, route, &pools, &parts.base) {
+                Ok(route) => routes.push(route),
+                Err(why) => complaints.push(why.under(&format!("routes.{index}"))),
+            }
+        }
+        if !complaints.is_empty() {
+            return Err(complaints);
+        }
+        let limits =
+            OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
+        let origins = Origins::new(parts.dialer.clone(), limits);
+        let trusted = settings.trusted.iter().map(|network| network.0).collect();
+        Ok(Self { settings, trusted, routes, origins })
+    }
+
+    pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
+        let mut blocks = self.routes.iter().filter_map(|route| route.block.as_ref());
+        let block = blocks.find(|block| block.list == rule.list)?;
+        let text = block.patterns.text(rule.line)?.to_owned();
+        Some(RuleText { list: block.name.clone(), line: rule.line, text })
+    }
+}
+
+impl Route {
+    fn new(
+        index: usize,
+        settings: &RouteSettings,
+        pools: &BTreeMap<&str, Arc<Pool>>,
+        base: &Path,
+    ) -> Result<Self, Complaint> {
+        let host = settings.host.as_deref().map(HostPattern::parse).transpose();
+        let path = PathPattern::parse(&settings.path);
+        let block = match &settings.block {
+            None => None,
+            Some(block) => Some(Block::new(index, &block.patterns, base)?),
+        };
+        Ok(Self {
+            host: host.map_err(|why| Complaint::new("host", why))?,
+            path: path.map_err(|why| Complaint::new("path", why))?,
+            block,
+            pool: settings.pool.as_deref().and_then(|name| pools.get(name)).cloned(),
+        })
+    }
+}
+
+impl Block {
+    fn new(index: usize, source: &PatternSource, base: &Path) -> Result<Self, Complaint> {
+        let number = u8::try_from(index).ok().and_then(|index| ListId::DOOR_FIRST.0.checked_add(index));
+        let Some(number) = number else {
+            return Err(Complaint::new("block", "there are too many routes with patterns"));
+        };
+        let wrong = |message: String| Complaint::new("block.patterns", message);
+        let (name, patterns) = match source {
+            PatternSource::Inline(lines) => (
+                format!("gateway.routes.{index}"),
+                Patterns::compile(lines.iter().map(String::as_str))
+                    .map_err(|why| wrong(why.to_string()))?,
+            ),
+            PatternSource::File(path) => {
+                let text = read_text(&base.join(path)).map_err(|why| {
+                    wrong(format!("{path}: {why}")).remedy("name a readable text file of patterns")
+                })?;
+                let compiled = Patterns::compile(text.lines());
+                (path.clone(), compiled.map_err(|why| wrong(format!("{path}: {why}")))?)
+            }
+        };
+        Ok(Self { list: ListId(number), name, patterns })
+    }
+}
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(PATTERNS_FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > PATTERNS_FILE_BYTES_MAX {
+        return Err(std::io::Error::other("it is larger than 64MiB"));
+    }
+    Ok(text)
+}

@@ -1,0 +1,67 @@
+//! What the gateway says in place of a server: short, in words, without inner names.
+//!
+//! The public reads these, so they name no server and no address; the ledger does.
+
+use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
+use http::{Response, StatusCode};
+use http_engine::{Body, reply};
+use policy::RuleText;
+use upstream::origins::{Blame, SendError};
+
+fn page(status: StatusCode, text: String) -> Response<Body> {
+    let mut page = reply::text(status, text);
+    page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    page
+}
+
+/// A pattern or the policy blocks it. Names list, line and rule.
+pub(crate) fn blocked(rule: Option<&RuleText>) -> Response<Body> {
+    let text = rule.map_or_else(
+        || "Blocked by a rule.\n".to_owned(),
+        |rule| format!("Blocked by list {}, line {}: {}\n", rule.list, rule.line, rule.text),
+    );
+    page(StatusCode::FORBIDDEN, text)
+}
+
+/// No route fits.
+pub(crate) fn no_route() -> Response<Body> {
+    page(StatusCode::NOT_FOUND, "Nothing is served here.\n".into())
+}
+
+/// The request makes no sense.
+pub(crate) fn bad_request(why: &str) -> Response<Body> {
+    page(StatusCode::BAD_REQUEST, format!("{why}.\n"))
+}
+
+/// The body is over the cap.
+pub(crate) fn too_large() -> Response<Body> {
+    page(StatusCode::PAYLOAD_TOO_LARGE, "The request's body is too large.\n".into())
+}
+
+/// `CONNECT` and `TRACE` have no place here.
+pub(crate) fn method() -> Response<Body> {
+    let mut page =
+        page(StatusCode::METHOD_NOT_ALLOWED, "This method is not allowed here.\n".into());
+    let rest = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+    page.headers_mut().insert(ALLOW, HeaderValue::from_static(rest));
+    page
+}
+
+/// The request has come round.
+pub(crate) fn going_round() -> Response<Body> {
+    page(StatusCode::LOOP_DETECTED, "This request goes round in circles.\n".into())
+}
+
+/// The one place where a failure behind becomes a status.
+pub(crate) fn rescue(why: &SendError) -> Response<Body> {
+    match why.blame() {
+        Blame::Origin | Blame::Guard => {
+            page(StatusCode::BAD_GATEWAY, "The server behind does not answer.\n".into())
+        }
+        Blame::Slow => {
+            page(StatusCode::GATEWAY_TIMEOUT, "The server behind did not answer in time.\n".into())
+        }
+        Blame::Client if *why == SendError::BodyTooLarge => too_large(),
+        Blame::Client => bad_request("The request's body broke off"),
+    }
+}

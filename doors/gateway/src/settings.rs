@@ -1,0 +1,380 @@
+//! What can be set for the gateway door: the `gateway` section of the configuration.
+//!
+//! It reads no pattern file and connects to no server; `config` reads it and [`Settings::check`]
+//! says what is wrong.
+
+use crate::routes::{HostPattern, PathPattern};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use settings::Text;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use upstream::origins::Origin;
+use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
+
+/// Servers in one pool: what one byte of a route table can name.
+pub(crate) const SERVERS_MAX: usize = 256;
+/// Routes: each may hold a list of patterns, and lists are numbered in one byte.
+const ROUTES_MAX: usize = 128;
+const TIMEOUT_MAX: Duration = Duration::from_secs(3_600);
+const UPGRADE_IDLE_MAX: Duration = Duration::from_secs(86_400);
+
+/// The gateway door.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Where to answer: `http://ADDRESS:PORT`. Default `http://127.0.0.1:8081`.
+    pub listen: Vec<Text<Listen>>,
+    /// The servers behind, by the name of their pool.
+    pub pools: BTreeMap<String, PoolSettings>,
+    /// What goes where: the first route whose host and path fit decides. At most 128.
+    pub routes: Vec<RouteSettings>,
+    /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto` and `-Host`
+    /// are believed; anybody else's are replaced. Default none.
+    pub trusted: Vec<Text<Network>>,
+    /// The largest request body. Default 64MiB, at least 1KiB. Beyond it: 413. Bodies are streamed,
+    /// so this costs no memory.
+    pub body_max: Text<ByteSize>,
+    /// How long a server may take to begin its answer, and may fall silent within it. Default 60s,
+    /// from 1s to 1h. Beyond it: 504.
+    pub response_timeout: Text<Span>,
+    /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
+    pub upgrade_idle: Text<Span>,
+    /// How many connections may be open at once, all clients together. Default 10000.
+    pub connections: u32,
+    /// How many of them one client may hold. Default 1024.
+    pub connections_per_client: u32,
+}
+
+/// Servers that serve the same.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolSettings {
+    /// `http://HOST:PORT` or `https://HOST:PORT` of each, at most 256.
+    pub servers: Vec<String>,
+    /// How one is chosen. Default `round_robin`; `p2c` is not built yet.
+    pub balance: Balance,
+    /// Asking servers how they are. Not built yet: must be absent. A server that takes no
+    /// connection is set aside anyway, for 1 s, then 2 s, up to 30 s.
+    pub health: Option<HealthSettings>,
+}
+
+/// How a server is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Balance {
+    /// In turn.
+    #[default]
+    RoundRobin,
+    /// The better of two picked at random. Not built yet.
+    P2c,
+}
+
+/// Asking servers how they are. Not built yet.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HealthSettings {
+    /// The path to ask for.
+    pub path: String,
+}
+
+/// Where requests of one host and path go.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouteSettings {
+    /// The host asked for: a name, or `*.NAME` for all below it. Default any.
+    pub host: Option<String>,
+    /// The path: `/exact`, or `/prefix/*` for all that begins so. Default `/*`.
+    pub path: String,
+    /// A folder to serve. Not built yet: must be absent; the web door serves folders.
+    pub root: Option<String>,
+    /// URLs to refuse with 403.
+    pub block: Option<BlockSettings>,
+    /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
+    pub pool: Option<String>,
+    /// The cache. Not built yet: must be absent or false.
+    pub cache: bool,
+}
+
+/// URLs to refuse.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockSettings {
+    /// A file with one pattern a line (`#` or `!` begin a comment), or the patterns themselves. A
+    /// pattern is a piece of path and query, whatever the case: `/.env` is refused anywhere.
+    /// `*` stands for anything, `|` at its start or end for the start or end of the URL's path and
+    /// query. It is held against the URL as sent and as percent-decoded.
+    pub patterns: PatternSource,
+}
+
+/// Where patterns stand.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PatternSource {
+    /// In a file, at most 64 MiB; a relative path starts from the configuration's folder.
+    File(String),
+    /// Here.
+    Inline(Vec<String>),
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let listen = Listen {
+            scheme: Scheme::Http,
+            address: ([127, 0, 0, 1], 8081).into(),
+            path: String::new(),
+        };
+        Self {
+            listen: vec![Text(listen)],
+            pools: BTreeMap::new(),
+            routes: Vec::new(),
+            trusted: Vec::new(),
+            body_max: Text(ByteSize(64 << 20)),
+            response_timeout: Text(Span(Duration::from_secs(60))),
+            upgrade_idle: Text(Span(Duration::from_secs(300))),
+            connections: 10_000,
+            connections_per_client: 1_024,
+        }
+    }
+}
+
+impl Default for RouteSettings {
+    fn default() -> Self {
+        Self { host: None, path: "/*".into(), root: None, block: None, pool: None, cache: false }
+    }
+}
+
+impl Settings {
+    /// Everything that is wrong.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if self.listen.is_empty() {
+            complaints.push(
+                Complaint::new("listen", "the gateway has nowhere to listen")
+                    .remedy("write listen: [\"http://127.0.0.1:8081\"]"),
+            );
+        }
+        for (index, listen) in self.listen.iter().enumerate() {
+            complaints.extend(check_listen(&format!("listen.{index}"), listen));
+        }
+        for (name, pool) in &self.pools {
+            complaints.extend(pool.check().into_iter().map(|it| it.under(&format!("pools.{name}"))));
+        }
+        if self.routes.is_empty() {
+            complaints.push(
+                Complaint::new("routes", "the gateway leads nowhere")
+                    .remedy("write routes: [{ path: \"/*\", pool: NAME }]"),
+            );
+        }
+        if self.routes.len() > ROUTES_MAX {
+            let message = format!("{} routes are too many: at most {ROUTES_MAX}", self.routes.len());
+            complaints.push(Complaint::new("routes", message));
+        }
+        for (index, route) in self.routes.iter().enumerate() {
+            let found = route.check(&self.pools);
+            complaints.extend(found.into_iter().map(|it| it.under(&format!("routes.{index}"))));
+        }
+        complaints.extend(self.check_bounds());
+        complaints
+    }
+
+    fn check_bounds(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        let mut check = |path: &str, span: Span, least: Duration, most: Duration| {
+            if span.0 < least || span.0 > most {
+                let (least, most) = (Span(least), Span(most));
+                complaints.push(
+                    Complaint::new(path, format!("{span} is out of bounds"))
+                        .remedy(format!("write a span from {least} to {most}")),
+                );
+            }
+        };
+        check("response_timeout", *self.response_timeout, Duration::from_secs(1), TIMEOUT_MAX);
+        check("upgrade_idle", *self.upgrade_idle, Duration::from_secs(10), UPGRADE_IDLE_MAX);
+        if self.body_max.bytes() < 1 << 10 {
+            complaints.push(
+                Complaint::new("body_max", format!("{} is out of bounds", self.body_max))
+                    .remedy("write a size of at least 1KiB"),
+            );
+        }
+        for (path, count) in [
+            ("connections", self.connections),
+            ("connections_per_client", self.connections_per_client),
+        ] {
+            if count == 0 {
+                complaints.push(Complaint::new(path, "at least one connection is needed"));
+            }
+        }
+        complaints
+    }
+}
+
+impl PoolSettings {
+    fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if self.servers.is_empty() {
+            complaints.push(
+                Complaint::new("servers", "the pool has no servers")
+                    .remedy("write servers: [\"http://10.0.0.11:8080\"]"),
+            );
+        }
+        if self.servers.len() > SERVERS_MAX {
+            let message =
+                format!("{} servers are too many: at most {SERVERS_MAX}", self.servers.len());
+            complaints.push(Complaint::new("servers", message));
+        }
+        for (index, server) in self.servers.iter().enumerate() {
+            if let Err(why) = server.parse::<Origin>() {
+                complaints.push(
+                    Complaint::new(format!("servers.{index}"), format!("{server:?}: {why}"))
+                        .remedy("write it as http://10.0.0.11:8080"),
+                );
+            }
+        }
+        match self.balance {
+            Balance::RoundRobin => {}
+            Balance::P2c => complaints.push(
+                Complaint::new("balance", "p2c is not built yet").remedy("write round_robin"),
+            ),
+        }
+        if self.health.is_some() {
+            complaints.push(
+                Complaint::new("health", "asking servers how they are is not built yet")
+                    .remedy("leave health out; a server that takes no connection is set aside"),
+            );
+        }
+        complaints
+    }
+}
+
+impl RouteSettings {
+    fn check(&self, pools: &BTreeMap<String, PoolSettings>) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if let Some(Err(why)) = self.host.as_deref().map(HostPattern::parse) {
+            complaints.push(
+                Complaint::new("host", why).remedy("write a name, or *.example for all below it"),
+            );
+        }
+        if let Err(why) = PathPattern::parse(&self.path) {
+            complaints.push(Complaint::new("path", why).remedy("write /exact or /prefix/*"));
+        }
+        if self.root.is_some() {
+            complaints.push(
+                Complaint::new("root", "serving a folder is not built yet for the gateway")
+                    .remedy("serve it with the web door, and name that as a server of a pool"),
+            );
+        }
+        if self.cache {
+            complaints.push(
+                Complaint::new("cache", "the gateway's cache is not built yet")
+                    .remedy("leave cache out"),
+            );
+        }
+        match &self.pool {
+            Some(pool) if !pools.contains_key(pool) => {
+                let known: Vec<_> = pools.keys().map(String::as_str).collect();
+                let remedy = if known.is_empty() {
+                    format!("write it under pools: {{ {pool}: {{ servers: [...] }} }}")
+                } else {
+                    format!("known are: {}", known.join(", "))
+                };
+                complaints.push(
+                    Complaint::new("pool", format!("there is no pool {pool:?}")).remedy(remedy),
+                );
+            }
+            None if self.block.is_none() && self.root.is_none() => complaints.push(
+                Complaint::new("pool", "the route neither blocks nor leads anywhere")
+                    .remedy("name a pool, or patterns to block"),
+            ),
+            Some(_) | None => {}
+        }
+        if let Some(BlockSettings { patterns: PatternSource::Inline(lines) }) = &self.block {
+            for (index, line) in lines.iter().enumerate() {
+                if let Err(why) = crate::patterns::check_line(line) {
+                    let path = format!("block.patterns.{index}");
+                    complaints.push(Complaint::new(path, why.to_string()));
+                }
+            }
+        }
+        complaints
+    }
+}
+
+fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
+    let remedy = format!("write http://{}", listen.address);
+    let message = match listen.scheme {
+        Scheme::Http if listen.path.is_empty() => return None,
+        Scheme::Http => "a gateway listens at an address; paths belong in its routes",
+        Scheme::Https => "https:// listeners are not built yet for the gateway",
+        Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => "the gateway speaks HTTP",
+    };
+    Some(Complaint::new(path, message).remedy(remedy))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    fn small() -> Settings {
+        let pool = PoolSettings { servers: vec!["http://10.0.0.1:80".into()], ..Default::default() };
+        Settings {
+            pools: [("app".to_owned(), pool)].into(),
+            routes: vec![RouteSettings { pool: Some("app".into()), ..Default::default() }],
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn a_pool_and_a_route_are_enough() {
+        assert_eq!(small().check(), []);
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let mut settings = small();
+        settings.listen = vec![Text("https://127.0.0.1:1".parse().unwrap())];
+        let pool = settings.pools.get_mut("app").unwrap();
+        pool.servers.push("10.0.0.2:80".into());
+        pool.balance = Balance::P2c;
+        pool.health = Some(HealthSettings { path: "/health".into() });
+        let patterns = PatternSource::Inline(vec!["/ok".into(), "*".into()]);
+        settings.routes = vec![
+            RouteSettings { path: "static/*x".into(), root: Some("/srv".into()), ..Default::default() },
+            RouteSettings { host: Some("a..b".into()), pool: Some("ap".into()), ..Default::default() },
+            RouteSettings { block: Some(BlockSettings { patterns }), cache: true, ..Default::default() },
+            RouteSettings::default(),
+        ];
+        settings.body_max = Text(ByteSize(10));
+        let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
+        let expected = [
+            "listen.0",
+            "pools.app.servers.1",
+            "pools.app.balance",
+            "pools.app.health",
+            "routes.0.path",
+            "routes.0.root",
+            "routes.1.host",
+            "routes.1.pool",
+            "routes.2.cache",
+            "routes.2.block.patterns.1",
+            "routes.3.pool",
+            "body_max",
+        ];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn the_contract_example_is_read() {
+        let text = r#"{
+            "listen": ["http://0.0.0.0:8081"],
+            "pools": { "app": { "servers": ["http://10.0.0.11:8080", "http://10.0.0.12:8080"] } },
+            "routes": [
+                { "path": "/static/*", "block": { "patterns": "lists/attacks.txt" } },
+                { "host": "app.example", "block": { "patterns": ["/.env"] }, "pool": "app" }
+            ]
+        }"#;
+        let settings: Settings = serde_json::from_str(text).unwrap();
+        assert_eq!(settings.check(), []);
+    }
+}

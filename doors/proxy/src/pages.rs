@@ -1,0 +1,100 @@
+//! What the proxy says when it does not pass something on: short, in words, with the reason.
+//!
+//! Plain text that is never stored, with `Proxy-Status` (RFC 9209) for programs.
+
+use http::header::{ALLOW, CACHE_CONTROL, HeaderName, HeaderValue};
+use http::{Response, StatusCode};
+use http_engine::{Body, reply};
+use policy::RuleText;
+use upstream::origins::{Blame, DialError, SendError};
+
+const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
+
+/// A refusal or failure of the proxy itself.
+fn page(status: StatusCode, error: &'static str, text: String) -> Response<Body> {
+    let mut page = reply::text(status, text);
+    page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    page.headers_mut().insert(PROXY_STATUS, HeaderValue::from_static(error));
+    page
+}
+
+/// The policy blocks it. Names list, line and rule.
+pub(crate) fn blocked(subject: &str, rule: Option<&RuleText>) -> Response<Body> {
+    let why = rule.map_or_else(
+        || "The rule is gone from its list by now.\n".to_owned(),
+        |rule| format!("List {}, line {}: {}\n", rule.list, rule.line, rule.text),
+    );
+    let text =
+        format!("Tidegate blocks {subject}\n{why}The whole reasoning: tidegate why '{subject}'\n");
+    page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
+}
+
+/// Not for this client.
+pub(crate) fn stranger() -> Response<Body> {
+    let text = "This proxy does not serve your address (proxy.clients).\n";
+    page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text.into())
+}
+
+/// Not to this port.
+pub(crate) fn port(port: u16) -> Response<Body> {
+    let text = format!("Tunnels to port {port} are not allowed (proxy.connect_ports).\n");
+    page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
+}
+
+/// The request makes no sense.
+pub(crate) fn bad_request(why: &str) -> Response<Body> {
+    page(StatusCode::BAD_REQUEST, "tidegate; error=http_request_error", format!("{why}.\n"))
+}
+
+/// The request has come round.
+pub(crate) fn going_round() -> Response<Body> {
+    let text = "This request goes round in circles between proxies.\n";
+    page(StatusCode::LOOP_DETECTED, "tidegate; error=proxy_loop_detected", text.into())
+}
+
+/// `TRACE` would show a page's script what its browser hides from it.
+pub(crate) fn no_trace() -> Response<Body> {
+    let mut page = page(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "tidegate; error=http_request_denied",
+        "TRACE is not passed on.\n".into(),
+    );
+    let rest = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, CONNECT";
+    page.headers_mut().insert(ALLOW, HeaderValue::from_static(rest));
+    page
+}
+
+/// `OPTIONS` whose `Max-Forwards` ends here.
+pub(crate) fn options() -> Response<Body> {
+    reply::empty(StatusCode::NO_CONTENT)
+}
+
+/// Somebody opened the proxy in a browser.
+pub(crate) fn help() -> Response<Body> {
+    let text = "This is Tidegate's proxy, not a web site.\n\
+        Set this address and port as the HTTP proxy of your browser or system, or try:\n\
+        \n    curl --proxy http://THIS-ADDRESS:PORT http://example.com/\n";
+    page(StatusCode::BAD_REQUEST, "tidegate; error=http_request_error", text.into())
+}
+
+/// The one place where a failure upstream becomes a status.
+pub(crate) fn rescue(subject: &str, why: &SendError) -> Response<Body> {
+    let status = match why.blame() {
+        Blame::Origin => StatusCode::BAD_GATEWAY,
+        Blame::Slow => StatusCode::GATEWAY_TIMEOUT,
+        Blame::Client => StatusCode::BAD_REQUEST,
+        Blame::Guard => StatusCode::FORBIDDEN,
+    };
+    let error = match why {
+        SendError::Dial(DialError::NoAddress(_)) => "tidegate; error=dns_error",
+        SendError::Dial(DialError::Forbidden) => "tidegate; error=destination_ip_prohibited",
+        SendError::Dial(DialError::Refused(_)) => "tidegate; error=connection_refused",
+        SendError::Dial(DialError::Timeout) => "tidegate; error=connection_timeout",
+        SendError::Dial(DialError::Tls(_)) => "tidegate; error=tls_protocol_error",
+        SendError::Closed => "tidegate; error=connection_terminated",
+        SendError::Timeout => "tidegate; error=http_response_timeout",
+        SendError::BadResponse(_) => "tidegate; error=http_protocol_error",
+        SendError::BodyTooLarge | SendError::BodyBroken => "tidegate; error=http_request_error",
+    };
+    page(status, error, format!("Tidegate could not fetch {subject}: {why}.\n"))
+}
