@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Why a body ended before its end.
@@ -130,6 +131,35 @@ impl Drop for Feed {
     }
 }
 
+/// Why a body was not read to its end.
+#[derive(Debug)]
+pub enum ReadError {
+    /// It is longer than allowed: 413.
+    TooLarge,
+    /// It did not come in time: 408.
+    TooSlow,
+    /// It broke off or was malformed.
+    Broken(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Reads a whole body of at most `bytes_max` bytes within `deadline`.
+pub async fn read_all<B>(body: B, bytes_max: usize, deadline: Duration) -> Result<Bytes, ReadError>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    use http_body_util::{BodyExt, LengthLimitError, Limited};
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(ReadError::TooLarge);
+    }
+    match tokio::time::timeout(deadline, Limited::new(body, bytes_max).collect()).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(why)) if why.is::<LengthLimitError>() => Err(ReadError::TooLarge),
+        Ok(Err(why)) => Err(ReadError::Broken(why)),
+        Err(_) => Err(ReadError::TooSlow),
+    }
+}
+
 impl HttpBody for Body {
     type Data = Bytes;
     type Error = BodyError;
@@ -224,6 +254,18 @@ impl fmt::Display for BodyError {
 }
 
 impl std::error::Error for BodyError {}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str("the body is longer than allowed"),
+            Self::TooSlow => f.write_str("the body did not come in time"),
+            Self::Broken(why) => write!(f, "the body broke off: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
 
 impl fmt::Display for ReaderGone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -199,10 +199,12 @@ mod tests {
     const EARLIER: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
 
     fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
-        fields.iter().map(|(name, value)| {
-            (header::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
-        })
-        .collect()
+        fields
+            .iter()
+            .map(|(name, value)| {
+                (header::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
+            })
+            .collect()
     }
 
     fn current() -> Validators {

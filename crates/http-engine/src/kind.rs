@@ -46,12 +46,11 @@ fn of_destination(destination: &str, mode: &str, method: &Method) -> Option<Kind
         "audio" | "video" | "track" => Kind::Media,
         "object" | "embed" => Kind::Object,
         "report" => Kind::Ping,
-        "json" | "manifest" | "webidentity" => Kind::Fetch,
         // `fetch`, XMLHttpRequest, EventSource and beacons all have the empty destination. Beacons
         // and pings are the ones that post without asking to read (mode no-cors).
         "empty" if mode == "websocket" => Kind::Websocket,
         "empty" if mode == "no-cors" && *method == Method::POST => Kind::Ping,
-        "empty" => Kind::Fetch,
+        "empty" | "json" | "manifest" | "webidentity" => Kind::Fetch,
         "websocket" => Kind::Websocket,
         _ => return None,
     })
@@ -120,8 +119,7 @@ mod tests {
             .iter()
             .map(|(name, it)| (HeaderName::from_static(name), HeaderValue::from_static(it)))
             .collect();
-        let found =
-            of_request(&method.parse().unwrap(), &path.parse::<Uri>().unwrap(), &headers);
+        let found = of_request(&method.parse().unwrap(), &path.parse::<Uri>().unwrap(), &headers);
         assert_eq!(found, expected, "{request} {fields:?}");
     }
 
@@ -131,11 +129,7 @@ mod tests {
         check("GET /", &[("sec-fetch-dest", "document"), ("accept", "image/png")], Kind::Document);
         check("GET /", &[("sec-fetch-dest", "iframe")], Kind::Subdocument);
         check("GET /a.js", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")], Kind::Fetch);
-        check(
-            "POST /c",
-            &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "no-cors")],
-            Kind::Ping,
-        );
+        check("POST /c", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "no-cors")], Kind::Ping);
     }
 
     #[test]
@@ -162,6 +156,10 @@ mod tests {
         );
         check("POST /r", &[("content-type", "application/csp-report")], Kind::Ping);
         check("POST /r", &[("content-type", "text/ping; a=b")], Kind::Ping);
-        check("GET /r", &[("x-requested-with", "XMLHttpRequest"), ("accept", "text/html")], Kind::Fetch);
+        check(
+            "GET /r",
+            &[("x-requested-with", "XMLHttpRequest"), ("accept", "text/html")],
+            Kind::Fetch,
+        );
     }
 }

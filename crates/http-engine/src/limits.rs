@@ -37,8 +37,8 @@ impl Default for Limits {
             header_bytes_max: 64 << 10,
             headers_max: HEADERS_DEFAULT,
             header_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(60),
-            stall_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_mins(1),
+            stall_timeout: Duration::from_mins(1),
             http2_streams_max: 128,
             http2_header_list_bytes_max: 16 << 10,
         }

@@ -72,9 +72,8 @@ pub fn parse(text: &str, total: u64) -> Selection {
         return Selection::Whole;
     }
     let Some((first, last)) = set.trim().split_once('-') else { return Selection::Whole };
-    let part = |first, last: u64| {
-        Selection::Part(ByteRange { first, last: last.min(total - 1), total })
-    };
+    let part =
+        |first, last: u64| Selection::Part(ByteRange { first, last: last.min(total - 1), total });
     match (number(first), number(last)) {
         (Number::Is(first), Number::Is(last)) if first > last => Selection::Whole,
         (Number::Is(first), Number::Is(_) | Number::Absent) if first >= total => {
@@ -86,9 +85,9 @@ pub fn parse(text: &str, total: u64) -> Selection {
             Selection::Unsatisfiable
         }
         (Number::Absent, Number::Is(suffix)) => part(total.saturating_sub(suffix), u64::MAX),
-        (Number::Absent, Number::Absent)
-        | (Number::Malformed, _)
-        | (_, Number::Malformed) => Selection::Whole,
+        (Number::Absent, Number::Absent) | (Number::Malformed, _) | (_, Number::Malformed) => {
+            Selection::Whole
+        }
     }
 }
 
@@ -144,10 +143,19 @@ mod tests {
 
     #[test]
     fn what_is_malformed_or_manifold_selects_the_whole() {
-        for text in
-            ["", "bytes", "bytes=", "bytes=-", "bytes=5-1", "bytes=a-b", "bytes=+1-2", "lines=1-2",
-             "bytes=0-1,5-6", "bytes=1-2-3", "bytes=0 - 1"]
-        {
+        for text in [
+            "",
+            "bytes",
+            "bytes=",
+            "bytes=-",
+            "bytes=5-1",
+            "bytes=a-b",
+            "bytes=+1-2",
+            "lines=1-2",
+            "bytes=0-1,5-6",
+            "bytes=1-2-3",
+            "bytes=0 - 1",
+        ] {
             check(text, "whole");
         }
     }

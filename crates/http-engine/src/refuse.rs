@@ -86,8 +86,9 @@ fn host_refusal<B>(request: &Request<B>) -> Option<Refusal> {
         (Version::HTTP_11, None) => return Some(Refusal::NoHost),
         (Version::HTTP_2, None) if authority.is_none() => return Some(Refusal::NoHost),
         (Version::HTTP_2, Some(host))
-            if authority
-                .is_some_and(|it| !it.as_str().as_bytes().eq_ignore_ascii_case(host.as_bytes())) =>
+            if authority.is_some_and(|it| {
+                !it.as_str().as_bytes().eq_ignore_ascii_case(host.as_bytes())
+            }) =>
         {
             return Some(Refusal::HostDiffers);
         }
@@ -121,7 +122,9 @@ pub fn is_host(host: &[u8]) -> bool {
     };
     port_is_right
         && name.len() <= 255
-        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(byte))
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(byte))
 }
 
 impl fmt::Display for Refusal {

@@ -49,9 +49,13 @@ const HEAD_BYTES_MAX: usize = 128 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Head,
-    Body { left: u64 },
+    Body {
+        left: u64,
+    },
     ChunkSize,
-    ChunkData { left: u64 },
+    ChunkData {
+        left: u64,
+    },
     ChunkEnd,
     Trailers,
     /// Framing was lost (hyper refuses it as well) or a tunnel began: nothing more is judged.

@@ -64,7 +64,8 @@ impl Authority {
                 .mode(0o755)
                 .create(dir)
                 .map_err(|why| AuthorityError::Write(dir.into(), why))?;
-            let made = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(crypto)?;
+            let made =
+                KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|why| crypto(&why))?;
             write_new(&key, made.serialize_pem().as_bytes(), 0o600)?;
         }
         let pair = read_key(&key)?;
@@ -81,8 +82,8 @@ impl Authority {
         pair: KeyPair,
         unix_secs: u64,
     ) -> Result<Self, AuthorityError> {
-        let pem = std::fs::read_to_string(cert)
-            .map_err(|why| AuthorityError::Read(cert.into(), why))?;
+        let pem =
+            std::fs::read_to_string(cert).map_err(|why| AuthorityError::Read(cert.into(), why))?;
         let broken = |why: String| AuthorityError::Broken(cert.into(), why);
         let der = CertificateDer::from_pem_slice(pem.as_bytes())
             .map_err(|why| broken(why.to_string()))?;
@@ -96,8 +97,7 @@ impl Authority {
         if parsed.validity().not_after.timestamp().cast_unsigned() <= unix_secs {
             return Err(AuthorityError::Expired(cert.into()));
         }
-        let issuer =
-            Issuer::from_ca_cert_der(&der, pair).map_err(|why| broken(why.to_string()))?;
+        let issuer = Issuer::from_ca_cert_der(&der, pair).map_err(|why| broken(why.to_string()))?;
         Ok(Self { fingerprint: sha256(&der), pem, issuer })
     }
 
@@ -130,7 +130,7 @@ fn certificate(key: &KeyPair, unix_secs: u64) -> Result<String, AuthorityError> 
     params.not_after = moment(unix_secs + AUTHORITY_YEARS * 365 * DAY_SECONDS);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params.self_signed(key).map(|it| it.pem()).map_err(crypto)
+    params.self_signed(key).map(|it| it.pem()).map_err(|why| crypto(&why))
 }
 
 /// The subject tells installations apart: two authorities of one name confuse clients that trust
@@ -197,7 +197,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], AuthorityError> {
     Ok(bytes)
 }
 
-fn crypto(why: rcgen::Error) -> AuthorityError {
+fn crypto(why: &rcgen::Error) -> AuthorityError {
     AuthorityError::Crypto(why.to_string())
 }
 

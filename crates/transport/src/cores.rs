@@ -70,21 +70,23 @@ impl Core {
     fn start(index: usize) -> io::Result<Self> {
         let (jobs, mut waiting) = mpsc::channel::<Job>(JOBS_WAITING_MAX);
         let (built, outcome) = std::sync::mpsc::sync_channel(1);
-        let thread = std::thread::Builder::new().name(format!("core-{index}")).spawn(move || {
-            // A local runtime cannot leave its thread, so it is built here.
-            let runtime =
-                match Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
+        let thread =
+            std::thread::Builder::new().name(format!("core-{index}")).spawn(move || {
+                // A local runtime cannot leave its thread, so it is built here.
+                let runtime = match Builder::new_current_thread()
+                    .enable_all()
+                    .build_local(LocalOptions::default())
                 {
                     Ok(runtime) => runtime,
                     Err(why) => return drop(built.send(Err(why))),
                 };
-            let _ = built.send(Ok(()));
-            runtime.block_on(async {
-                while let Some(job) = waiting.recv().await {
-                    job();
-                }
-            });
-        })?;
+                let _ = built.send(Ok(()));
+                runtime.block_on(async {
+                    while let Some(job) = waiting.recv().await {
+                        job();
+                    }
+                });
+            })?;
         match outcome.recv() {
             Ok(Ok(())) => Ok(Self { jobs, thread: Some(thread) }),
             Ok(Err(why)) => Err(why),

@@ -204,8 +204,12 @@ mod tests {
     #[test]
     fn only_host_names_are_names() {
         assert_eq!(host_name("Ads.Example.COM."), Ok("ads.example.com".into()));
-        assert_eq!(host_name("_dmarc.xn--bcher-kva.example"), Ok("_dmarc.xn--bcher-kva.example".into()));
-        for bad in ["*.example.com", "*", "a..b", "-a.example", "a-.example", "a b", "a\0b", "../x"] {
+        assert_eq!(
+            host_name("_dmarc.xn--bcher-kva.example"),
+            Ok("_dmarc.xn--bcher-kva.example".into())
+        );
+        for bad in ["*.example.com", "*", "a..b", "-a.example", "a-.example", "a b", "a\0b", "../x"]
+        {
             assert_eq!(host_name(bad), Err(BadName::Label), "{bad:?}");
         }
         for address in ["127.0.0.1", "1.2", "2130706433", "example.0x7f"] {

@@ -106,8 +106,8 @@ impl Signer {
         let leaf_key =
             KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|why| crypto(&why))?;
         let pkcs8 = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
-        let leaf_signing = rustls::crypto::aws_lc_rs::sign::any_ecdsa_type(&pkcs8)
-            .map_err(|why| crypto(&why))?;
+        let leaf_signing =
+            rustls::crypto::aws_lc_rs::sign::any_ecdsa_type(&pkcs8).map_err(|why| crypto(&why))?;
         Ok(Self {
             authority,
             policy,
@@ -204,3 +204,167 @@ impl fmt::Display for MintError {
 }
 
 impl std::error::Error for MintError {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::bucket::BURST;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+    use std::sync::atomic::AtomicU32;
+
+    /// Permits names that begin with `ads`, and so never a wildcard.
+    struct Ads;
+    impl MintPolicy for Ads {
+        fn may_mint(&self, name: &str) -> bool {
+            name.starts_with("ads")
+        }
+    }
+
+    struct Folder(PathBuf);
+    impl Folder {
+        fn new() -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let number = COUNT.fetch_add(1, Relaxed);
+            let name = format!("tidegate-signer-{}-{number}", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+        fn file(&self, name: &str) -> PathBuf {
+            self.0.join("ca").join(name)
+        }
+        fn open(&self) -> Result<Signer, SignerError> {
+            Signer::open(&self.0.join("ca"), Arc::new(Ads))
+        }
+    }
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
+
+    fn now() -> Now {
+        crate::clock::now()
+    }
+
+    #[test]
+    fn the_authority_is_made_once_and_its_key_is_private() {
+        let folder = Folder::new();
+        let first = folder.open().unwrap();
+        let mode =
+            |name| std::fs::metadata(folder.file(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("ca.pem"), mode("ca.key")), (0o644, 0o600));
+        assert_eq!(std::fs::read_dir(folder.file("")).unwrap().count(), 2);
+        let second = folder.open().unwrap();
+        assert_eq!(first.ca_pem(), second.ca_pem());
+        assert_eq!(first.ca_fingerprint(), second.ca_fingerprint());
+        assert_eq!(first.ca_fingerprint().len(), 32 * 3 - 1);
+        assert_ne!(first.ca_pem(), Folder::new().open().unwrap().ca_pem());
+    }
+
+    #[test]
+    fn a_damaged_authority_is_named_and_never_replaced() {
+        let folder = Folder::new();
+        folder.open().unwrap();
+        let (pem, key) = (folder.file("ca.pem"), folder.file("ca.key"));
+        let (whole_pem, whole_key) = (std::fs::read(&pem).unwrap(), std::fs::read(&key).unwrap());
+
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let exposed = folder.open().unwrap_err();
+        assert!(exposed.to_string().contains("chmod 600"), "{exposed}");
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+
+        std::fs::write(&pem, "nonsense").unwrap();
+        assert!(matches!(folder.open(), Err(SignerError::Broken(path, _)) if path == pem));
+        std::fs::write(&pem, &whole_pem).unwrap();
+
+        std::fs::write(&key, &whole_key[..whole_key.len() / 2]).unwrap();
+        assert!(matches!(folder.open(), Err(SignerError::Broken(path, _)) if path == key));
+
+        let other = Folder::new();
+        other.open().unwrap();
+        std::fs::write(&key, std::fs::read(other.file("ca.key")).unwrap()).unwrap();
+        assert!(matches!(folder.open(), Err(SignerError::Mismatch(_))));
+
+        std::fs::remove_file(&key).unwrap();
+        assert!(matches!(folder.open(), Err(SignerError::KeyMissing(_))));
+        assert_eq!(std::fs::read(&pem).unwrap(), whole_pem);
+
+        // A crash between the two files leaves the key alone: it gets its certificate.
+        std::fs::write(&key, &whole_key).unwrap();
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        std::fs::remove_file(&pem).unwrap();
+        folder.open().unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_named() {
+        let why = Signer::open(Path::new("/proc/tidegate/ca"), Arc::new(MintNothing)).unwrap_err();
+        let text = why.to_string();
+        assert!(text.contains("/proc/tidegate/ca") && text.contains("--state"), "{text}");
+    }
+
+    #[test]
+    fn one_client_cannot_keep_the_signer_busy() {
+        let folder = Folder::new();
+        let signer = folder.open().unwrap();
+        let now = now();
+        for number in 0..BURST {
+            signer.leaf(&format!("ads{number}.example.com"), CLIENT, now).unwrap();
+        }
+        let over = signer.leaf("ads-more.example.com", CLIENT, now);
+        assert_eq!(over.err(), Some(MintError::RateLimited));
+        // What is signed is served to anyone, and other clients are unaffected.
+        signer.leaf("ads0.example.com", CLIENT, now).unwrap();
+        signer.leaf("ads-more.example.com", "192.0.2.8".parse().unwrap(), now).unwrap();
+        let counts = signer.counts();
+        assert_eq!((counts.minted, counts.cached), (u64::from(BURST) + 1, 1));
+        assert_eq!((counts.rate_limited, counts.refused_by_policy), (1, 0));
+    }
+
+    #[test]
+    fn a_leaf_is_renewed_after_two_thirds_of_its_life() {
+        let folder = Folder::new();
+        let signer = folder.open().unwrap();
+        let later = |days: u64| {
+            let now = now();
+            Now { unix_ms: now.unix_ms + days * DAY_MS, mono_ms: now.mono_ms }
+        };
+        signer.leaf("ads.example.com", CLIENT, later(0)).unwrap();
+        signer.leaf("ads.example.com", CLIENT, later(57)).unwrap();
+        assert_eq!(signer.counts().minted, 1);
+        signer.leaf("ads.example.com", CLIENT, later(59)).unwrap();
+        assert_eq!(signer.counts().minted, 2);
+    }
+
+    #[test]
+    fn what_is_no_name_is_never_signed() {
+        let folder = Folder::new();
+        let signer = folder.open().unwrap();
+        let long = format!("ads.{}", "a.".repeat(126));
+        for bad in
+            ["ads.*.com", "ads..com", "ads\0.com", "ads/../x", "ads.1.2.3.4", "", long.as_str()]
+        {
+            let refused = signer.leaf(bad, CLIENT, now());
+            assert!(matches!(refused, Err(MintError::BadName(_))), "{bad:?}");
+        }
+        assert_eq!(
+            signer.leaf("www.example.com", CLIENT, now()).err(),
+            Some(MintError::NotBlocked)
+        );
+        assert_eq!(signer.counts().minted, 0);
+    }
+
+    #[test]
+    fn leaves_are_kept_up_to_a_cap() {
+        let folder = Folder::new();
+        let signer = folder.open().unwrap();
+        for number in 0..LEAVES_MAX as u32 + 200 {
+            let client = IpAddr::V4(std::net::Ipv4Addr::from_bits(number));
+            signer.leaf(&format!("ads{number}.example.com"), client, now()).unwrap();
+        }
+        assert!(signer.leaves.len() <= LEAVES_MAX);
+    }
+}

@@ -193,9 +193,8 @@ impl AsyncRead for Stream {
         loop {
             let mut data = ready!(socket.poll_read_ready(cx))?;
             let room = buf.remaining();
-            let received = data.try_io(|socket| {
-                sys::receive(socket.get_ref().as_fd(), buf).map_err(Into::into)
-            });
+            let received = data
+                .try_io(|socket| sys::receive(socket.get_ref().as_fd(), buf).map_err(Into::into));
             match received {
                 Ok(Ok(count)) => {
                     // Readiness is reported on change only, and a short read has emptied the

@@ -5,28 +5,19 @@
 //! clients do not trust the authority. The client side trusts the public roots and what it is told
 //! to trust besides; nothing switches checking off.
 
-use crate::signer::{MintError, Signer};
-use crate::stream::Stream;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::server::{
-    Acceptor, ClientHello, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
-};
-use rustls::sign::CertifiedKey;
-use rustls::{AlertDescription, ClientConfig, RootCertStore, ServerConfig};
-use std::fmt;
-use std::io::{self, IoSlice};
-use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
-use std::task::{Context, Poll};
-use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::{LazyConfigAcceptor, TlsConnector};
+mod client;
+mod server;
 
-/// A handshake may take so long; doors pass it unless they know better.
-pub const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(5);
+pub use client::{ClientTls, ClientTlsStream, ConnectError};
+pub(crate) use server::server_config;
+pub use server::{Distrust, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, TlsStream};
+
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, LazyLock};
 
 /// The protocol spoken inside TLS, as ALPN names it (RFC 7301).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,432 +44,27 @@ impl Alpn {
     }
 }
 
-/// How a client said that it does not trust our certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distrust {
-    /// Alert `unknown_ca`: the authority is not installed there.
-    UnknownCa,
-    /// Alert `bad_certificate`: often an app that pins its server's certificate.
-    BadCertificate,
-    /// Alert `certificate_unknown`: what browsers send for any reason of theirs.
-    CertificateUnknown,
-    /// Alert `certificate_expired`: a clock is wrong, there or here.
-    Expired,
-}
-
-/// Why a handshake failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HandshakeError {
-    /// Not done within its time.
-    Timeout,
-    /// What came is not TLS, or not a well-formed first message of it.
-    NotTls,
-    /// The policy does not block this name, so no certificate is made for it.
-    NameNotBlocked(String),
-    /// The name is none that a certificate may carry.
-    BadName(String),
-    /// The client named no server, so there is nothing to make a certificate for.
-    NoName,
-    /// The client caused too many certificates in a short time.
-    RateLimited(String),
-    /// The client does not trust the certificate.
-    ClientDistrusts(Distrust),
-    /// The client went away. Right after our certificate, that too may mean distrust.
-    Closed,
-    /// Anything else, in the library's words.
-    Other(String),
-}
-
-/// The server side of TLS.
-#[derive(Clone)]
-pub struct ServerTls(Certificates);
-
-#[derive(Clone)]
-enum Certificates {
-    Minted(Arc<Signer>),
-    Given(Arc<ServerConfig>),
-}
-
 /// Why a certificate or key given as PEM cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPem(pub String);
 
-/// An accepted TLS connection.
-#[derive(Debug)]
-pub struct TlsStream(tokio_rustls::server::TlsStream<Stream>);
-
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(aws_lc_rs::default_provider()));
-
-/// One ticketer for the process: a client resumes at any core and with any leaf of its name.
-static TICKETER: LazyLock<Option<Arc<dyn ProducesTickets>>> =
-    LazyLock::new(|| aws_lc_rs::Ticketer::new().ok());
-
-/// Our server configuration for a source of certificates.
-pub(crate) fn server_config(certificates: Arc<dyn ResolvesServerCert>) -> ServerConfig {
-    let mut config = ServerConfig::builder_with_provider(Arc::clone(&PROVIDER))
-        .with_safe_default_protocol_versions()
-        .expect("the provider's own suites serve the default versions")
-        .with_no_client_auth()
-        .with_cert_resolver(certificates);
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Tickets carry the state: a cache of sessions would be a lock on every handshake.
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    if let Some(ticketer) = &*TICKETER {
-        config.ticketer = Arc::clone(ticketer);
-    }
-    config
-}
-
-/// Has no certificate for anyone: completes a refused handshake with an alert.
-#[derive(Debug)]
-struct NoCertificate;
-
-impl ResolvesServerCert for NoCertificate {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        None
-    }
-}
-
-static REFUSE: LazyLock<Arc<ServerConfig>> =
-    LazyLock::new(|| Arc::new(server_config(Arc::new(NoCertificate))));
-
-impl ServerTls {
-    /// Certificates made in the handshake, for the names that the signer's policy permits.
-    pub fn with_signer(signer: Arc<Signer>) -> Self {
-        Self(Certificates::Minted(signer))
-    }
-
-    /// One certificate chain and its key, as PEM.
-    pub fn with_pem(chain: &[u8], key: &[u8]) -> Result<Self, BadPem> {
-        let chain = certificates(chain)?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| BadPem(why.to_string()))?;
-        let certified = CertifiedKey::from_der(chain, key, &PROVIDER)
-            .map_err(|why| BadPem(why.to_string()))?;
-        let certified = rustls::sign::SingleCertAndKey::from(certified);
-        Ok(Self(Certificates::Given(Arc::new(server_config(Arc::new(certified))))))
-    }
-
-    /// Speaks TLS on `stream` within `deadline`.
-    pub async fn accept(
-        &self,
-        stream: Stream,
-        deadline: Duration,
-    ) -> Result<TlsStream, HandshakeError> {
-        match tokio::time::timeout(deadline, self.handshake(stream)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(HandshakeError::Timeout),
-        }
-    }
-
-    async fn handshake(&self, stream: Stream) -> Result<TlsStream, HandshakeError> {
-        let client = stream.peer().ip();
-        // The library bounds the first message at 64 KiB.
-        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream)
-            .await
-            .map_err(|why| HandshakeError::before_hello(&why))?;
-        let config = match &self.0 {
-            Certificates::Given(config) => Ok(Arc::clone(config)),
-            Certificates::Minted(signer) => {
-                let now = crate::clock::now();
-                match hello.client_hello().server_name() {
-                    None => Err(HandshakeError::NoName),
-                    Some(name) => signer
-                        .leaf(name, client, now)
-                        .map_err(|why| HandshakeError::from_mint(why, name)),
-                }
-            }
-        };
-        match config {
-            Ok(config) => match hello.into_stream(config).await {
-                Ok(stream) => Ok(TlsStream(stream)),
-                Err(why) => Err(HandshakeError::after_hello(&why)),
-            },
-            Err(why) => {
-                // Fails by design, after its alert has been written.
-                drop(hello.into_stream(Arc::clone(&REFUSE)).await);
-                Err(why)
-            }
-        }
-    }
-}
-
-impl fmt::Debug for ServerTls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Certificates::Minted(_) => "ServerTls(minted)",
-            Certificates::Given(_) => "ServerTls(given)",
-        })
-    }
-}
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BadPem> {
     let certificates = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|why| BadPem(why.to_string()))?;
-    if certificates.is_empty() { Err(BadPem("it holds no certificate".into())) } else { Ok(certificates) }
-}
-
-impl TlsStream {
-    /// The name that the client asked for, lower-case.
-    pub fn sni(&self) -> Option<&str> {
-        self.0.get_ref().1.server_name()
-    }
-
-    /// The protocol agreed on, if the client knows ALPN.
-    pub fn alpn(&self) -> Option<Alpn> {
-        Alpn::from_wire(self.0.get_ref().1.alpn_protocol())
-    }
-
-    /// The connection underneath.
-    pub fn tcp(&self) -> &Stream {
-        self.0.get_ref().0
-    }
-
-    /// The other end.
-    pub fn peer(&self) -> SocketAddr {
-        self.tcp().peer()
-    }
-}
-
-impl HandshakeError {
-    fn from_mint(why: MintError, name: &str) -> Self {
-        match why {
-            MintError::NotBlocked => Self::NameNotBlocked(name.to_ascii_lowercase()),
-            MintError::BadName(_) => Self::BadName(name.to_owned()),
-            MintError::RateLimited => Self::RateLimited(name.to_ascii_lowercase()),
-            MintError::Crypto(why) => Self::Other(why),
-        }
-    }
-
-    fn before_hello(why: &io::Error) -> Self {
-        match library_error(why) {
-            Some(_) => Self::NotTls,
-            None => Self::from_io(why),
-        }
-    }
-
-    fn after_hello(why: &io::Error) -> Self {
-        match library_error(why) {
-            Some(rustls::Error::AlertReceived(alert)) => match alert {
-                AlertDescription::UnknownCA => Self::ClientDistrusts(Distrust::UnknownCa),
-                AlertDescription::BadCertificate => Self::ClientDistrusts(Distrust::BadCertificate),
-                AlertDescription::CertificateUnknown => {
-                    Self::ClientDistrusts(Distrust::CertificateUnknown)
-                }
-                AlertDescription::CertificateExpired => Self::ClientDistrusts(Distrust::Expired),
-                AlertDescription::CloseNotify | AlertDescription::UserCanceled => Self::Closed,
-                other => Self::Other(format!("the client sent the alert {other:?}")),
-            },
-            Some(other) => Self::Other(other.to_string()),
-            None => Self::from_io(why),
-        }
-    }
-
-    fn from_io(why: &io::Error) -> Self {
-        match why.kind() {
-            io::ErrorKind::UnexpectedEof
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Other(why.to_string()),
-        }
+    if certificates.is_empty() {
+        Err(BadPem("it holds no certificate".into()))
+    } else {
+        Ok(certificates)
     }
 }
 
 fn library_error(why: &io::Error) -> Option<&rustls::Error> {
     why.get_ref().and_then(|inner| inner.downcast_ref())
 }
-
-/// The client side of TLS: 1.2 and 1.3, with session resumption.
-#[derive(Clone)]
-pub struct ClientTls {
-    config: Arc<ClientConfig>,
-    roots: Arc<RootCertStore>,
-}
-
-/// An opened TLS connection.
-#[derive(Debug)]
-pub struct ClientTlsStream<I>(tokio_rustls::client::TlsStream<I>);
-
-/// Why TLS with a server could not be agreed on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConnectError {
-    /// The server's name is no host name and no IP address.
-    BadName(String),
-    /// The server's certificate is not trusted, or not for that name.
-    Untrusted(String),
-    /// The server went away.
-    Closed,
-    /// Anything else, in the library's words.
-    Other(String),
-}
-
-impl ClientTls {
-    /// Trusts the public roots.
-    pub fn new() -> Self {
-        Self::with_roots(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
-    }
-
-    /// Trusts these authorities too, given as PEM: a private one, or a test's.
-    pub fn trusting(&self, pem: &[u8]) -> Result<Self, BadPem> {
-        let mut roots = RootCertStore::clone(&self.roots);
-        for certificate in certificates(pem)? {
-            roots.add(certificate).map_err(|why| BadPem(why.to_string()))?;
-        }
-        Ok(Self::with_roots(roots))
-    }
-
-    fn with_roots(roots: RootCertStore) -> Self {
-        let roots = Arc::new(roots);
-        let config = ClientConfig::builder_with_provider(Arc::clone(&PROVIDER))
-            .with_safe_default_protocol_versions()
-            .expect("the provider's own suites serve the default versions")
-            .with_root_certificates(Arc::clone(&roots))
-            .with_no_client_auth();
-        Self { config: Arc::new(config), roots }
-    }
-
-    /// Speaks TLS over `io` with `server` (a name or an IP address), offering `alpn` in that
-    /// order. Sets no deadline: the caller's covers dialling too.
-    pub async fn connect<I>(
-        &self,
-        io: I,
-        server: &str,
-        alpn: &[Alpn],
-    ) -> Result<ClientTlsStream<I>, ConnectError>
-    where
-        I: AsyncRead + AsyncWrite + Unpin,
-    {
-        let name = ServerName::try_from(server.to_owned())
-            .map_err(|_| ConnectError::BadName(server.to_owned()))?;
-        let offered = alpn.iter().map(|it| it.as_bytes().to_vec()).collect();
-        let connector = TlsConnector::from(Arc::clone(&self.config));
-        let outcome = connector.with_alpn(offered).connect(name, io).await;
-        outcome.map(ClientTlsStream).map_err(|why| match library_error(&why) {
-            Some(rustls::Error::InvalidCertificate(why)) => ConnectError::Untrusted(why.to_string()),
-            Some(other) => ConnectError::Other(other.to_string()),
-            None => match HandshakeError::from_io(&why) {
-                HandshakeError::Closed => ConnectError::Closed,
-                _ => ConnectError::Other(why.to_string()),
-            },
-        })
-    }
-}
-
-impl Default for ClientTls {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for ClientTls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ClientTls({} roots)", self.roots.len())
-    }
-}
-
-impl<I> ClientTlsStream<I> {
-    /// The protocol agreed on, if the server knows ALPN.
-    pub fn alpn(&self) -> Option<Alpn> {
-        Alpn::from_wire(self.0.get_ref().1.alpn_protocol())
-    }
-
-    /// The leaf certificate that the server showed, as DER.
-    pub fn server_certificate(&self) -> Option<&[u8]> {
-        self.0.get_ref().1.peer_certificates().and_then(|it| it.first()).map(AsRef::as_ref)
-    }
-}
-
-/// Passes reading and writing through to the library's stream.
-macro_rules! delegate {
-    ($stream:ty $(, $generic:ident: $($bound:path),+)?) => {
-        impl$(<$generic: $($bound +)+>)? AsyncRead for $stream {
-            fn poll_read(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                buf: &mut ReadBuf<'_>,
-            ) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_read(cx, buf)
-            }
-        }
-
-        impl$(<$generic: $($bound +)+>)? AsyncWrite for $stream {
-            fn poll_write(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                bytes: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut self.0).poll_write(cx, bytes)
-            }
-
-            fn poll_write_vectored(
-                mut self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
-                pieces: &[IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut self.0).poll_write_vectored(cx, pieces)
-            }
-
-            fn is_write_vectored(&self) -> bool {
-                self.0.is_write_vectored()
-            }
-
-            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_flush(cx)
-            }
-
-            fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_shutdown(cx)
-            }
-        }
-    };
-}
-
-delegate!(TlsStream);
-delegate!(ClientTlsStream<I>, I: AsyncRead, AsyncWrite, Unpin);
-
-impl fmt::Display for HandshakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("the handshake took too long"),
-            Self::NotTls => f.write_str("what came is not TLS"),
-            Self::NameNotBlocked(name) => write!(f, "{name} is not blocked"),
-            Self::BadName(name) => write!(f, "{name:?} is no host name"),
-            Self::NoName => f.write_str("the client named no server"),
-            Self::RateLimited(name) => write!(f, "too many new names at once; {name} must wait"),
-            Self::ClientDistrusts(Distrust::UnknownCa) => {
-                f.write_str("the client does not know the authority (unknown_ca)")
-            }
-            Self::ClientDistrusts(Distrust::BadCertificate) => {
-                f.write_str("the client rejects the certificate (bad_certificate)")
-            }
-            Self::ClientDistrusts(Distrust::CertificateUnknown) => {
-                f.write_str("the client rejects the certificate (certificate_unknown)")
-            }
-            Self::ClientDistrusts(Distrust::Expired) => {
-                f.write_str("the client takes the certificate for expired (certificate_expired)")
-            }
-            Self::Closed => f.write_str("the client went away during the handshake"),
-            Self::Other(why) => write!(f, "the handshake failed: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for HandshakeError {}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BadName(name) => write!(f, "{name:?} is no server name"),
-            Self::Untrusted(why) => write!(f, "the server's certificate is not trusted: {why}"),
-            Self::Closed => f.write_str("the server went away during the handshake"),
-            Self::Other(why) => write!(f, "no TLS with the server: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}
 
 impl fmt::Display for BadPem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -487,3 +73,50 @@ impl fmt::Display for BadPem {
 }
 
 impl std::error::Error for BadPem {}
+
+/// Passes reading and writing through to the library's stream.
+macro_rules! delegate {
+    ($stream:ty $(, $generic:ident: $($bound:path),+)?) => {
+        impl$(<$generic: $($bound +)+>)? tokio::io::AsyncRead for $stream {
+            fn poll_read(
+                mut self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+                buf: &mut tokio::io::ReadBuf<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                std::pin::Pin::new(&mut self.0).poll_read(cx, buf)
+            }
+        }
+
+        impl$(<$generic: $($bound +)+>)? tokio::io::AsyncWrite for $stream {
+            fn poll_write(
+                mut self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+                bytes: &[u8],
+            ) -> std::task::Poll<std::io::Result<usize>> {
+                std::pin::Pin::new(&mut self.0).poll_write(cx, bytes)
+            }
+
+            fn poll_write_vectored(
+                mut self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+                pieces: &[std::io::IoSlice<'_>],
+            ) -> std::task::Poll<std::io::Result<usize>> {
+                std::pin::Pin::new(&mut self.0).poll_write_vectored(cx, pieces)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                self.0.is_write_vectored()
+            }
+
+            fn poll_flush(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<std::io::Result<()>> {
+                std::pin::Pin::new(&mut self.0).poll_flush(cx)
+            }
+
+            fn poll_shutdown(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<std::io::Result<()>> {
+                std::pin::Pin::new(&mut self.0).poll_shutdown(cx)
+            }
+        }
+    };
+}
+
+use delegate;

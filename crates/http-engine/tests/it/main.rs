@@ -1,0 +1,7 @@
+//! The crate's promises, over real sockets and simulated time.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
+
+mod both_sides;
+mod patience;
+mod rfc9112_framing;
+mod support;
