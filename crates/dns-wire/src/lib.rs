@@ -1,1 +1,21 @@
-//! dns-wire
+//! DNS messages where they lie: read, kept, patched and made without taking them apart.
+//!
+//! A query is its header, its one question and its OPT; an answer is the whole response in wire
+//! form with the places of its TTLs. It knows no socket, no clock and no randomness, and refuses
+//! what is malformed instead of guessing. Called by the DNS door for each message and by
+//! `upstream`'s resolver; local records are read by the `domain` crate (docs/adr/0006).
+
+mod answer;
+mod ask;
+mod codes;
+pub mod forge;
+mod query;
+pub mod records;
+mod wire;
+
+pub use answer::{Answer, BadAnswer, STALE_TTL_S};
+pub use ask::{NotOurs, Received, check_response, key_of, write_query};
+pub use codes::{CLASS_IN, EDE_TEXT_BYTES_MAX, Ede, EdeCode, Rcode, record_type};
+pub use query::{
+    BadQuery, BadReply, DropReason, Edns, Flags, KeyBuffer, Query, UDP_BYTES_MAX, UDP_BYTES_PLAIN,
+};

@@ -1,1 +1,7 @@
-//! upstream
+//! What Tidegate asks in its turn: resolvers for names, origins for pages.
+//!
+//! It dials, pools, races and retries within bounds, and keeps the DNS answers for every door. It
+//! knows no policy: whoever calls it has asked that already. Called by the doors.
+
+pub mod origins;
+pub mod resolver;

@@ -1,0 +1,346 @@
+//! Records answered from the configuration: `router.lan A 192.168.1.1`, `||dev.example^ A 10.0.0.5`.
+//!
+//! The `domain` crate reads them in zone-file presentation, so every type works; here they are kept
+//! as the bytes of the answer, and a hit is a copy. An alias must lead to another local record:
+//! nothing is looked up from here. Called by the DNS door before policy and cache.
+
+use crate::codes::{Rcode, record_type};
+use crate::forge;
+use crate::query::Query;
+use crate::wire::{POINTER_TO_QUESTION, bits, push_u16, push_u32};
+use domain::base::iana::Class;
+use domain::base::name::ToName;
+use domain::base::rdata::ComposeRecordData;
+use domain::base::{Name as WireName, RecordData};
+use domain::rdata::ZoneRecordData;
+use domain::zonefile::inplace::{Entry, Zonefile};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use vocab::{DomainName, Name, NameBuffer};
+
+/// The TTL of a record that is written without one, in seconds.
+pub const TTL_DEFAULT_S: u32 = 300;
+/// Records of one configuration, at most; more belong in a zone on a server made for it.
+pub const RECORDS_MAX: usize = 65_536;
+/// Bytes of one line, at most: more than the longest record that any answer could hold.
+pub const LINE_BYTES_MAX: usize = 16 << 10;
+/// Records of one name and type, at most.
+pub const SET_RECORDS_MAX: usize = 64;
+/// Aliases that lead from one local name to the next, at most.
+const ALIASES_MAX: usize = 8;
+
+/// All local records.
+#[derive(Clone, Debug, Default)]
+pub struct LocalRecords {
+    exact: HashMap<Box<str>, Node>,
+    /// Of a name and everything below it.
+    below: HashMap<Box<str>, Node>,
+}
+
+/// The rendered answers for one name.
+#[derive(Clone, Debug, Default)]
+struct Node {
+    sets: BTreeMap<u16, Set>,
+    /// For every other type, if the name is an alias.
+    alias: Option<Set>,
+}
+
+/// The records of an answer: their owner is a pointer to the question, so they fit any query.
+#[derive(Clone, Debug)]
+struct Set {
+    count: u16,
+    wire: Box<[u8]>,
+}
+
+/// What is here for a name that is local.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalAnswer<'r>(Option<&'r Set>);
+
+/// A line that is no record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRecord {
+    /// Its place among the lines, from 0.
+    pub index: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for BadRecord {}
+
+/// One line, read.
+struct Parsed {
+    index: usize,
+    name: DomainName,
+    reach: Reach,
+    rtype: u16,
+    ttl: u32,
+    data: Vec<u8>,
+    /// Where a CNAME leads.
+    target: Option<DomainName>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Exact,
+    Below,
+}
+
+impl LocalRecords {
+    /// Reads all `lines`, or says what is wrong with each bad one.
+    pub fn parse<L: AsRef<str>>(lines: &[L]) -> Result<Self, Vec<BadRecord>> {
+        let mut bad = Vec::new();
+        let mut parsed = Vec::new();
+        for (index, line) in lines.iter().enumerate() {
+            match read_line(index, line.as_ref()) {
+                Ok(record) => parsed.push(record),
+                Err(message) => bad.push(BadRecord { index, message }),
+            }
+        }
+        if parsed.len() > RECORDS_MAX {
+            let message = format!("{} records are too many; {RECORDS_MAX} is the most", parsed.len());
+            bad.push(BadRecord { index: RECORDS_MAX, message });
+        }
+        let plain = Draft::new(&parsed, &mut bad);
+        let records = plain.render(&mut bad);
+        if bad.is_empty() { Ok(records) } else { Err(bad) }
+    }
+
+    /// What is here for `name` and `qtype` of class IN: nothing, if the name is not local. An exact
+    /// name beats one that is above it, and of those the longest wins.
+    pub fn lookup(&self, name: Name<'_>, qtype: u16) -> Option<LocalAnswer<'_>> {
+        let node = self.node(name)?;
+        Some(LocalAnswer(node.sets.get(&qtype).or(node.alias.as_ref())))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.below.is_empty()
+    }
+
+    fn node(&self, name: Name<'_>) -> Option<&Node> {
+        if !self.exact.is_empty()
+            && let Some(node) = self.exact.get(name.as_str())
+        {
+            return Some(node);
+        }
+        if self.below.is_empty() {
+            return None;
+        }
+        let mut above = Some(name);
+        while let Some(here) = above {
+            if let Some(node) = self.below.get(here.as_str()) {
+                return Some(node);
+            }
+            above = here.parent();
+        }
+        None
+    }
+}
+
+impl LocalAnswer<'_> {
+    /// Whether the name has nothing of the type asked for.
+    pub fn is_nodata(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Appends the answer to `query`, in at most `limit` bytes; what does not fit is left out, with
+    /// TC set.
+    pub fn write(&self, query: &Query<'_>, limit: usize, out: &mut Vec<u8>) {
+        let Some(set) = self.0 else { return forge::nodata(query, TTL_DEFAULT_S, None, out) };
+        let start = forge::begin(query, Rcode::NoError, [set.count, 0], out);
+        let opt = forge::opt_len(query, None);
+        if out.len() - start + set.wire.len() + opt <= limit {
+            out.extend_from_slice(&set.wire);
+        } else {
+            let flags = u16::from_be_bytes([out[start + 2], out[start + 3]]) | bits::TRUNCATED;
+            out[start + 2..start + 4].copy_from_slice(&flags.to_be_bytes());
+            out[start + 6..start + 8].fill(0);
+        }
+        forge::push_opt(query, None, start, out);
+    }
+}
+
+fn read_line(index: usize, line: &str) -> Result<Parsed, String> {
+    let line = line.trim();
+    if line.len() > LINE_BYTES_MAX {
+        return Err(format!("the record is longer than {LINE_BYTES_MAX} bytes"));
+    }
+    if line.contains(['\n', '\r']) {
+        return Err("a record is one line".into());
+    }
+    let (owner, rest) = line
+        .split_once(char::is_whitespace)
+        .ok_or("a name, a type and a value are needed, as in router.lan A 192.168.1.1")?;
+    let (reach, owner) = match owner.strip_prefix("||") {
+        Some(name) => (Reach::Below, name.strip_suffix('^').unwrap_or(name)),
+        None => (Reach::Exact, owner),
+    };
+    let name = DomainName::parse(owner).map_err(|why| format!("{owner:?}: {why}"))?;
+    // Its name was read here; the rest is the zone-file reader's, which sees this one line only.
+    let text = format!("$TTL {TTL_DEFAULT_S}\n{name}. {rest}\n");
+    let mut zone = Zonefile::with_capacity(text.len());
+    zone.extend_from_slice(text.as_bytes());
+    zone.set_origin(WireName::root_bytes());
+    zone.set_default_class(Class::IN);
+    let record = match zone.next_entry() {
+        Ok(Some(Entry::Record(record))) => record,
+        Ok(Some(Entry::Include { .. })) => return Err("a file cannot be included here".into()),
+        Ok(None) => return Err("nothing follows the name".into()),
+        Err(why) => return Err(format!("{line:?} is no record: {why}")),
+    };
+    if record.class() != Class::IN {
+        return Err(format!("only class IN is answered, not {}", record.class()));
+    }
+    let mut data = Vec::new();
+    record
+        .data()
+        .compose_rdata(&mut data)
+        .map_err(|_| "its value is too long for a record".to_owned())?;
+    let target = match record.data() {
+        ZoneRecordData::Cname(cname) => Some(to_text(cname.cname())?),
+        _ => None,
+    };
+    let rtype = record.data().rtype().to_int();
+    if matches!(rtype, record_type::OPT | record_type::TSIG | record_type::DNAME | 128..=255) {
+        return Err(format!("type {} cannot be a local record", record.data().rtype()));
+    }
+    Ok(Parsed { index, name, reach, rtype, ttl: record.ttl().as_secs(), data, target })
+}
+
+fn to_text(name: &impl ToName) -> Result<DomainName, String> {
+    let mut text = NameBuffer::new();
+    for label in name.iter_labels().filter(|label| !label.is_root()) {
+        text.push_label(label.as_slice()).map_err(|why| why.to_string())?;
+    }
+    Ok(text.as_name().to_owned())
+}
+
+/// The records by name, before their answers are rendered.
+#[derive(Default)]
+struct Draft<'p> {
+    exact: BTreeMap<&'p str, Vec<&'p Parsed>>,
+    below: BTreeMap<&'p str, Vec<&'p Parsed>>,
+}
+
+impl<'p> Draft<'p> {
+    fn new(parsed: &'p [Parsed], bad: &mut Vec<BadRecord>) -> Self {
+        let mut draft = Self::default();
+        for record in parsed {
+            let names = match record.reach {
+                Reach::Exact => &mut draft.exact,
+                Reach::Below => &mut draft.below,
+            };
+            let others = names.entry(record.name.as_str()).or_default();
+            let mut complain = |message| bad.push(BadRecord { index: record.index, message });
+            // RFC 1034 §3.6.2, without which two answers would be right.
+            if others.iter().any(|it| it.target.is_some() || record.target.is_some()) {
+                complain(format!("{} is an alias and can have no other record", record.name));
+                continue;
+            }
+            let of_type = others.iter().filter(|it| it.rtype == record.rtype).count();
+            if of_type == SET_RECORDS_MAX {
+                complain(format!("{} has over {SET_RECORDS_MAX} records of a type", record.name));
+                continue;
+            }
+            others.push(record);
+        }
+        draft
+    }
+
+    fn find(&self, name: &DomainName) -> Option<&[&'p Parsed]> {
+        if let Some(records) = self.exact.get(name.as_str()) {
+            return Some(records);
+        }
+        let mut above = Some(name.as_name());
+        while let Some(here) = above {
+            if let Some(records) = self.below.get(here.as_str()) {
+                return Some(records);
+            }
+            above = here.parent();
+        }
+        None
+    }
+
+    fn render(&self, bad: &mut Vec<BadRecord>) -> LocalRecords {
+        let mut node = |records: &[&Parsed]| match self.node(records) {
+            Ok(node) => node,
+            Err(complaint) => {
+                bad.push(complaint);
+                Node::default()
+            }
+        };
+        let mut all = |names: &BTreeMap<&str, Vec<&Parsed>>| {
+            names.iter().map(|(name, records)| ((*name).into(), node(records))).collect()
+        };
+        LocalRecords { exact: all(&self.exact), below: all(&self.below) }
+    }
+
+    fn node(&self, records: &[&Parsed]) -> Result<Node, BadRecord> {
+        let mut chain = Vec::new();
+        let mut last = records;
+        while let Some((alias, target)) = alias_of(last) {
+            let complain = |message| Err(BadRecord { index: alias.index, message });
+            if chain.len() == ALIASES_MAX {
+                return complain(format!("the aliases of {} lead too far", alias.name));
+            }
+            chain.push((alias, target));
+            let Some(next) = self.find(target) else {
+                return complain(format!(
+                    "{target} has no local record, so this alias leads nowhere; add one for it"
+                ));
+            };
+            last = next;
+        }
+        let mut prefix = Vec::new();
+        let mut owner = POINTER_TO_QUESTION.to_vec();
+        for (alias, target) in &chain {
+            push(alias, &owner, &mut prefix);
+            owner = wire_name(target);
+        }
+        let with_prefix = |records: &[&&Parsed]| {
+            let mut wire = prefix.clone();
+            for record in records {
+                push(record, &owner, &mut wire);
+            }
+            Set { count: (chain.len() + records.len()) as u16, wire: wire.into() }
+        };
+        let mut by_type: BTreeMap<u16, Vec<&&Parsed>> = BTreeMap::new();
+        for record in last {
+            by_type.entry(record.rtype).or_default().push(record);
+        }
+        let mut sets: BTreeMap<u16, Set> =
+            by_type.iter().map(|(&rtype, records)| (rtype, with_prefix(records))).collect();
+        let alias = (!chain.is_empty()).then(|| with_prefix(&[]));
+        if let Some((first, _)) = chain.first() {
+            // Asked for the alias itself, nothing more is said.
+            let mut wire = Vec::new();
+            push(first, &POINTER_TO_QUESTION, &mut wire);
+            sets.insert(record_type::CNAME, Set { count: 1, wire: wire.into() });
+        }
+        Ok(Node { sets, alias })
+    }
+}
+
+fn alias_of<'p>(records: &[&'p Parsed]) -> Option<(&'p Parsed, &'p DomainName)> {
+    records.iter().find_map(|it| it.target.as_ref().map(|target| (*it, target)))
+}
+
+fn push(record: &Parsed, owner: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(owner);
+    push_u16(out, record.rtype);
+    push_u16(out, Class::IN.to_int());
+    push_u32(out, record.ttl);
+    push_u16(out, record.data.len() as u16);
+    out.extend_from_slice(&record.data);
+}
+
+fn wire_name(name: &DomainName) -> Vec<u8> {
+    // A key is the name in wire form, then five bytes.
+    crate::ask::key_of(name.as_name(), 0).map_or(vec![0], |key| key[..key.len() - 5].to_vec())
+}
