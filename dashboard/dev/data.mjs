@@ -1,0 +1,150 @@
+// Made-up but lifelike data for the mock: a home network with four clients over a week.
+// All names are under reserved example domains; numbers come from a fixed seed.
+
+/** A small seeded generator (mulberry32): the same pictures every time. */
+export function dice(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+export const CLIENTS = ["192.168.1.24", "192.168.1.31", "192.168.1.66", "fd00::1c2:9bff:fe40:77a1", "127.0.0.1"];
+
+export const LISTS = [
+  {
+    name: "starter", kind: "block", from: "builtin starter", syntax: "AdGuard", lines: 1284,
+    rules_names: 1211, rules_urls: 38, skipped: 0, skipped_by_reason: [], skipped_lines: [],
+  },
+  {
+    name: "ads", kind: "block", from: "lists/adservers.hosts", syntax: "hosts", lines: 84_310,
+    rules_names: 84_102, rules_urls: 0, skipped: 3,
+    skipped_by_reason: [{ reason: "not a domain name", count: 2 }, { reason: "line is too long", count: 1 }],
+    skipped_lines: [
+      { line: 412, reason: "not a domain name", text: "0.0.0.0 ads_.-example..net" },
+      { line: 60_113, reason: "not a domain name", text: "0.0.0.0 http://tracker.example/" },
+      { line: 71_990, reason: "line is too long", text: "0.0.0.0 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…" },
+    ],
+  },
+  {
+    name: "easylist", kind: "block", from: "lists/easylist.txt", syntax: "EasyList", lines: 79_402,
+    rules_names: 46_211, rules_urls: 19_760, skipped: 12_907,
+    skipped_by_reason: [
+      { reason: "hides elements of a page, which is a browser's work", count: 12_795 },
+      { reason: "unknown modifier", count: 112 },
+    ],
+    skipped_lines: [
+      { line: 18, reason: "hides elements of a page, which is a browser's work", text: "##.ad-banner" },
+      { line: 19, reason: "hides elements of a page, which is a browser's work", text: "##.ad-box-sidebar" },
+      { line: 2207, reason: "unknown modifier", text: "||player.example^$popunder,domain=video.example|stream.example" },
+    ],
+  },
+  {
+    name: "mine", kind: "block", from: "rules", syntax: "AdGuard", lines: 3,
+    rules_names: 3, rules_urls: 0, skipped: 0, skipped_by_reason: [], skipped_lines: [],
+  },
+  {
+    name: "partners", kind: "allow", from: "lists/allow.txt", syntax: "names", lines: 42,
+    rules_names: 42, rules_urls: 0, skipped: 0, skipped_by_reason: [], skipped_lines: [],
+  },
+];
+
+const BLOCKED = [
+  ["ads.pelican.example", "ads", 8112], ["metrics.harbour.example", "ads", 40_221], ["telemetry.screens.example", "starter", 214],
+  ["pixel.driftwood.example", "easylist", 5310], ["beacons.gulls.example", "starter", 88], ["collector-pxy4k2.analytics.lighthouse.example", "ads", 23_871],
+  ["sync.adexchange.example", "easylist", 771], ["graph.social.example", "mine", 1], ["logs.tv.example", "starter", 902],
+  ["a1961.tracking.very-long-subdomain-label-of-a-content-network.cdn.example", "ads", 66_120],
+];
+const PASSED = [
+  "www.wikipedia.example", "news.morning.example", "cdn.morning.example", "api.weather.example", "time.example", "fonts.letters.example",
+  "mail.post.example", "imap.post.example", "video.stream.example", "updates.debian.example", "git.forge.example", "router.lan",
+];
+const PATHS = ["/", "/assets/app-4f81c2.js", "/img/hero@2x.webp?w=1280&h=720&fit=crop&auto=format&dpr=2&session=0b7f4f0e6b1a4d31", "/api/v2/items?page=3", "/style/main.css", "/favicon.ico"];
+const KIND_OF_PATH = ["document", "script", "image", "fetch", "stylesheet", "image"];
+const TRACK = ["/t.gif?u=8841&e=view", "/sdk/v3/collect.js", "/beacon", "/pagead/show.js?slot=top&w=728&h=90&client=ca-pub-000000000000"];
+const KIND_OF_TRACK = ["image", "script", "ping", "script"];
+
+const pick = (random, list) => list[Math.floor(random() * list.length)];
+const skewed = (random, list) => list[Math.floor(random() ** 2.2 * list.length)];
+
+function ruleFor(name, list, line) {
+  const text = list === "ads" ? `0.0.0.0 ${name}` : `||${name}^`;
+  return { list, line, text };
+}
+
+/** One request of the log, made from its number alone. */
+export function row(id, at) {
+  const random = dice(id * 2654435761);
+  const u = random();
+  const door = u < 0.72 ? "dns" : u < 0.8 ? "pixel" : u < 0.93 ? "proxy" : u < 0.97 ? "web" : "gateway";
+  const client = skewed(random, CLIENTS);
+  const blocked = door === "pixel" || random() < (door === "dns" ? 0.2 : door === "proxy" ? 0.12 : 0.03);
+  const base = { id, at: new Date(at).toISOString(), door, client, action: blocked ? "block" : "pass", cause: blocked ? "rule" : "none", rule: null };
+  const [name, list, line] = skewed(random, BLOCKED);
+  if (door === "dns") {
+    const kind = random() < 0.55 ? "A" : random() < 0.6 ? "AAAA" : "HTTPS";
+    if (blocked) return { ...base, subject: name, kind, rule: ruleFor(name, list, line), source: "policy", status: 0, status_text: "NOERROR", bytes: 118, took_us: 11 + Math.floor(random() * 24) };
+    const subject = skewed(random, PASSED);
+    const hit = random();
+    if (subject === "router.lan") return { ...base, subject, kind, source: "local", status: 0, status_text: "NOERROR", bytes: 55, took_us: 9 };
+    if (hit < 0.02) return { ...base, subject, kind, source: "failed", status: 2, status_text: "SERVFAIL", bytes: 44, took_us: 2_004_112 };
+    if (hit < 0.68) return { ...base, subject, kind, source: hit < 0.03 ? "stale" : "cache", status: 0, status_text: "NOERROR", bytes: 96, took_us: 6 + Math.floor(random() * 20) };
+    return { ...base, subject, kind, source: "upstream", status: hit > 0.97 ? 3 : 0, status_text: hit > 0.97 ? "NXDOMAIN" : "NOERROR", bytes: 142, took_us: 8_000 + Math.floor(random() * 34_000) };
+  }
+  if (blocked && door !== "gateway" && door !== "web") {
+    const n = Math.floor(random() * TRACK.length);
+    return { ...base, subject: `https://${name}${TRACK[n]}`, kind: KIND_OF_TRACK[n], rule: ruleFor(name, list, line), source: "policy", status: n === 2 ? 204 : 200, status_text: n === 2 ? "204" : "200", bytes: n === 0 ? 43 : 0, took_us: 60 + Math.floor(random() * 240) };
+  }
+  const n = Math.floor(random() * PATHS.length);
+  if (door === "web") return { ...base, action: "pass", cause: "not_asked", subject: `http://files.lan:8000${PATHS[n]}`, kind: KIND_OF_PATH[n], source: "file", status: random() < 0.1 ? 304 : 200, status_text: "200", bytes: 18_230, took_us: 90 };
+  if (door === "gateway") {
+    return blocked
+      ? { ...base, subject: "http://app.example/wp-login.php", kind: "document", rule: { list: "attacks", line: 17, text: "/wp-login.php" }, source: "refused", status: 403, status_text: "403", bytes: 312, took_us: 40 }
+      : { ...base, subject: `http://app.example${PATHS[n]}`, kind: KIND_OF_PATH[n], source: "origin", status: 200, status_text: "200", bytes: 4_112, took_us: 3_400 };
+  }
+  if (random() < 0.5) return { ...base, subject: `${pick(random, PASSED)}:443`, kind: "tunnel", source: "tunnel", status: 200, status_text: "200", bytes: 188_201, took_us: 31_000_000 * random() };
+  return { ...base, subject: `http://${skewed(random, PASSED)}${PATHS[n]}`, kind: KIND_OF_PATH[n], source: "origin", status: 200, status_text: "200", bytes: 21_400, took_us: 24_000 + Math.floor(random() * 90_000) };
+}
+
+const STEP_S = { "1h": 60, "24h": 600, "7d": 3600, "30d": 21_600 };
+const LENGTH_S = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
+
+/** Requests per second of a household, by the hour of the day. */
+function flow(at) {
+  const hour = new Date(at).getHours() + new Date(at).getMinutes() / 60;
+  const bump = (middle, width, height) => {
+    const away = ((hour - middle + 36) % 24) - 12;
+    return height * Math.exp(-(away * away) / (2 * width * width));
+  };
+  return 0.25 + bump(7.6, 1.1, 1.3) + bump(13, 2.4, 0.9) + bump(20.4, 2.1, 2.7);
+}
+
+export function series(range, nowMs) {
+  const step = STEP_S[range];
+  const last = Math.floor(nowMs / 1000 / step) * step;
+  const points = [];
+  for (let t = last - LENGTH_S[range] + step; t <= last; t += step) {
+    const random = dice(t);
+    const part = t === last ? (nowMs / 1000 - t) / step : 1;
+    let all = 0;
+    for (let k = 0; k < 6; k++) all += (flow((t + (step * k) / 6) * 1000) * step) / 6;
+    all *= (0.82 + random() * 0.36) * part;
+    const blocked = all * (0.13 + random() * 0.09);
+    points.push({ at: new Date(t * 1000).toISOString(), passed: Math.round(all - blocked), blocked: Math.round(blocked) });
+  }
+  return { range, step_s: step, points };
+}
+
+export function top(what, range, limit) {
+  const scale = LENGTH_S[range] / 86_400;
+  const names = what === "blocked" ? BLOCKED.map(([name]) => name) : what === "names" ? PASSED : CLIENTS;
+  const lines = names.map((text, n) => {
+    const count = Math.max(1, Math.round((what === "clients" ? 61_000 : what === "names" ? 9_800 : 4_210) * scale * 0.66 ** n));
+    const blocked = what === "blocked" ? count : what === "names" ? 0 : Math.round(count * (0.24 - n * 0.04));
+    return { text, count, blocked };
+  });
+  return { what, range, lines: lines.slice(0, limit) };
+}

@@ -1,0 +1,213 @@
+// A stand-in for the admin door: the same JSON from made-up data. It serves dist/ when run by
+// itself, and is the middleware of `npm run dev`. The token is "harbour".
+// It writes nothing, listens on loopback only, and sends the same CSP as the real one.
+
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { LISTS, row, series, top } from "./data.mjs";
+
+const TOKEN = "harbour";
+const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
+const DIST = fileURLToPath(new URL("../dist", import.meta.url));
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+// MOCK=empty: a first start without a request. MOCK=open: listens for the whole network, all healthy.
+const MODE = process.env.MOCK ?? "";
+
+let pausedUntil = 0;
+
+/** The log's rows are numbered by time: one every 700 ms. */
+const idAt = (ms) => Math.floor((ms - 1_700_000_000_000) / 700);
+const timeOf = (id) => id * 700 + 1_700_000_000_000 + ((id * 7919) % 600);
+
+function status() {
+  const host = MODE === "open" ? "192.168.1.2" : "127.0.0.1";
+  const dnsPort = MODE === "open" ? 53 : 5353;
+  const busy = MODE !== "empty";
+  return {
+    version: "0.1.0",
+    started_at: new Date(STARTED).toISOString(),
+    uptime_s: Math.floor((Date.now() - STARTED) / 1000),
+    paused_until: pausedUntil > Date.now() ? new Date(pausedUntil).toISOString() : null,
+    config: MODE === "open" ? "/etc/tidegate/tidegate.yaml" : null,
+    listeners: [
+      { door: "dns", url: `udp://${host}:${dnsPort}` },
+      { door: "dns", url: `tcp://${host}:${dnsPort}` },
+      { door: "pixel", url: `http://${host}:8080` },
+      { door: "pixel", url: `https://${host}:8443` },
+      { door: "proxy", url: `http://${host}:3128` },
+      { door: "web", url: `http://${host}:8000` },
+      ...(MODE === "open" ? [] : [{ door: "gateway", url: `http://${host}:8081` }]),
+      { door: "admin", url: "http://127.0.0.1:9053" },
+    ],
+    lists: LISTS.length,
+    rules: LISTS.reduce((sum, list) => sum + list.rules_names + list.rules_urls, 0),
+    rules_bytes: 5_210_440,
+    resident_bytes: 38_400_000,
+    ca_fingerprint: "3F:9A:11:C0:5E:77:42:AD:08:6B:D1:F2:90:1C:E3:55:A7:4E:2B:86:19:DC:F4:03:71:BE:68:2D:9F:50:C4:1A",
+    warnings: busy && MODE !== "open" ? ["The list ads was last read 9 days ago: lists/adservers.hosts has not changed since."] : [],
+    ledger: { stored: busy ? 1_208_441 : 0, dropped_queue: 0, dropped_store: 0 },
+    latency: busy
+      ? [
+          { door: "dns", count: 402_118, median_us: 14, p99_us: 31_400 },
+          { door: "pixel", count: 44_210, median_us: 96, p99_us: 1_420 },
+          { door: "proxy", count: 71_004, median_us: 26_200, p99_us: 412_000 },
+          { door: "web", count: 9_214, median_us: 88, p99_us: 610 },
+          { door: "gateway", count: 14_800, median_us: 3_120, p99_us: 22_900 },
+        ]
+      : [],
+  };
+}
+
+function totals(range) {
+  const points = MODE === "empty" ? [] : series(range, Date.now()).points;
+  const passed = points.reduce((sum, point) => sum + point.passed, 0);
+  const blocked = points.reduce((sum, point) => sum + point.blocked, 0);
+  const all = passed + blocked;
+  const split = (parts) => parts.map(([name, p, b]) => ({ door: name, passed: Math.round(passed * p), blocked: Math.round(blocked * b) }));
+  const sources = [["cache", 0.46], ["upstream", 0.18], ["policy", 0.17], ["origin", 0.09], ["tunnel", 0.05], ["file", 0.03], ["stale", 0.01], ["failed", 0.004]];
+  return {
+    range,
+    since: points[0]?.at ?? new Date().toISOString(),
+    until: new Date().toISOString(),
+    requests: all, passed, blocked,
+    blocked_share: all ? blocked / all : 0,
+    by_door: all ? split([["dns", 0.82, 0.6], ["pixel", 0, 0.28], ["proxy", 0.13, 0.11], ["web", 0.03, 0], ["gateway", 0.02, 0.01]]) : [],
+    by_source: all ? sources.map(([source, part]) => ({ source, count: Math.round(all * part) })) : [],
+  };
+}
+
+function requests(words) {
+  if (MODE === "empty") return { rows: [], next_before: null };
+  const limit = Number(words.get("limit") ?? 50);
+  const text = (words.get("filter") ?? "").toLowerCase();
+  const rows = [];
+  let id = Number(words.get("before") ?? idAt(Date.now()) + 1) - 1;
+  for (let seen = 0; seen < 5_000 && rows.length < limit; seen++, id--) {
+    const one = row(id, timeOf(id));
+    if (words.get("door") && one.door !== words.get("door")) continue;
+    if (words.get("action") && one.action !== words.get("action")) continue;
+    if (text && !`${one.subject} ${one.client}`.toLowerCase().includes(text)) continue;
+    rows.push(one);
+  }
+  return { rows, next_before: id + 1 };
+}
+
+function why(words) {
+  const target = words.get("target") ?? "";
+  const host = target.replace(/^[a-z]+:\/\//, "").replace(/[/?:].*$/, "");
+  if (!/^[a-z0-9._-]+$/i.test(host)) {
+    return [400, { error: `${JSON.stringify(target)} is neither a domain name nor an absolute URL.`, remedy: "Write it like ads.example or https://ads.example/x.js." }];
+  }
+  const url = target.includes("://");
+  const paused = pausedUntil > Date.now();
+  const bad = /ads|metrics|pixel|track|telemetry|beacon|collector|sync|graph|logs/.test(host);
+  const good = host.startsWith("good.");
+  const rule = { list: "starter", line: 12, text: `||${host.split(".").slice(-2).join(".")}^` };
+  const allow = { list: "partners", line: 7, text: `@@||${host}^` };
+  const door = words.get("door") || (url ? "proxy" : "dns");
+  const kind = words.get("kind") || (url ? "document" : "A");
+  const matches = good
+    ? [{ ...allow, decides: true, note: "an exception beats a block rule" }, { ...rule, decides: false, note: "lost to the exception on line 7 of partners" }]
+    : bad
+      ? [
+          { ...rule, decides: !paused, note: paused ? "would block, but protection is paused" : "the most important rule that matches" },
+          { list: "ads", line: 8112, text: `0.0.0.0 ${host}`, decides: false, note: "says the same; starter stands first in the configuration" },
+          { list: "easylist", line: 40_118, text: `@@||${host}/player.js$script,domain=video.stream.example`, decides: false, note: "does not count: asked for another kind, and the page is not video.stream.example" },
+        ]
+      : [];
+  const blocked = bad && !good && !paused;
+  const decided = good ? allow : blocked ? rule : null;
+  const outcome = { dns: "the address of the pixel door, 127.0.0.1, for 300 s", pixel: "204 without a body", proxy: "403 with a page that names list and rule" };
+  return [200, {
+    target, client: words.get("client") || "127.0.0.1", profile: "default", door, kind,
+    action: blocked ? "block" : "pass", cause: paused && bad ? "paused" : decided ? "rule" : "none", rule: decided,
+    summary: "", matches,
+    door_outcome: blocked ? (outcome[door] ?? "403") : door === "dns" ? "asks the cache, then the upstreams" : "fetches it from the origin",
+  }];
+}
+
+function readBody(request) {
+  return new Promise((resolve) => {
+    let text = "";
+    request.on("data", (chunk) => { text += chunk; });
+    request.on("end", () => {
+      try { resolve(JSON.parse(text)); } catch { resolve({}); }
+    });
+  });
+}
+
+async function answer(request, url) {
+  const { searchParams: words } = url;
+  const range = words.get("range") ?? "24h";
+  switch (`${request.method} ${url.pathname}`) {
+    case "GET /api/status": return [200, status()];
+    case "GET /api/totals": return [200, totals(range)];
+    case "GET /api/series": {
+      const made = series(range, Date.now());
+      if (MODE === "empty") for (const point of made.points) Object.assign(point, { passed: 0, blocked: 0 });
+      return [200, made];
+    }
+    case "GET /api/top": return [200, MODE === "empty" ? { what: words.get("what"), range, lines: [] } : top(words.get("what"), range, Number(words.get("limit") ?? 10))];
+    case "GET /api/requests": return [200, requests(words)];
+    case "GET /api/why": return why(words);
+    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ ...list, loaded_at: new Date(STARTED).toISOString() })) }];
+    case "GET /api/upstreams": return [200, { upstreams: [
+      { name: "quad9", address: "https://dns.quad9.example/dns-query", queries: 61_204, failures: 31, latency_us: 14_300, healthy: true },
+      { name: "cf", address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },
+      { name: "isp", address: "udp://198.51.100.53", queries: 2_104, failures: 1_902, latency_us: MODE === "empty" ? null : 188_000, healthy: MODE === "open" },
+    ] }];
+    case "POST /api/reload": return MODE === "open"
+      ? [422, { error: "The configuration was not taken; the old one goes on.", remedy: "Mend these and reload again.", complaints: ["tidegate.yaml:14:7: upstreams.0: \"tls:/1.1.1.1\" is no address; write it like tls://1.1.1.1", "tidegate.yaml:22:3: web.rot: no such key; root?"] }]
+      : [200, { lists: LISTS.length, rules: 151_409, took_ms: 412, warnings: [] }];
+    case "POST /api/pause": pausedUntil = Date.now() + (await readBody(request)).seconds * 1000; return [200, { paused_until: new Date(pausedUntil).toISOString() }];
+    case "POST /api/resume": pausedUntil = 0; return [200, { paused_until: null }];
+    default: return [404, { error: "There is nothing here.", remedy: "" }];
+  }
+}
+
+function sendJson(response, code, body, headers = {}) {
+  response.writeHead(code, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Answers what the admin door answers; everything else goes on to `next`. */
+export async function mock(request, response, next) {
+  const url = new URL(request.url, "http://mock");
+  if (request.method === "POST" && url.pathname === "/login") {
+    const { token } = await readBody(request);
+    if (token === TOKEN) return sendJson(response, 200, {}, { "set-cookie": "tidegate=mock; HttpOnly; SameSite=Strict; Path=/" });
+    return sendJson(response, 401, { error: "This is not the token.", remedy: "Copy it again from `admin.token` in the state folder." });
+  }
+  if (url.pathname === "/api/ca.pem") {
+    response.writeHead(200, { "content-type": "application/x-pem-file", "content-disposition": 'attachment; filename="tidegate-ca.pem"' });
+    return response.end("-----BEGIN CERTIFICATE-----\n(mock)\n-----END CERTIFICATE-----\n");
+  }
+  if (!url.pathname.startsWith("/api/")) return next();
+  if (!(request.headers.cookie ?? "").includes("tidegate=mock")) {
+    return sendJson(response, 401, { error: "Not signed in.", remedy: "Sign in with the token." });
+  }
+  const [code, body] = await answer(request, url);
+  sendJson(response, code, body);
+}
+
+function serveFile(request, response) {
+  const path = normalize(decodeURIComponent(new URL(request.url, "http://mock").pathname));
+  let file = join(DIST, path);
+  if (!file.startsWith(DIST) || !existsSync(file) || statSync(file).isDirectory()) file = join(DIST, "index.html");
+  response.writeHead(200, {
+    "content-type": TYPES[extname(file)] ?? "application/octet-stream",
+    "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+  });
+  createReadStream(file).pipe(response);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const port = Number(process.env.PORT ?? 9054);
+  createServer((request, response) => {
+    void mock(request, response, () => serveFile(request, response));
+  }).listen(port, "127.0.0.1", () => {
+    console.log(`mock dashboard on http://127.0.0.1:${port}/#token=${TOKEN}`);
+  });
+}

@@ -1,0 +1,154 @@
+// The typed client of the admin API. It refuses to guess: whatever is not the expected JSON becomes
+// a `Fault` that says what is wrong and what to do. Called by the views, and by nothing else.
+
+import type {
+  List,
+  Paused,
+  Problem,
+  Range,
+  Reloaded,
+  RequestPage,
+  RequestsQuery,
+  Series,
+  Status,
+  TopTable,
+  TopWhat,
+  Totals,
+  Upstream,
+  Why,
+  WhyQuery,
+} from "./model";
+
+export type FaultKind = "signed-out" | "unreachable" | "refused";
+
+/** Why a call did not work, with the remedy to show beside it. */
+export class Fault extends Error {
+  readonly kind: FaultKind;
+  readonly remedy: string;
+  readonly complaints: string[];
+
+  constructor(kind: FaultKind, message: string, remedy: string, complaints: string[] = []) {
+    super(message);
+    this.kind = kind;
+    this.remedy = remedy;
+    this.complaints = complaints;
+  }
+}
+
+/** Answers are small; one that takes longer than this is not coming. */
+const TIMEOUT_MS = 10_000;
+/** A reload reads and compiles every list first. */
+const RELOAD_TIMEOUT_MS = 60_000;
+
+let whenSignedOut: () => void = () => undefined;
+
+/** Says what to do once the session is over: show the login. */
+export function onSignedOut(action: () => void): void {
+  whenSignedOut = action;
+}
+
+type Words = Record<string, string | number | null | undefined>;
+
+/** A path with its query; empty and missing words are left out. */
+export function withQuery(path: string, words: Words): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(words)) {
+    if (value !== "" && value !== null && value !== undefined) query.set(key, String(value));
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+function isProblem(body: unknown): body is Problem {
+  return typeof body === "object" && body !== null && typeof (body as Problem).error === "string";
+}
+
+function isAbort(fault: unknown): boolean {
+  return fault instanceof DOMException && fault.name === "AbortError";
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === "") return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): Promise<T> {
+  const deadline = AbortSignal.timeout(timeout);
+  const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+  let response: Response;
+  let body: unknown;
+  try {
+    response = await fetch(path, { ...init, signal, credentials: "same-origin", cache: "no-store" });
+    body = await bodyOf(response);
+  } catch (fault) {
+    if (isAbort(fault)) throw fault;
+    throw new Fault(
+      "unreachable",
+      "Tidegate does not answer.",
+      "Look whether `tidegate run` is still running on its machine. This page asks again by itself.",
+    );
+  }
+  if (response.ok) return body as T;
+  if (response.status === 401 && path !== "login") {
+    whenSignedOut();
+    throw new Fault("signed-out", "You are signed out.", "Sign in again with the token.");
+  }
+  const problem = isProblem(body) ? body : null;
+  throw new Fault(
+    response.status === 401 ? "signed-out" : "refused",
+    problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`.trim() + ".",
+    problem?.remedy ?? "Its log on the terminal may say more.",
+    problem?.complaints ?? [],
+  );
+}
+
+const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  call<T>(path, signal ? { signal } : {});
+
+const post = <T>(path: string, body: unknown, timeout?: number): Promise<T> =>
+  call<T>(
+    path,
+    {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    },
+    timeout,
+  );
+
+export const PAGE_ROWS = 60;
+
+export const api = {
+  login: (token: string) => post<unknown>("login", { token }),
+  status: (signal?: AbortSignal) => get<Status>("api/status", signal),
+  totals: (range: Range, signal?: AbortSignal) =>
+    get<Totals>(withQuery("api/totals", { range }), signal),
+  series: (range: Range, signal?: AbortSignal) =>
+    get<Series>(withQuery("api/series", { range }), signal),
+  top: (what: TopWhat, range: Range, limit: number, signal?: AbortSignal) =>
+    get<TopTable>(withQuery("api/top", { what, range, limit }), signal),
+  requests: (query: RequestsQuery, before: number | null, signal?: AbortSignal) =>
+    get<RequestPage>(
+      withQuery("api/requests", { ...query, before, limit: PAGE_ROWS }),
+      signal,
+    ),
+  why: (query: WhyQuery, signal?: AbortSignal) =>
+    get<Why>(withQuery("api/why", { ...query }), signal),
+  lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
+  upstreams: (signal?: AbortSignal) => get<{ upstreams: Upstream[] }>("api/upstreams", signal),
+  reload: () => post<Reloaded>("api/reload", {}, RELOAD_TIMEOUT_MS),
+  pause: (seconds: number) => post<Paused>("api/pause", { seconds }),
+  resume: () => post<Paused>("api/resume", {}),
+};
+
+/** What to show for anything that was thrown. */
+export function faultOf(thrown: unknown): Fault | null {
+  if (thrown instanceof Fault) return thrown;
+  if (isAbort(thrown)) return null;
+  return new Fault("refused", String(thrown), "Reload the page; if it stays, report it as a bug.");
+}

@@ -1,0 +1,88 @@
+// The frame round the views: login or header, notices that concern every view, and the view itself.
+
+import { useEffect } from "preact/hooks";
+import { Header } from "./parts/header";
+import { Notice } from "./parts/notice";
+import { PausedBanner } from "./parts/protection";
+import { refreshStatus, route, session, statusFault } from "./state";
+import type { View } from "./route";
+import { Log } from "./views/log";
+import { Login } from "./views/login";
+import { Overview } from "./views/overview";
+import { Setup } from "./views/setup";
+import { WhyView } from "./views/why";
+
+const STATUS_EVERY_MS = 5_000;
+
+const TITLES: Record<View, string> = {
+  overview: "Overview",
+  log: "Requests",
+  why: "Why",
+  setup: "Set up",
+};
+
+function Current({ view }: { view: View }) {
+  switch (view) {
+    case "overview":
+      return <Overview />;
+    case "log":
+      return <Log />;
+    case "why":
+      return <WhyView />;
+    case "setup":
+      return <Setup />;
+  }
+}
+
+function Inside() {
+  const { view } = route.value;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) void refreshStatus();
+    }, STATUS_EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  useEffect(() => {
+    document.title = `${TITLES[view]} · Tidegate`;
+    scrollTo(0, 0);
+  }, [view]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={focusMain}>
+        Skip to the content
+      </a>
+      <Header view={view} />
+      <main id="main" tabIndex={-1} class={`view view-${view}`}>
+        {statusFault.value && <Notice tone="fault" fault={statusFault.value} />}
+        <PausedBanner />
+        <Current view={view} />
+      </main>
+    </>
+  );
+}
+
+/** The address is the router's: the skip link moves the focus, not the address. */
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+export function App() {
+  switch (session.value) {
+    case "in":
+      return <Inside />;
+    case "out":
+      return <Login />;
+    case "unknown":
+      return statusFault.value ? (
+        <main class="view">
+          <Notice tone="fault" fault={statusFault.value} />
+          <button type="button" class="button" onClick={() => void refreshStatus()}>
+            Ask again
+          </button>
+        </main>
+      ) : (
+        <div class="starting" role="status" aria-label="Loading" />
+      );
+  }
+}

@@ -1,0 +1,116 @@
+// Numbers, times and texts for people. Pure: the time of "now" and the locale are arguments or the
+// browser's own. Texts from the network pass through `printable` before anyone sees them.
+
+const whole = new Intl.NumberFormat("en-GB");
+
+/** 184203 → "184,203". */
+export function count(n: number): string {
+  return whole.format(n);
+}
+
+/** 184203 → "184k": for axes and narrow places. */
+export function short(n: number): string {
+  if (Math.abs(n) < 1000) return String(Math.round(n * 10) / 10);
+  const [value, unit] = Math.abs(n) < 999_500 ? [n / 1000, "k"] : [n / 1_000_000, "M"];
+  return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)}${unit}`;
+}
+
+/** 0.1731 → "17.3 %". A share that is there never reads as nothing. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.001) return "< 0.1 %";
+  if (share < 1 && share > 0.999) return "> 99.9 %";
+  return `${(share * 100).toFixed(share === 0 || share === 1 ? 0 : 1)} %`;
+}
+
+export function share(part: number, all: number): number {
+  return all > 0 ? part / all : 0;
+}
+
+/** Microseconds with the unit that reads best: "38 µs", "1.4 ms", "2.1 s". */
+export function micros(us: number): string {
+  if (us < 1000) return `${Math.round(us)} µs`;
+  if (us < 999_500) return `${us < 9950 ? (us / 1000).toFixed(1) : Math.round(us / 1000)} ms`;
+  return `${(us / 1_000_000).toFixed(1)} s`;
+}
+
+export function bytes(n: number): string {
+  if (n < 1024) return `${n} B`;
+  if (n < 1024 * 1024) return `${(n / 1024).toFixed(n < 10 * 1024 ? 1 : 0)} KiB`;
+  if (n < 1024 ** 3) return `${(n / 1024 ** 2).toFixed(n < 10 * 1024 ** 2 ? 1 : 0)} MiB`;
+  return `${(n / 1024 ** 3).toFixed(1)} GiB`;
+}
+
+/** Seconds as "4 s", "12 min", "3 h 20 min", "5 d 2 h". */
+export function span(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 60) return `${s} s`;
+  const min = Math.floor(s / 60);
+  if (min < 60) return `${min} min`;
+  const h = Math.floor(min / 60);
+  if (h < 24) return min % 60 ? `${h} h ${min % 60} min` : `${h} h`;
+  return h % 24 ? `${Math.floor(h / 24)} d ${h % 24} h` : `${Math.floor(h / 24)} d`;
+}
+
+/** Seconds left as a clock: "4:07", "1:02:09". */
+export function countdown(seconds: number): string {
+  const s = Math.max(0, Math.ceil(seconds));
+  const two = (n: number) => String(n).padStart(2, "0");
+  const h = Math.floor(s / 3600);
+  const min = Math.floor(s / 60) % 60;
+  return h > 0 ? `${h}:${two(min)}:${two(s % 60)}` : `${min}:${two(s % 60)}`;
+}
+
+const clockFormat = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+const minuteFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+export function clock(at: Date): string {
+  return clockFormat.format(at);
+}
+
+export function minute(at: Date): string {
+  return minuteFormat.format(at);
+}
+
+export function day(at: Date): string {
+  return dayFormat.format(at);
+}
+
+/** The time of day; with the day in front if that is not today. */
+export function moment(iso: string, now: Date): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  return at.toDateString() === now.toDateString() ? clock(at) : `${day(at)} ${clock(at)}`;
+}
+
+/** A step of a chart as a unit: "minute", "10 minutes", "hour", "6 hours". */
+export function stepName(seconds: number): string {
+  const [n, unit] =
+    seconds % 3600 === 0 ? [seconds / 3600, "hour"] : [Math.round(seconds / 60), "minute"];
+  return n === 1 ? unit : `${n} ${unit}s`;
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/**
+ * Text from the network without what could mislead the eye or a terminal: control characters and
+ * the marks that turn the direction of writing.
+ */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- the control characters are what this is about
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "\ufffd");
+}
+
+/** A URL in the parts that matter: what comes before the host, the host, and the rest. */
+export function subjectParts(subject: string): { before: string; host: string; after: string } {
+  const text = printable(subject);
+  const match = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)(.*)$/i.exec(text);
+  if (!match) return { before: "", host: text, after: "" };
+  return { before: match[1] ?? "", host: match[2] ?? "", after: match[3] ?? "" };
+}

@@ -1,0 +1,179 @@
+// The admin API's JSON, as `crates/admin/src/model.rs` describes it.
+// Times are ISO 8601 in UTC; numbers carry their unit in the name (`_s`, `_us`, `_bytes`).
+
+export const DOORS = ["dns", "pixel", "proxy", "web", "gateway"] as const;
+export type Door = (typeof DOORS)[number];
+
+export const RANGES = ["1h", "24h", "7d", "30d"] as const;
+export type Range = (typeof RANGES)[number];
+
+export type Action = "pass" | "block";
+export type Cause = "none" | "rule" | "paused" | "not_asked";
+export type TopWhat = "blocked" | "names" | "clients";
+
+export interface Listener {
+  door: string;
+  url: string;
+}
+
+export interface DoorLatency {
+  door: string;
+  count: number;
+  median_us: number;
+  p99_us: number;
+}
+
+export interface Status {
+  version: string;
+  started_at: string;
+  uptime_s: number;
+  paused_until: string | null;
+  config: string | null;
+  listeners: Listener[];
+  lists: number;
+  rules: number;
+  rules_bytes: number;
+  resident_bytes: number | null;
+  ca_fingerprint: string | null;
+  warnings: string[];
+  ledger: { stored: number; dropped_queue: number; dropped_store: number };
+  latency: DoorLatency[];
+}
+
+export interface Totals {
+  range: string;
+  since: string;
+  until: string;
+  requests: number;
+  passed: number;
+  blocked: number;
+  blocked_share: number;
+  by_door: { door: string; passed: number; blocked: number }[];
+  by_source: { source: string; count: number }[];
+}
+
+export interface Point {
+  at: string;
+  passed: number;
+  blocked: number;
+}
+
+export interface Series {
+  range: string;
+  step_s: number;
+  /** From old to new, steps without requests too; the last is not over yet. */
+  points: Point[];
+}
+
+export interface TopLine {
+  text: string;
+  count: number;
+  blocked: number;
+}
+
+export interface TopTable {
+  what: string;
+  range: string;
+  lines: TopLine[];
+}
+
+export interface Rule {
+  list: string;
+  line: number;
+  text: string;
+}
+
+export interface RequestRow {
+  id: number;
+  at: string;
+  door: string;
+  client: string;
+  subject: string;
+  kind: string;
+  action: Action;
+  cause: Cause;
+  rule: Rule | null;
+  source: string;
+  status: number;
+  status_text: string;
+  bytes: number;
+  took_us: number;
+}
+
+export interface RequestPage {
+  rows: RequestRow[];
+  next_before: number | null;
+}
+
+export interface RequestsQuery {
+  filter: string;
+  door: string;
+  action: string;
+}
+
+export interface RuleMatch extends Rule {
+  decides: boolean;
+  note: string;
+}
+
+export interface Why {
+  target: string;
+  client: string;
+  profile: string;
+  door: string;
+  kind: string;
+  action: Action;
+  cause: Cause;
+  rule: Rule | null;
+  summary: string;
+  /** Every rule that matched, the deciding one first. */
+  matches: RuleMatch[];
+  door_outcome: string;
+}
+
+export interface WhyQuery {
+  target: string;
+  client: string;
+  kind: string;
+  door: string;
+}
+
+export interface List {
+  name: string;
+  kind: string;
+  from: string;
+  syntax: string;
+  lines: number;
+  rules_names: number;
+  rules_urls: number;
+  skipped: number;
+  skipped_by_reason: { reason: string; count: number }[];
+  skipped_lines: { line: number; reason: string; text: string }[];
+  loaded_at: string | null;
+}
+
+export interface Upstream {
+  name: string;
+  address: string;
+  queries: number;
+  failures: number;
+  latency_us: number | null;
+  healthy: boolean;
+}
+
+export interface Reloaded {
+  lists: number;
+  rules: number;
+  took_ms: number;
+  warnings: string[];
+}
+
+export interface Paused {
+  paused_until: string | null;
+}
+
+export interface Problem {
+  error: string;
+  remedy: string;
+  complaints?: string[];
+}

@@ -1,0 +1,43 @@
+import { useSignal } from "@preact/signals";
+import { Icon } from "./icons";
+
+/** The clipboard of the browser, or the old way: over plain http from another machine there is none. */
+async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const box = document.createElement("textarea");
+    box.value = text;
+    box.className = "unseen";
+    (document.querySelector("dialog[open]") ?? document.body).append(box);
+    box.select();
+    const copied = document.execCommand("copy");
+    box.remove();
+    return copied;
+  }
+}
+
+const SHOWN_MS = 1800;
+
+/** A piece of text to take along: an address, a command. */
+export function Copyable({ text, label }: { text: string; label: string }) {
+  const state = useSignal<"" | "copied" | "failed">("");
+  const copy = async (): Promise<void> => {
+    state.value = (await toClipboard(text)) ? "copied" : "failed";
+    setTimeout(() => {
+      state.value = "";
+    }, SHOWN_MS);
+  };
+  return (
+    <div class="copyable">
+      <code class="copyable-text">{text}</code>
+      <button type="button" class="button button-bare" onClick={() => void copy()} aria-label={`Copy ${label}`}>
+        <Icon name={state.value === "copied" ? "done" : "copy"} />
+        <span aria-live="polite">
+          {state.value === "copied" ? "Copied" : state.value === "failed" ? "Select and copy" : "Copy"}
+        </span>
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+// One request in full, beside the log: what happened then, and what the policy says now.
+
+import { useEffect, useRef } from "preact/hooks";
+import { api } from "../api";
+import { doorName, sourceText, targetOf } from "../explain";
+import { bytes, micros, moment, subjectParts } from "../format";
+import type { RequestRow } from "../model";
+import { usePolled } from "../poll";
+import { routeHash } from "../route";
+import { now } from "../state";
+import { Explanation, Verdict } from "./explanation";
+import { Icon } from "./icons";
+import { Notice } from "./notice";
+import { Outcome } from "./outcome";
+
+const ASK_AGAIN_MS = 60_000;
+
+export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  const ask = { target: targetOf(row.subject), client: row.client, kind: row.kind, door: row.door };
+  const why = usePolled(`why ${row.id}`, ASK_AGAIN_MS, (signal) => api.why(ask, signal));
+  const parts = subjectParts(row.subject);
+  const changed = why.data !== null && row.cause !== "not_asked" && why.data.action !== row.action;
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- Escape closes a dialog by itself
+    <dialog
+      ref={dialog}
+      class="drawer"
+      aria-labelledby="drawer-title"
+      onClose={onClose}
+      onClick={(event) => {
+        if (event.target === dialog.current) dialog.current?.close();
+      }}
+    >
+      <div class="drawer-sheet">
+        <div class="drawer-head">
+          <Outcome row={row} />
+          <span class="quiet">{moment(row.at, now.value)}</span>
+          <button type="button" class="button button-bare button-square" aria-label="Close" onClick={() => dialog.current?.close()}>
+            <Icon name="close" />
+          </button>
+        </div>
+        <h2 class="drawer-title" id="drawer-title">
+          <span class="subject-quiet">{parts.before}</span>
+          {parts.host}
+          <span class="subject-quiet">{parts.after}</span>
+        </h2>
+        <Verdict action={row.action} cause={row.cause} rule={row.rule} />
+        <dl class="facts facts-grid">
+          <div>
+            <dt>Door</dt>
+            <dd>{doorName(row.door)}</dd>
+          </div>
+          <div>
+            <dt>Kind</dt>
+            <dd>{row.kind}</dd>
+          </div>
+          <div>
+            <dt>Client</dt>
+            <dd>
+              <a href={routeHash("log", { filter: row.client })} onClick={() => dialog.current?.close()}>
+                <code>{row.client}</code>
+              </a>
+            </dd>
+          </div>
+          <div>
+            <dt>Status</dt>
+            <dd>{row.status_text}</dd>
+          </div>
+          <div>
+            <dt>Took</dt>
+            <dd>{micros(row.took_us)}</dd>
+          </div>
+          <div>
+            <dt>Size</dt>
+            <dd>{bytes(row.bytes)}</dd>
+          </div>
+          <div class="facts-wide">
+            <dt>Answer from</dt>
+            <dd>{sourceText(row.source)}</dd>
+          </div>
+        </dl>
+        <section class="drawer-now" aria-label="What the policy says now">
+          <h2>Asked again now</h2>
+          {changed && (
+            <Notice tone="land">
+              <p>The answer has changed since: other lists, other rules, or a pause.</p>
+            </Notice>
+          )}
+          {why.fault && <Notice tone="fault" fault={why.fault} />}
+          {why.data && <Explanation why={why.data} />}
+          {!why.data && !why.fault && <p class="quiet">Asking …</p>}
+        </section>
+      </div>
+    </dialog>
+  );
+}

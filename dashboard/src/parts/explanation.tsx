@@ -1,0 +1,70 @@
+// A verdict and its reasoning, the same in the log's drawer and in the "why" view.
+
+import { sentence, whyCommand, doorName } from "../explain";
+import { printable } from "../format";
+import type { Rule, Why } from "../model";
+import { Copyable } from "./copy";
+
+/** "Blocked: rule `||ads.example^` on line 12 of list starter." */
+export function Verdict(props: { action: string; cause: string; rule: Rule | null }) {
+  const said = sentence(props);
+  return (
+    <p class={`verdict verdict-${props.action === "block" ? "block" : "pass"}`}>
+      <span class="verdict-word">{said.verdict}:</span> {said.reason}
+      {said.rule && (
+        <>
+          {" "}
+          <code class="rule">{printable(said.rule.text)}</code> on line {said.rule.line} of list{" "}
+          <em class="list-name">{said.rule.list}</em>.
+        </>
+      )}
+    </p>
+  );
+}
+
+export function Explanation({ why }: { why: Why }) {
+  return (
+    <div class="explanation">
+      <Verdict action={why.action} cause={why.cause} rule={why.rule} />
+      <dl class="facts">
+        <div>
+          <dt>The {doorName(why.door)} door</dt>
+          <dd>{printable(why.door_outcome)}</dd>
+        </div>
+        <div>
+          <dt>Asked for</dt>
+          <dd>
+            <code>{printable(why.target)}</code> as {printable(why.kind)}
+          </dd>
+        </div>
+        <div>
+          <dt>Client</dt>
+          <dd>
+            <code>{printable(why.client)}</code>, profile {why.profile}
+          </dd>
+        </div>
+      </dl>
+      <h3>Rules considered</h3>
+      {why.matches.length === 0 ? (
+        <p class="quiet">No rule on the client's lists matches this.</p>
+      ) : (
+        <ol class="matches">
+          {why.matches.map((match) => (
+            <li key={`${match.list}:${match.line}`} class={match.decides ? "match match-decides" : "match"}>
+              <code class="rule">{printable(match.text)}</code>
+              <span class="match-place">
+                {match.list}, line {match.line}
+              </span>
+              <span class="match-note">
+                {match.decides && <b>Decides: </b>}
+                {printable(match.note)}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      <h3>The same on a terminal</h3>
+      <Copyable label="command" text={whyCommand(why)} />
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+import { useSignal } from "@preact/signals";
+import { api, faultOf, type Fault } from "../api";
+import { count, moment, plural, printable } from "../format";
+import type { List, Reloaded } from "../model";
+import { now, refreshStatus } from "../state";
+import { Icon } from "./icons";
+import { Empty, Notice } from "./notice";
+
+/** The lists in force, and the button that reads them anew. */
+export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded: () => void }) {
+  const busy = useSignal(false);
+  const done = useSignal<Reloaded | null>(null);
+  const fault = useSignal<Fault | null>(null);
+  const reload = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      done.value = await api.reload();
+      fault.value = null;
+      onReloaded();
+      await refreshStatus();
+    } catch (thrown) {
+      done.value = null;
+      fault.value = faultOf(thrown);
+    }
+    busy.value = false;
+  };
+  return (
+    <section class="panel" aria-labelledby="lists-title">
+      <div class="panel-head">
+        <h2 class="panel-title" id="lists-title">
+          Lists
+        </h2>
+        <button type="button" class="button" disabled={busy.value} onClick={() => void reload()}>
+          <Icon name="reload" />
+          {busy.value ? "Reading …" : "Reload"}
+        </button>
+      </div>
+      {fault.value && <Notice tone="fault" fault={fault.value} />}
+      {done.value && (
+        <Notice tone="good">
+          <p>
+            Reloaded: {plural(done.value.lists, "list")} with {plural(done.value.rules, "rule")} in{" "}
+            {count(done.value.took_ms)} ms.
+          </p>
+          {done.value.warnings.length > 0 && (
+            <ul class="complaints">
+              {done.value.warnings.map((warning) => (
+                <li key={warning}>{warning}</li>
+              ))}
+            </ul>
+          )}
+        </Notice>
+      )}
+      {lists?.length === 0 && (
+        <Empty title="No list, so nothing is blocked">
+          Add one under <code>policy.lists</code>, for example <code>{"{ name: starter, builtin: starter }"}</code>, and
+          reload.
+        </Empty>
+      )}
+      {lists && lists.length > 0 && (
+        <ul class="entries">
+          {lists.map((list) => (
+            <ListEntry key={list.name} list={list} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function ListEntry({ list }: { list: List }) {
+  const loaded = list.loaded_at ? `read ${moment(list.loaded_at, now.value)}` : "";
+  return (
+    <li class="entry">
+      <div class="entry-main">
+        <span class="entry-name">
+          {list.name}
+          {list.kind === "allow" && <span class="tag">allows</span>}
+        </span>
+        <span class="entry-figure">{plural(list.rules_names + list.rules_urls, "rule")}</span>
+      </div>
+      <div class="entry-sub" title={loaded}>
+        <span class="entry-from">{printable(list.from)}</span>
+        <span>{list.syntax}</span>
+        {list.rules_urls > 0 && <span>{count(list.rules_urls)} about URLs</span>}
+      </div>
+      {list.skipped > 0 && (
+        <details class="skipped">
+          <summary>
+            <Icon name="chevron" />
+            {plural(list.skipped, "line")} skipped
+          </summary>
+          <ul class="reasons">
+            {list.skipped_by_reason.map((one) => (
+              <li key={one.reason}>
+                <b>{count(one.count)}</b> {one.reason}
+              </li>
+            ))}
+          </ul>
+          <ol class="lines">
+            {list.skipped_lines.map((one) => (
+              <li key={one.line} title={one.reason}>
+                <span class="line-number">{one.line}</span>
+                <code>{printable(one.text)}</code>
+              </li>
+            ))}
+          </ol>
+          {list.skipped > list.skipped_lines.length && <p class="quiet">The first of them are shown.</p>}
+        </details>
+      )}
+    </li>
+  );
+}

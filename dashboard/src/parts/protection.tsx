@@ -1,0 +1,118 @@
+// Pausing protection and taking it up again: the button in the header and the banner below it.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { api, faultOf, type Fault } from "../api";
+import { countdown, minute } from "../format";
+import { now, pausedSeconds, refreshStatus, status } from "../state";
+import { Icon } from "./icons";
+import { Notice } from "./notice";
+
+const PAUSES = [
+  { seconds: 300, name: "for 5 minutes" },
+  { seconds: 3600, name: "for 1 hour" },
+];
+
+export function Protection() {
+  const open = useSignal(false);
+  const busy = useSignal(false);
+  const fault = useSignal<Fault | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
+
+  useEffect(() => {
+    const away = (event: Event): void => {
+      if (event.target instanceof Node && !box.current?.contains(event.target)) open.value = false;
+    };
+    const escape = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" || !open.value) return;
+      open.value = false;
+      opener.current?.focus();
+    };
+    document.addEventListener("pointerdown", away);
+    document.addEventListener("keydown", escape);
+    return () => {
+      document.removeEventListener("pointerdown", away);
+      document.removeEventListener("keydown", escape);
+    };
+  }, [open]);
+
+  const act = async (change: () => Promise<unknown>): Promise<void> => {
+    busy.value = true;
+    try {
+      await change();
+      fault.value = null;
+      open.value = false;
+      await refreshStatus();
+    } catch (thrown) {
+      fault.value = faultOf(thrown);
+      open.value = true;
+    }
+    busy.value = false;
+  };
+
+  if (!status.value) return null;
+  const paused = pausedSeconds() > 0;
+  return (
+    <div class="menu" ref={box}>
+      {paused ? (
+        <button
+          type="button"
+          class="button button-land"
+          disabled={busy.value}
+          onClick={() => void act(api.resume)}
+        >
+          <Icon name="play" />
+          Resume
+        </button>
+      ) : (
+        <button
+          ref={opener}
+          type="button"
+          class="button"
+          aria-expanded={open.value}
+          aria-controls="pause-menu"
+          onClick={() => {
+            open.value = !open.value;
+          }}
+        >
+          <Icon name="pause" />
+          Pause
+        </button>
+      )}
+      {open.value && (
+        <div class="menu-sheet" id="pause-menu">
+          <p class="menu-text">Let everything pass</p>
+          {PAUSES.map((pause) => (
+            <button
+              key={pause.seconds}
+              type="button"
+              class="menu-item"
+              disabled={busy.value}
+              onClick={() => void act(() => api.pause(pause.seconds))}
+            >
+              {pause.name}
+            </button>
+          ))}
+          {fault.value && <Notice tone="fault" fault={fault.value} />}
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function PausedBanner() {
+  const left = pausedSeconds();
+  const until = status.value?.paused_until;
+  if (left <= 0 || !until) return null;
+  const at = new Date(until);
+  return (
+    <div class="notice notice-land" role="status">
+      <Icon name="pause" />
+      <p>
+        <strong>Protection is paused.</strong> Everything passes until{" "}
+        {minute(at)}; <span aria-hidden="true">{countdown((at.getTime() - now.value.getTime()) / 1000)} left</span>.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+// The rows of the request log that the page holds: pure joining of pages, newest first.
+// It never fetches and never forgets that rows may be missing between two pages.
+
+import type { RequestPage, RequestRow } from "./model";
+
+export interface Held {
+  /** Newest first, without gaps. */
+  rows: RequestRow[];
+  /** Where older rows go on; null if there are none. */
+  next: number | null;
+}
+
+/** A page this long stays quick on a phone; older rows are found with the filter. */
+export const HELD_ROWS_MAX = 1000;
+
+export const NOTHING_HELD: Held = { rows: [], next: null };
+
+/**
+ * Puts the newest page on top of what is held. If the page does not reach down to it, rows are
+ * missing between the two: then only the new page is kept, and paging goes on from there.
+ */
+export function joinNewest(held: Held, page: RequestPage): Held {
+  const top = held.rows[0];
+  if (!top) return { rows: page.rows, next: page.next_before };
+  const fresh = page.rows.filter((row) => row.id > top.id);
+  if (fresh.length === 0) return held;
+  const reaches = fresh.length < page.rows.length || page.next_before === null;
+  if (!reaches) return { rows: page.rows, next: page.next_before };
+  const rows = [...fresh, ...held.rows];
+  if (rows.length <= HELD_ROWS_MAX) return { rows, next: held.next };
+  const kept = rows.slice(0, HELD_ROWS_MAX);
+  return { rows: kept, next: kept.at(-1)?.id ?? held.next };
+}
+
+/** Adds the page of older rows below. */
+export function joinOlder(held: Held, page: RequestPage): Held {
+  const last = held.rows.at(-1);
+  const older = last ? page.rows.filter((row) => row.id < last.id) : page.rows;
+  return { rows: [...held.rows, ...older], next: page.next_before };
+}
+
+/** How many rows of the page are newer than all that is held. */
+export function freshCount(held: Held, page: RequestPage): number {
+  const top = held.rows[0];
+  return top ? page.rows.filter((row) => row.id > top.id).length : page.rows.length;
+}

@@ -1,0 +1,155 @@
+import type { ComponentChildren } from "preact";
+import { api } from "../api";
+import { bytes, count, micros, moment, percent, plural, share, span } from "../format";
+import { RANGES, type Range, type Status, type TopTable, type Totals } from "../model";
+import { Chart } from "../parts/chart";
+import { Choice } from "../parts/choice";
+import { Doors } from "../parts/doors";
+import { Lists } from "../parts/lists";
+import { Empty, Marked, Notice } from "../parts/notice";
+import { Top } from "../parts/top";
+import { Upstreams } from "../parts/upstreams";
+import { usePolled } from "../poll";
+import { routeHash } from "../route";
+import { now, range, status } from "../state";
+
+const COUNTS_EVERY_MS = 4_000;
+const SLOW_EVERY_MS = 15_000;
+/** Clients are counted by the lines of their table; the API gives no more than this. */
+const CLIENTS_MAX = 100;
+const TOP_LINES = 8;
+
+const RANGE_TEXT: Record<Range, string> = { "1h": "1 h", "24h": "24 h", "7d": "7 d", "30d": "30 d" };
+
+function Figure(props: { name: string; value: string; children?: ComponentChildren; tone?: string }) {
+  return (
+    <div class={`figure ${props.tone ?? ""}`}>
+      <dt>{props.name}</dt>
+      <dd>
+        <span class="figure-value">{props.value}</span>
+        {props.children && <span class="figure-sub">{props.children}</span>}
+      </dd>
+    </div>
+  );
+}
+
+function Figures({ totals, clients, status }: { totals: Totals; clients: number | null; status: Status | null }) {
+  const from = (source: string): number => totals.by_source.find((known) => known.source === source)?.count ?? 0;
+  const cached = from("cache") + from("stale");
+  const asked = cached + from("upstream");
+  const dns = status?.latency.find((known) => known.door === "dns");
+  return (
+    <dl class="figures">
+      <Figure name="Requests" value={count(totals.requests)} />
+      <Figure name="Blocked" value={count(totals.blocked)} tone="figure-block">
+        {percent(totals.blocked_share)}
+      </Figure>
+      <Figure name="Clients" value={clients === null ? "–" : clients >= CLIENTS_MAX ? `${CLIENTS_MAX}+` : count(clients)} />
+      <Figure name="From cache" value={asked > 0 ? percent(share(cached, asked)) : "–"}>
+        {asked > 0 ? `of ${count(asked)}` : undefined}
+      </Figure>
+      <Figure name="DNS, median" value={dns ? micros(dns.median_us) : "–"}>
+        {dns ? `99 %: ${micros(dns.p99_us)}` : undefined}
+      </Figure>
+    </dl>
+  );
+}
+
+const firstLines = (table: TopTable | undefined): TopTable | null =>
+  table ? { ...table, lines: table.lines.slice(0, TOP_LINES) } : null;
+
+export function Overview() {
+  const chosen = range.value;
+  const counts = usePolled(`counts ${chosen}`, COUNTS_EVERY_MS, async (signal) => {
+    const [totals, series, blocked, names, clients] = await Promise.all([
+      api.totals(chosen, signal),
+      api.series(chosen, signal),
+      api.top("blocked", chosen, TOP_LINES, signal),
+      api.top("names", chosen, TOP_LINES, signal),
+      api.top("clients", chosen, CLIENTS_MAX, signal),
+    ]);
+    return { totals, series, blocked, names, clients };
+  });
+  const slow = usePolled("lists and upstreams", SLOW_EVERY_MS, async (signal) => {
+    const [lists, upstreams] = await Promise.all([api.lists(signal), api.upstreams(signal)]);
+    return { lists: lists.lists, upstreams: upstreams.upstreams };
+  });
+  const { data } = counts;
+  const nothing = data !== null && data.totals.requests === 0;
+  return (
+    <>
+      <div class="view-head">
+        <h1>Overview</h1>
+        <Choice
+          label="Range of time"
+          name="range"
+          options={RANGES.map((value) => ({ value, text: RANGE_TEXT[value] }))}
+          value={chosen}
+          onChoose={(value) => {
+            range.value = value;
+          }}
+        />
+      </div>
+      {status.value?.warnings.map((warning) => (
+        <Notice tone="land" key={warning}>
+          <p>
+            <Marked text={warning} />
+          </p>
+        </Notice>
+      ))}
+      {counts.fault && counts.fault.kind === "refused" && <Notice tone="fault" fault={counts.fault} />}
+      <section class="panel hero" aria-label="Requests over time">
+        {data && <Figures totals={data.totals} clients={data.clients.lines.length} status={status.value} />}
+        {data && !nothing && <Chart series={data.series} />}
+        {nothing && (
+          <Empty title="No request yet in this range">
+            Point a device at Tidegate and its requests show here within seconds.{" "}
+            <a href={routeHash("setup")}>Set up a device</a>
+          </Empty>
+        )}
+        {!data && <div class="hero-wait" />}
+      </section>
+      <div class="columns columns-3">
+        <Top
+          title="Most blocked"
+          table={data ? data.blocked : null}
+          words={(text) => ({ filter: text, action: "block" })}
+          empty="Nothing was blocked"
+        />
+        <Top title="Most asked for" table={data ? data.names : null} words={(text) => ({ filter: text })} empty="Nothing was asked for" />
+        <Top
+          title="Clients"
+          table={firstLines(data?.clients)}
+          words={(text) => ({ filter: text })}
+          empty="No client yet"
+        />
+      </div>
+      {status.value && <Doors status={status.value} totals={data?.totals ?? null} />}
+      {slow.fault && slow.fault.kind === "refused" && <Notice tone="fault" fault={slow.fault} />}
+      <div class="columns columns-2">
+        <Lists lists={slow.data?.lists ?? null} onReloaded={slow.refresh} />
+        <Upstreams upstreams={slow.data?.upstreams ?? null} />
+      </div>
+      {status.value && <Colophon status={status.value} />}
+    </>
+  );
+}
+
+function Colophon({ status }: { status: Status }) {
+  const lost = status.ledger.dropped_queue + status.ledger.dropped_store;
+  return (
+    <footer class="colophon">
+      <span>Tidegate {status.version}</span>
+      <span>
+        up {span(status.uptime_s)}, since {moment(status.started_at, now.value)}
+      </span>
+      {status.resident_bytes !== null && <span>{bytes(status.resident_bytes)} of memory</span>}
+      <span>
+        {plural(status.rules, "rule")} in {bytes(status.rules_bytes)}
+      </span>
+      <span>{plural(status.ledger.stored, "row")} logged</span>
+      {lost > 0 && <span class="lost">{plural(lost, "row")} lost: the disk could not keep up, or is full</span>}
+      <span>{status.config ? <code>{status.config}</code> : "built-in configuration"}</span>
+    </footer>
+  );
+}

@@ -1,0 +1,157 @@
+// A question to the policy, typed: a name or URL, for whom, as what, at which door.
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { api } from "../api";
+import { doorName, KINDS } from "../explain";
+import { DOORS, type WhyQuery } from "../model";
+import { Explanation } from "../parts/explanation";
+import { Empty, Notice } from "../parts/notice";
+import { usePolled } from "../poll";
+import { go, route } from "../state";
+
+/** An answer holds until the lists change; asking again now and then shows a reload. */
+const ASK_AGAIN_MS = 30_000;
+
+function asked(): WhyQuery {
+  const { words } = route.value;
+  return {
+    target: words["target"] ?? "",
+    client: words["client"] ?? "",
+    kind: words["kind"] ?? "",
+    door: words["door"] ?? "",
+  };
+}
+
+export function WhyView() {
+  const question = asked();
+  const key = JSON.stringify(question);
+  return (
+    <div class="narrow">
+      <div class="view-head">
+        <h1>Why is it blocked, or not?</h1>
+      </div>
+      <Question key={`q ${key}`} question={question} />
+      {question.target === "" ? (
+        <Empty title="Ask about any name or address">
+          The answer names the rule that decides, its list and line, and every other rule that was considered. Nothing
+          is looked up or fetched for it.
+        </Empty>
+      ) : (
+        <Answer key={`a ${key}`} question={question} />
+      )}
+    </div>
+  );
+}
+
+function Question({ question }: { question: WhyQuery }) {
+  const target = useSignal(question.target);
+  const client = useSignal(question.client);
+  const kind = useSignal(question.kind);
+  const door = useSignal(question.door);
+  useEffect(() => {
+    // On a phone the keyboard would cover the view.
+    if (question.target === "" && matchMedia("(pointer: fine)").matches) document.getElementById("why-target")?.focus();
+  }, []);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    go("why", {
+      target: target.value.trim(),
+      client: client.value.trim(),
+      kind: kind.value,
+      door: door.value,
+    });
+  };
+  return (
+    <form class="question panel" onSubmit={submit}>
+      <label class="field field-main">
+        <span class="field-name">Name or URL</span>
+        <input
+          id="why-target"
+          class="input input-mono"
+          type="text"
+          inputMode="url"
+          placeholder="ads.example or https://ads.example/x.js"
+          autocapitalize="none"
+          autocomplete="off"
+          spellcheck={false}
+          required
+          value={target.value}
+          onInput={(event) => {
+            target.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <label class="field">
+        <span class="field-name">Client</span>
+        <input
+          class="input input-mono"
+          type="text"
+          placeholder="127.0.0.1"
+          autocapitalize="none"
+          autocomplete="off"
+          spellcheck={false}
+          value={client.value}
+          onInput={(event) => {
+            client.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <label class="field">
+        <span class="field-name">As</span>
+        <select
+          class="input"
+          value={kind.value}
+          onChange={(event) => {
+            kind.value = event.currentTarget.value;
+          }}
+        >
+          <option value="">what fits best</option>
+          {Object.entries(KINDS).map(([group, kinds]) => (
+            <optgroup key={group} label={group}>
+              {kinds.map((one) => (
+                <option key={one} value={one}>
+                  {one}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span class="field-name">At the door</span>
+        <select
+          class="input"
+          value={door.value}
+          onChange={(event) => {
+            door.value = event.currentTarget.value;
+          }}
+        >
+          <option value="">that fits best</option>
+          {DOORS.map((one) => (
+            <option key={one} value={one}>
+              {doorName(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" class="button button-main">
+        Ask
+      </button>
+    </form>
+  );
+}
+
+function Answer({ question }: { question: WhyQuery }) {
+  const answer = usePolled("answer", ASK_AGAIN_MS, (signal) => api.why(question, signal));
+  return (
+    <section aria-live="polite" aria-label="Answer">
+      {answer.fault && <Notice tone="fault" fault={answer.fault} />}
+      {answer.data && (
+        <div class="panel panel-answer">
+          <Explanation why={answer.data} />
+        </div>
+      )}
+    </section>
+  );
+}
