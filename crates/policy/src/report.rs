@@ -1,0 +1,166 @@
+//! What became of each line of a list: how many rules, and what was skipped for which reason.
+//!
+//! A bad line is never fatal; it is counted here, and the first of them are kept with an excerpt.
+//! Filled by `compile`, printed by `tidegate lists stats`.
+
+use std::fmt;
+
+/// How many skipped lines of a list are kept with their text. Those beyond are only counted.
+pub const SKIPPED_KEPT_MAX: usize = 100;
+/// Longest excerpt of a skipped line, in bytes.
+pub const EXCERPT_BYTES_MAX: usize = 120;
+
+/// What a list holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListReport {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Whether it blocks or allows.
+    pub kind: ListKind,
+    /// The syntax most of its lines are written in.
+    pub syntax: Syntax,
+    /// Lines of text, comments and blank ones included.
+    pub lines: u32,
+    /// Names and patterns of names, which count at every door.
+    pub rules_names: u32,
+    /// Rules about URLs, which count where a URL is seen.
+    pub rules_urls: u32,
+    /// The first hundred lines that were skipped.
+    pub skipped: Vec<SkippedLine>,
+    /// How many were skipped for each reason, most frequent first.
+    pub skipped_by_reason: Vec<(SkipReason, u32)>,
+}
+
+/// A line that is not in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedLine {
+    /// The line, from 1.
+    pub line: u32,
+    /// Why.
+    pub reason: SkipReason,
+    /// Its beginning, with what cannot be printed replaced.
+    pub text: String,
+}
+
+/// What a list is for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum ListKind {
+    /// What its rules match is blocked.
+    #[default]
+    Block,
+    /// Every name and rule in it is an exception.
+    Allow,
+}
+
+/// A syntax of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Syntax {
+    /// `0.0.0.0 name`.
+    Hosts,
+    /// A name a line.
+    Names,
+    /// `*.name`.
+    Wildcards,
+    /// `address=/name/`.
+    Dnsmasq,
+    /// AdGuard DNS and EasyList rules, `||name^$options`.
+    Adblock,
+    /// No line is a rule.
+    Empty,
+}
+
+macro_rules! skip_reasons {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
+        /// Why a line is not in force.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum SkipReason { $($(#[$doc])* $name,)* }
+        impl SkipReason {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// Its number in a snapshot.
+            pub(crate) const fn code(self) -> u8 {
+                match self { $(Self::$name => $code,)* }
+            }
+            /// The reason with this number.
+            pub(crate) const fn from_code(code: u8) -> Option<Self> {
+                match code { $($code => Some(Self::$name),)* _ => None }
+            }
+        }
+        impl fmt::Display for SkipReason {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$name => $text,)* })
+            }
+        }
+    };
+}
+
+skip_reasons! {
+    /// Hides elements of a page, or runs a script in it.
+    Cosmetic = 0, "hides elements or runs scripts in pages: needs a browser";
+    /// `$popup`: about windows.
+    NeedsBrowser = 1, "is about windows or page features that only a browser sees";
+    /// `$csp`, `$permissions`, `$header`: changes or reads headers of answers.
+    ChangesHeaders = 2, "changes or reads the headers of answers: not built";
+    /// `$redirect`, `$rewrite`: answers with a stand-in resource.
+    Redirect = 3, "answers with a stand-in resource: not built";
+    /// `$removeparam`, `$urltransform`, `$replace`: changes URL or body.
+    RewritesContent = 4, "changes URLs or bodies: not built";
+    /// `$dnsrewrite`.
+    DnsRewrite = 5, "rewrites DNS answers: not built; local records stand under dns.local";
+    /// `$ctag`.
+    ClientTag = 6, "is for client tags, which do not exist here: use $client";
+    /// `$method`, `$app`, `$ipaddress` and the like: asks for what no door knows.
+    UnseenProperty = 7, "depends on what no door can see";
+    /// A modifier that nobody here knows.
+    UnknownModifier = 8, "has a modifier that is not known";
+    /// A modifier whose value is wrong.
+    BadModifier = 9, "has a modifier with a wrong value";
+    /// A pattern of under three characters and nothing that restricts it.
+    TooBroad = 10, "would match nearly everything";
+    /// A regular expression that cannot be compiled, or only to something huge.
+    BadRegex = 11, "is no regular expression that can be used here";
+    /// More regular expressions than a policy takes.
+    TooManyRegexes = 12, "is one regular expression too many";
+    /// A rule or pattern longer than any real one.
+    TooLong = 13, "is longer than a rule may be";
+    /// No rule in any known syntax.
+    NotARule = 14, "is no rule in any syntax known here";
+    /// Characters outside ASCII: names are written in punycode.
+    NotAscii = 15, "has characters outside ASCII: write names in punycode";
+    /// `localhost` and its like in a hosts file.
+    LocalName = 16, "is a name of the machine itself";
+    /// A hosts or dnsmasq line with an address that is not null: a record, not a block.
+    Record = 17, "gives a name an address: a record, not a block; write it under dns.local";
+    /// A dnsmasq setting that blocks nothing.
+    NotABlock = 18, "is a dnsmasq setting that blocks nothing";
+    /// Cancelled by a `$badfilter` rule.
+    Cancelled = 19, "is cancelled by a $badfilter rule";
+    /// More rules than a list may number.
+    TooMany = 20, "is past the last line or rule that a policy can number";
+}
+
+impl fmt::Display for Syntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hosts => "a hosts file",
+            Self::Names => "plain names",
+            Self::Wildcards => "wildcards",
+            Self::Dnsmasq => "dnsmasq settings",
+            Self::Adblock => "AdGuard and EasyList rules",
+            Self::Empty => "no syntax",
+        })
+    }
+}
+
+impl fmt::Display for ListKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Block => "block",
+            Self::Allow => "allow",
+        })
+    }
+}

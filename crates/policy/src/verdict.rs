@@ -1,0 +1,126 @@
+//! The answer, and the whole reasoning behind it for people.
+//!
+//! A [`Verdict`] is two words and is made on the hot path; an [`Explanation`] is made of strings
+//! and is made when a person asks. Neither decides anything: that is `decide`.
+
+use std::fmt;
+use vocab::{Action, Cause};
+
+/// What is to be done, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Pass or block.
+    pub action: Action,
+    /// The rule, or that there is none.
+    pub cause: Cause,
+}
+
+impl Verdict {
+    /// What nothing forbids.
+    pub const NO_RULE: Self = Self { action: Action::Pass, cause: Cause::NoRule };
+}
+
+/// A rule as a person reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleText {
+    /// The list's name.
+    pub list: String,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// The rule. Rules about plain names are written anew from the name and the form of the line,
+    /// so comments and neighbours on the same line are not in it.
+    pub text: String,
+}
+
+/// Every rule that concerns a request, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// What `decide` says to the same request.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub winner: Option<RuleText>,
+    /// The client's profile.
+    pub profile: String,
+    /// All rules that match host or URL, the deciding one first, those of no account last.
+    pub considered: Vec<Considered>,
+}
+
+/// One rule that matches host or URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// The rule.
+    pub rule: RuleText,
+    /// What it would do.
+    pub effect: Effect,
+    /// Whether it carries `$important`.
+    pub important: bool,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What a rule does when it decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It blocks.
+    Block,
+    /// It lets pass what another rule blocks.
+    Exception,
+}
+
+/// What became of a rule that matches host or URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// It decides.
+    Decides,
+    /// It would decide if protection were not paused.
+    Paused,
+    /// It matches, and a rule of higher rank or an earlier one decides.
+    Outranked,
+    /// Its list is not among those of this client.
+    NotInProfile,
+    /// It is about URLs, and a name was asked for.
+    NotForNames,
+    /// It is for other kinds of request, or other record types.
+    NotForThisType,
+    /// It is for other clients.
+    NotForThisClient,
+    /// It is for requests of pages on other hosts.
+    NotForThisPage,
+    /// It is for requests of the other party, or the page is unknown.
+    NotForThisParty,
+    /// It spares this host by `$denyallow` or `$to`.
+    HostSpared,
+}
+
+impl Effect {
+    /// Its name in logs and the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Exception => "exception",
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Decides => "decides",
+            Self::Paused => "would decide, but protection is paused",
+            Self::Outranked => "matches, but another rule outranks it",
+            Self::NotInProfile => "is not in this client's lists",
+            Self::NotForNames => "is about URLs, and a name was asked for",
+            Self::NotForThisType => "is for other types of request",
+            Self::NotForThisClient => "is for other clients",
+            Self::NotForThisPage => "is for other pages, or the page is unknown",
+            Self::NotForThisParty => "is for the other party, or the page is unknown",
+            Self::HostSpared => "spares this host",
+        })
+    }
+}
