@@ -1,6 +1,7 @@
 // The typed client of the admin API. It refuses to guess: whatever is not the expected JSON becomes
 // a `Fault` that says what is wrong and what to do. Called by the views, and by nothing else.
 
+import { asSentence } from "./format";
 import type {
   List,
   Paused,
@@ -101,8 +102,8 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
   const problem = isProblem(body) ? body : null;
   throw new Fault(
     response.status === 401 ? "signed-out" : "refused",
-    problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`.trim() + ".",
-    problem?.remedy ?? "Its log on the terminal may say more.",
+    asSentence(problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`),
+    asSentence(problem?.remedy ?? "What it prints on its terminal may say more"),
     problem?.complaints ?? [],
   );
 }
@@ -125,6 +126,7 @@ export const PAGE_ROWS = 60;
 
 export const api = {
   login: (token: string) => post<unknown>("login", { token }),
+  logout: () => post<unknown>("logout", {}),
   status: (signal?: AbortSignal) => get<Status>("api/status", signal),
   totals: (range: Range, signal?: AbortSignal) =>
     get<Totals>(withQuery("api/totals", { range }), signal),

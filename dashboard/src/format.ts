@@ -80,11 +80,11 @@ export function day(at: Date): string {
   return dayFormat.format(at);
 }
 
-/** The time of day; with the day in front if that is not today. */
-export function moment(iso: string, now: Date): string {
+/** The time of day; with the day in front if that is not `today` (`Date.toDateString`). */
+export function moment(iso: string, today: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
-  return at.toDateString() === now.toDateString() ? clock(at) : `${day(at)} ${clock(at)}`;
+  return at.toDateString() === today ? clock(at) : `${day(at)} ${clock(at)}`;
 }
 
 /** A step of a chart as a unit: "minute", "10 minutes", "hour", "6 hours". */
@@ -105,6 +105,14 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the control characters are what this is about
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "\ufffd");
+}
+
+/** The API's phrases as sentences: "no such list" → "No such list." */
+export function asSentence(phrase: string): string {
+  const text = phrase.trim();
+  if (text === "") return "";
+  const first = /^[a-z]+(?![\w.:/-])/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return /[.!?…]$/.test(first) ? first : `${first}.`;
 }
 
 /** A URL in the parts that matter: what comes before the host, the host, and the rest. */

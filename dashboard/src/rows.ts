@@ -8,12 +8,14 @@ export interface Held {
   rows: RequestRow[];
   /** Where older rows go on; null if there are none. */
   next: number | null;
+  /** Whether a page has been taken in: then "no rows" and "nothing older" are known. */
+  begun: boolean;
 }
 
 /** A page this long stays quick on a phone; older rows are found with the filter. */
 export const HELD_ROWS_MAX = 1000;
 
-export const NOTHING_HELD: Held = { rows: [], next: null };
+export const NOTHING_HELD: Held = { rows: [], next: null, begun: false };
 
 /**
  * Puts the newest page on top of what is held. If the page does not reach down to it, rows are
@@ -21,22 +23,26 @@ export const NOTHING_HELD: Held = { rows: [], next: null };
  */
 export function joinNewest(held: Held, page: RequestPage): Held {
   const top = held.rows[0];
-  if (!top) return { rows: page.rows, next: page.next_before };
+  if (!top) {
+    // Looking back has gone on without a find: the search must not start over at each new page.
+    if (held.begun) return { ...held, rows: page.rows };
+    return { rows: page.rows, next: page.next_before, begun: true };
+  }
   const fresh = page.rows.filter((row) => row.id > top.id);
   if (fresh.length === 0) return held;
   const reaches = fresh.length < page.rows.length || page.next_before === null;
-  if (!reaches) return { rows: page.rows, next: page.next_before };
+  if (!reaches) return { rows: page.rows, next: page.next_before, begun: true };
   const rows = [...fresh, ...held.rows];
-  if (rows.length <= HELD_ROWS_MAX) return { rows, next: held.next };
+  if (rows.length <= HELD_ROWS_MAX) return { ...held, rows };
   const kept = rows.slice(0, HELD_ROWS_MAX);
-  return { rows: kept, next: kept.at(-1)?.id ?? held.next };
+  return { rows: kept, next: kept.at(-1)?.id ?? held.next, begun: true };
 }
 
 /** Adds the page of older rows below. */
 export function joinOlder(held: Held, page: RequestPage): Held {
   const last = held.rows.at(-1);
   const older = last ? page.rows.filter((row) => row.id < last.id) : page.rows;
-  return { rows: [...held.rows, ...older], next: page.next_before };
+  return { rows: [...held.rows, ...older], next: page.next_before, begun: true };
 }
 
 /** How many rows of the page are newer than all that is held. */

@@ -1,6 +1,6 @@
 // What all views share: the session, the place in the dashboard, the status, the theme.
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { api, faultOf, onSignedOut, type Fault } from "./api";
 import { RANGES, type Range, type Status } from "./model";
 import { parseRoute, routeHash, tokenInHash, type View } from "./route";
@@ -16,6 +16,8 @@ export const status = signal<Status | null>(null);
 export const statusFault = signal<Fault | null>(null);
 /** Now, to the second: for everything that counts down or says "today". */
 export const now = signal(new Date());
+/** Today as `Date.toDateString` has it: what shows it is drawn anew once a day, not every second. */
+export const today = computed(() => now.value.toDateString());
 
 function stored(key: string): string | null {
   try {
@@ -80,7 +82,18 @@ export async function signIn(token: string): Promise<void> {
   }
 }
 
-/** Whether protection is paused at this second. */
+export async function signOut(): Promise<void> {
+  try {
+    await api.logout();
+  } catch (thrown) {
+    statusFault.value = faultOf(thrown);
+    return;
+  }
+  loginFault.value = null;
+  session.value = "out";
+}
+
+/** How long protection stays paused, in seconds; 0 if it is not. */
 export function pausedSeconds(): number {
   const until = status.value?.paused_until;
   return until ? Math.max(0, (Date.parse(until) - now.value.getTime()) / 1000) : 0;

@@ -8,7 +8,7 @@ import type { Point, Series } from "../model";
 import { theme } from "../state";
 import { colours, stack } from "./stack";
 
-const HEIGHT_PX = 264;
+const HEIGHT_PX = 300;
 const HEIGHT_NARROW_PX = 208;
 const NARROW_PX = 520;
 const DAY_S = 86_400;

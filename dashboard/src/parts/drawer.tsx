@@ -7,7 +7,7 @@ import { bytes, micros, moment, subjectParts } from "../format";
 import type { RequestRow } from "../model";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
-import { now } from "../state";
+import { today } from "../state";
 import { Explanation, Verdict } from "./explanation";
 import { Icon } from "./icons";
 import { Notice } from "./notice";
@@ -38,7 +38,7 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
       <div class="drawer-sheet">
         <div class="drawer-head">
           <Outcome row={row} />
-          <span class="quiet">{moment(row.at, now.value)}</span>
+          <span class="quiet">{moment(row.at, today.value)}</span>
           <button type="button" class="button button-bare button-square" aria-label="Close" onClick={() => dialog.current?.close()}>
             <Icon name="close" />
           </button>
@@ -87,11 +87,11 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
           <h2>Asked again now</h2>
           {changed && (
             <Notice tone="land">
-              <p>The answer has changed since: other lists, other rules, or a pause.</p>
+              <p>The answer has changed since then: by another list, another rule, or a pause.</p>
             </Notice>
           )}
           {why.fault && <Notice tone="fault" fault={why.fault} />}
-          {why.data && <Explanation why={why.data} />}
+          {why.data && <Explanation why={why.data} around="given" />}
           {!why.data && !why.fault && <p class="quiet">Asking …</p>}
         </section>
       </div>

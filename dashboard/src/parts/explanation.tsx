@@ -22,28 +22,46 @@ export function Verdict(props: { action: string; cause: string; rule: Rule | nul
   );
 }
 
-export function Explanation({ why }: { why: Why }) {
+/** An answer in full; where the request is shown beside it already, `around` is "given". */
+export function Explanation({ why, around }: { why: Why; around: "given" | "wanted" }) {
   return (
     <div class="explanation">
       <Verdict action={why.action} cause={why.cause} rule={why.rule} />
       <dl class="facts">
         <div>
-          <dt>The {doorName(why.door)} door</dt>
+          <dt>{doorName(why.door)} door</dt>
           <dd>{printable(why.door_outcome)}</dd>
         </div>
+        {around === "wanted" && (
+          <div>
+            <dt>Asked for</dt>
+            <dd>
+              <code>{printable(why.target)}</code> as {printable(why.kind)}
+            </dd>
+          </div>
+        )}
         <div>
-          <dt>Asked for</dt>
+          <dt>{around === "wanted" ? "Client" : "Profile"}</dt>
           <dd>
-            <code>{printable(why.target)}</code> as {printable(why.kind)}
-          </dd>
-        </div>
-        <div>
-          <dt>Client</dt>
-          <dd>
-            <code>{printable(why.client)}</code>, profile {why.profile}
+            {around === "wanted" && (
+              <>
+                <code>{printable(why.client)}</code>, profile{" "}
+              </>
+            )}
+            {why.profile}
           </dd>
         </div>
       </dl>
+      <Considered why={why} />
+      <Terminal why={why} />
+    </div>
+  );
+}
+
+/** Every rule that matched, with why it won or lost. */
+function Considered({ why }: { why: Why }) {
+  return (
+    <section class="considered">
       <h3>Rules considered</h3>
       {why.matches.length === 0 ? (
         <p class="quiet">No rule on the client's lists matches this.</p>
@@ -63,8 +81,15 @@ export function Explanation({ why }: { why: Why }) {
           ))}
         </ol>
       )}
+    </section>
+  );
+}
+
+function Terminal({ why }: { why: Why }) {
+  return (
+    <section class="terminal">
       <h3>The same on a terminal</h3>
       <Copyable label="command" text={whyCommand(why)} />
-    </div>
+    </section>
   );
 }

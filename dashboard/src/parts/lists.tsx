@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { api, faultOf, type Fault } from "../api";
 import { count, moment, plural, printable } from "../format";
 import type { List, Reloaded } from "../model";
-import { now, refreshStatus } from "../state";
+import { refreshStatus, today } from "../state";
 import { Icon } from "./icons";
 import { Empty, Notice } from "./notice";
 
@@ -69,7 +69,7 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
 }
 
 function ListEntry({ list }: { list: List }) {
-  const loaded = list.loaded_at ? `read ${moment(list.loaded_at, now.value)}` : "";
+  const loaded = list.loaded_at ? `read ${moment(list.loaded_at, today.value)}` : "";
   return (
     <li class="entry">
       <div class="entry-main">

@@ -1,7 +1,7 @@
 import { doorName } from "../explain";
 import { micros, moment, subjectParts } from "../format";
 import type { RequestRow } from "../model";
-import { now } from "../state";
+import { today } from "../state";
 import { Outcome } from "./outcome";
 
 /**
@@ -37,7 +37,7 @@ function RequestLine({ row, onOpen }: { row: RequestRow; onOpen: (row: RequestRo
   return (
     <tr role="row" class={row.action === "block" ? "request request-block" : "request"}>
       <td role="cell" class="c-time">
-        <time dateTime={row.at}>{moment(row.at, now.value)}</time>
+        <time dateTime={row.at}>{moment(row.at, today.value)}</time>
       </td>
       <td role="cell" class="c-door">
         {doorName(row.door)}

@@ -6,9 +6,11 @@ import { Empty } from "./notice";
 export function Upstreams({ upstreams }: { upstreams: Upstream[] | null }) {
   return (
     <section class="panel" aria-labelledby="upstreams-title">
-      <h2 class="panel-title" id="upstreams-title">
-        Upstreams
-      </h2>
+      <div class="panel-head">
+        <h2 class="panel-title" id="upstreams-title">
+          Upstreams
+        </h2>
+      </div>
       {upstreams?.length === 0 && (
         <Empty title="No upstream resolver">
           Name one under <code>dns.upstreams</code>, for example <code>"https://dns.quad9.net/dns-query"</code>.

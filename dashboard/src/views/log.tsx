@@ -4,7 +4,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
 import { doorName } from "../explain";
-import { count, moment, plural } from "../format";
+import { count, moment } from "../format";
 import { DOORS, type RequestPage, type RequestRow } from "../model";
 import { Drawer } from "../parts/drawer";
 import { Icon } from "../parts/icons";
@@ -13,7 +13,7 @@ import { RequestTable } from "../parts/request-table";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
 import { freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, NOTHING_HELD, type Held } from "../rows";
-import { amend, now, route } from "../state";
+import { amend, route, today } from "../state";
 
 const NEWEST_EVERY_MS = 2_000;
 /** Typing settles for this long before the log is asked. */
@@ -44,6 +44,10 @@ interface Query {
   action: string;
 }
 
+function isNarrowed(query: Query): boolean {
+  return query.filter !== "" || query.door !== "" || query.action !== "";
+}
+
 function Filters({ query }: { query: Query }) {
   const [text, setText] = useState(query.filter);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -54,7 +58,6 @@ function Filters({ query }: { query: Query }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => amend({ ...query, filter: value.trim() }), TYPING_MS);
   };
-  const any = query.filter !== "" || query.door !== "" || query.action !== "";
   return (
     <search class="filters">
       <label class="filter-text">
@@ -85,17 +88,11 @@ function Filters({ query }: { query: Query }) {
       <label>
         <span class="unseen">Outcome</span>
         <select class="input" value={query.action} onChange={(event) => amend({ ...query, action: event.currentTarget.value })}>
-          <option value="">Passed and blocked</option>
+          <option value="">Any outcome</option>
           <option value="block">Blocked</option>
           <option value="pass">Passed</option>
         </select>
       </label>
-      {any && (
-        <button type="button" class="button button-bare" onClick={() => amend({})}>
-          <Icon name="close" />
-          Clear
-        </button>
-      )}
     </search>
   );
 }
@@ -153,9 +150,17 @@ function Rows({ query }: { query: Query }) {
       <div class="log-state">
         <p class="quiet" aria-live="off">
           {loaded.value && first
-            ? `${plural(rows.length, "request")} shown, the newest from ${moment(first.at, now.value)}`
-            : " "}
+            ? <>
+                {count(rows.length)} shown<span class="log-newest">, newest {moment(first.at, today.value)}</span>
+              </>
+            : "\u00a0"}
         </p>
+        {isNarrowed(query) && (
+          <button type="button" class="button button-bare" aria-label="Clear the filter" onClick={() => amend({})}>
+            <Icon name="close" />
+            Clear
+          </button>
+        )}
         <button
           type="button"
           class="button"
@@ -165,7 +170,7 @@ function Rows({ query }: { query: Query }) {
           }}
         >
           <Icon name={live.value ? "pause" : "play"} />
-          {live.value ? "Hold still" : "Go on"}
+          {live.value ? "Hold still" : "Follow"}
         </button>
       </div>
       {waitingCount.value > 0 && (
@@ -206,7 +211,7 @@ function Rows({ query }: { query: Query }) {
 }
 
 function NoRows({ query }: { query: Query }) {
-  return query.filter || query.door || query.action ? (
+  return isNarrowed(query) ? (
     <Empty title="No request fits this filter">
       <p>Look for a shorter part of the name, or for all doors.</p>
       <button type="button" class="button" onClick={() => amend({})}>

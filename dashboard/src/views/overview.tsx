@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { api } from "../api";
-import { bytes, count, micros, moment, percent, plural, share, span } from "../format";
+import { asSentence, bytes, count, micros, moment, percent, plural, share, span } from "../format";
 import { RANGES, type Range, type Status, type TopTable, type Totals } from "../model";
 import { Chart } from "../parts/chart";
 import { Choice } from "../parts/choice";
@@ -11,7 +11,7 @@ import { Top } from "../parts/top";
 import { Upstreams } from "../parts/upstreams";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
-import { now, range, status } from "../state";
+import { range, signOut, status, today } from "../state";
 
 const COUNTS_EVERY_MS = 4_000;
 const SLOW_EVERY_MS = 15_000;
@@ -93,7 +93,7 @@ export function Overview() {
       {status.value?.warnings.map((warning) => (
         <Notice tone="land" key={warning}>
           <p>
-            <Marked text={warning} />
+            <Marked text={asSentence(warning)} />
           </p>
         </Notice>
       ))}
@@ -141,7 +141,7 @@ function Colophon({ status }: { status: Status }) {
     <footer class="colophon">
       <span>Tidegate {status.version}</span>
       <span>
-        up {span(status.uptime_s)}, since {moment(status.started_at, now.value)}
+        up {span(status.uptime_s)}, since {moment(status.started_at, today.value)}
       </span>
       {status.resident_bytes !== null && <span>{bytes(status.resident_bytes)} of memory</span>}
       <span>
@@ -150,6 +150,9 @@ function Colophon({ status }: { status: Status }) {
       <span>{plural(status.ledger.stored, "row")} logged</span>
       {lost > 0 && <span class="lost">{plural(lost, "row")} lost: the disk could not keep up, or is full</span>}
       <span>{status.config ? <code>{status.config}</code> : "built-in configuration"}</span>
+      <button type="button" class="button button-bare" onClick={() => void signOut()}>
+        Sign out
+      </button>
     </footer>
   );
 }

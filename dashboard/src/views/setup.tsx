@@ -83,7 +83,8 @@ function Proxy({ reach }: { reach: Reach | null }) {
 
 function Certificate({ fingerprint }: { fingerprint: string | null }) {
   return (
-    <>
+    <div class="columns columns-even">
+      <div class="setup">
       <p>
         Blocked hosts over HTTPS are answered with a certificate of Tidegate's own. A device that trusts it sees empty
         answers in place of errors. It signs only names that are blocked at that moment; it can stand in for no other
@@ -101,8 +102,9 @@ function Certificate({ fingerprint }: { fingerprint: string | null }) {
           <code>{fingerprint}</code>
         </p>
       )}
+      </div>
       <Platforms />
-    </>
+    </div>
   );
 }
 
@@ -165,10 +167,11 @@ export function Setup() {
   if (!value) return <div class="hero-wait" />;
   const page = location.hostname;
   return (
-    <div class="narrow">
+    <>
       <div class="view-head">
         <h1>Set up a device</h1>
       </div>
+      <div class="columns columns-even">
       <section class="panel setup" aria-labelledby="setup-dns">
         <h2 id="setup-dns">Names: DNS</h2>
         <Names reach={reachOf(value.listeners, "dns", "udp", page)} />
@@ -177,7 +180,8 @@ export function Setup() {
         <h2 id="setup-proxy">Pages: proxy</h2>
         <Proxy reach={reachOf(value.listeners, "proxy", "http", page)} />
       </section>
-      <section class="panel setup" aria-labelledby="setup-ca">
+      </div>
+      <section class="panel setup setup-ca" aria-labelledby="setup-ca">
         <h2 id="setup-ca">Trust: certificate</h2>
         {value.ca_fingerprint === null ? (
           <Notice tone="land">
@@ -189,6 +193,6 @@ export function Setup() {
           <Certificate fingerprint={value.ca_fingerprint} />
         )}
       </section>
-    </div>
+    </>
   );
 }

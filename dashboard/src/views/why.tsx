@@ -27,7 +27,7 @@ export function WhyView() {
   const question = asked();
   const key = JSON.stringify(question);
   return (
-    <div class="narrow">
+    <>
       <div class="view-head">
         <h1>Why is it blocked, or not?</h1>
       </div>
@@ -40,7 +40,7 @@ export function WhyView() {
       ) : (
         <Answer key={`a ${key}`} question={question} />
       )}
-    </div>
+    </>
   );
 }
 
@@ -71,7 +71,7 @@ function Question({ question }: { question: WhyQuery }) {
           class="input input-mono"
           type="text"
           inputMode="url"
-          placeholder="ads.example or https://ads.example/x.js"
+          placeholder="ads.example"
           autocapitalize="none"
           autocomplete="off"
           spellcheck={false}
@@ -98,7 +98,7 @@ function Question({ question }: { question: WhyQuery }) {
         />
       </label>
       <label class="field">
-        <span class="field-name">As</span>
+        <span class="field-name">Kind</span>
         <select
           class="input"
           value={kind.value}
@@ -106,7 +106,7 @@ function Question({ question }: { question: WhyQuery }) {
             kind.value = event.currentTarget.value;
           }}
         >
-          <option value="">what fits best</option>
+          <option value="">automatic</option>
           {Object.entries(KINDS).map(([group, kinds]) => (
             <optgroup key={group} label={group}>
               {kinds.map((one) => (
@@ -119,7 +119,7 @@ function Question({ question }: { question: WhyQuery }) {
         </select>
       </label>
       <label class="field">
-        <span class="field-name">At the door</span>
+        <span class="field-name">Door</span>
         <select
           class="input"
           value={door.value}
@@ -127,7 +127,7 @@ function Question({ question }: { question: WhyQuery }) {
             door.value = event.currentTarget.value;
           }}
         >
-          <option value="">that fits best</option>
+          <option value="">automatic</option>
           {DOORS.map((one) => (
             <option key={one} value={one}>
               {doorName(one)}
@@ -149,7 +149,7 @@ function Answer({ question }: { question: WhyQuery }) {
       {answer.fault && <Notice tone="fault" fault={answer.fault} />}
       {answer.data && (
         <div class="panel panel-answer">
-          <Explanation why={answer.data} />
+          <Explanation why={answer.data} around="wanted" />
         </div>
       )}
     </section>

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import type { RequestRow } from "../src/model";
+import { freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, NOTHING_HELD } from "../src/rows";
+
+const row = (id: number): RequestRow => ({
+  id, at: "2026-11-21T12:00:00.000Z", door: "dns", client: "127.0.0.1", subject: "a.example", kind: "A", action: "pass",
+  cause: "none", rule: null, source: "cache", status: 0, status_text: "NOERROR", bytes: 40, took_us: 8,
+});
+const page = (from: number, to: number, next: number | null) => ({
+  rows: Array.from({ length: Math.max(0, from - to + 1) }, (_, n) => row(from - n)),
+  next_before: next,
+});
+const ids = (rows: RequestRow[]) => rows.map((one) => one.id);
+
+describe("rows of the log", () => {
+  it("grow at the top and at the bottom without doubles", () => {
+    let held = joinNewest(NOTHING_HELD, page(10, 6, 6));
+    held = joinOlder(held, page(5, 1, null));
+    const newer = page(12, 8, 8);
+    expect(freshCount(held, newer)).toBe(2);
+    held = joinNewest(held, newer);
+    expect(ids(held.rows)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(held.next).toBeNull();
+  });
+
+  it("stay the same object when nothing is new, so that nothing is drawn", () => {
+    const held = joinNewest(NOTHING_HELD, page(10, 6, 6));
+    expect(joinNewest(held, page(10, 6, 6))).toBe(held);
+  });
+
+  it("start over where a page does not reach down to what is held", () => {
+    const held = joinNewest(NOTHING_HELD, page(10, 6, 6));
+    expect(joinNewest(held, page(99, 95, 95))).toEqual({ rows: page(99, 95, 95).rows, next: 95, begun: true });
+  });
+
+  it("do not begin the search again while nothing was found yet", () => {
+    let held = joinNewest(NOTHING_HELD, page(0, 1, 5000));
+    held = joinOlder(held, page(0, 1, null));
+    held = joinNewest(held, page(0, 1, 5010));
+    expect(held).toEqual({ rows: [], next: null, begun: true });
+  });
+
+  it("are held up to a bound", () => {
+    let held = joinNewest(NOTHING_HELD, page(HELD_ROWS_MAX, 1, null));
+    held = joinNewest(held, page(HELD_ROWS_MAX + 3, HELD_ROWS_MAX - 50, 7));
+    expect(held.rows).toHaveLength(HELD_ROWS_MAX);
+    expect(held.next).toBe(held.rows.at(-1)?.id);
+  });
+});
