@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use transport::{ConnectionLimits, Drain, Stream};
 use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::{Complaint, Listen, ListId, Network, RuleRef};
+use vocab::{Complaint, ListId, Listen, Network, RuleRef};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -194,7 +194,8 @@ impl Route {
 
 impl Block {
     fn new(index: usize, source: &PatternSource, base: &Path) -> Result<Self, Complaint> {
-        let number = u8::try_from(index).ok().and_then(|index| ListId::DOOR_FIRST.0.checked_add(index));
+        let number =
+            u8::try_from(index).ok().and_then(|index| ListId::DOOR_FIRST.0.checked_add(index));
         let Some(number) = number else {
             return Err(Complaint::new("block", "there are too many routes with patterns"));
         };

@@ -115,7 +115,8 @@ mod tests {
         assert_eq!(client(ip("10.0.0.1"), &fields, &trusted), ip("203.0.113.9"));
         let broken = headers(&[("x-forwarded-for", "1.1.1.1, nobody, 10.0.0.2")]);
         assert_eq!(client(ip("10.0.0.1"), &broken, &trusted), ip("10.0.0.2"));
-        let mut fields = headers(&[("x-forwarded-for", "203.0.113.9"), ("x-forwarded-proto", "https")]);
+        let mut fields =
+            headers(&[("x-forwarded-for", "203.0.113.9"), ("x-forwarded-proto", "https")]);
         tell(&mut fields, ip("10.0.0.1"), &trusted);
         let chain: Vec<_> = fields.get_all(FOR).iter().collect();
         assert_eq!(chain, ["203.0.113.9", "10.0.0.1"]);

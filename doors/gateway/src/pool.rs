@@ -85,7 +85,8 @@ impl Pool {
     pub(crate) fn failed(&self, server: usize, now: Now) {
         let server = &self.servers[server];
         let before = server.failures.fetch_add(1, Relaxed);
-        let aside = 1_000_u64.checked_shl(before.min(16)).map_or(ASIDE_MAX_MS, |ms| ms.min(ASIDE_MAX_MS));
+        let aside =
+            1_000_u64.checked_shl(before.min(16)).map_or(ASIDE_MAX_MS, |ms| ms.min(ASIDE_MAX_MS));
         server.aside_until_ms.store(now.mono_ms + aside, Relaxed);
     }
 

@@ -6,7 +6,9 @@ use crate::pages;
 use crate::pool::{Pool, Tried};
 use crate::routes::{self, DotSegment};
 use crate::ticket::Ticket;
-use http::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER, UPGRADE};
+use http::header::{
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER, UPGRADE,
+};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Limited;
@@ -53,7 +55,10 @@ enum Decision {
 /// What came of a request.
 enum Outcome {
     Refused(Refusal),
-    Blocked { verdict: Verdict, host: DomainName },
+    Blocked {
+        verdict: Verdict,
+        host: DomainName,
+    },
     Nowhere,
     Fetched(Response<Body>),
     /// The server agreed to leave HTTP, and the client had asked for it.
@@ -128,9 +133,9 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
     let asked = match headers.get(HOST).map(HeaderValue::to_str) {
         // HTTP/1.0 knows no Host.
         None | Some(Ok("")) => None,
-        Some(Ok(host)) => Some(
-            Origin::from_authority(OriginScheme::Http, host).map_err(|_| Refusal::Host)?,
-        ),
+        Some(Ok(host)) => {
+            Some(Origin::from_authority(OriginScheme::Http, host).map_err(|_| Refusal::Host)?)
+        }
         Some(Err(_)) => return Err(Refusal::Host),
     };
     let url = match &asked {
@@ -344,7 +349,8 @@ fn record(
     ticket.answered(source, response.status().as_u16());
     let Some(client) = switched else {
         let stall = setup.settings.response_timeout.0.0;
-        return response.map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)));
+        return response
+            .map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)));
     };
     becomes.now();
     let idle = setup.settings.upgrade_idle.0.0;

@@ -16,8 +16,8 @@ use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
 pub(crate) const SERVERS_MAX: usize = 256;
 /// Routes: each may hold a list of patterns, and lists are numbered in one byte.
 const ROUTES_MAX: usize = 128;
-const TIMEOUT_MAX: Duration = Duration::from_secs(3_600);
-const UPGRADE_IDLE_MAX: Duration = Duration::from_secs(86_400);
+const TIMEOUT_MAX: Duration = Duration::from_hours(1);
+const UPGRADE_IDLE_MAX: Duration = Duration::from_hours(24);
 
 /// The gateway door.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -130,8 +130,8 @@ impl Default for Settings {
             routes: Vec::new(),
             trusted: Vec::new(),
             body_max: Text(ByteSize(64 << 20)),
-            response_timeout: Text(Span(Duration::from_secs(60))),
-            upgrade_idle: Text(Span(Duration::from_secs(300))),
+            response_timeout: Text(Span(Duration::from_mins(1))),
+            upgrade_idle: Text(Span(Duration::from_mins(5))),
             connections: 10_000,
             connections_per_client: 1_024,
         }
@@ -158,7 +158,8 @@ impl Settings {
             complaints.extend(check_listen(&format!("listen.{index}"), listen));
         }
         for (name, pool) in &self.pools {
-            complaints.extend(pool.check().into_iter().map(|it| it.under(&format!("pools.{name}"))));
+            complaints
+                .extend(pool.check().into_iter().map(|it| it.under(&format!("pools.{name}"))));
         }
         if self.routes.is_empty() {
             complaints.push(
@@ -167,7 +168,8 @@ impl Settings {
             );
         }
         if self.routes.len() > ROUTES_MAX {
-            let message = format!("{} routes are too many: at most {ROUTES_MAX}", self.routes.len());
+            let message =
+                format!("{} routes are too many: at most {ROUTES_MAX}", self.routes.len());
             complaints.push(Complaint::new("routes", message));
         }
         for (index, route) in self.routes.iter().enumerate() {
@@ -317,7 +319,8 @@ mod tests {
     use super::*;
 
     fn small() -> Settings {
-        let pool = PoolSettings { servers: vec!["http://10.0.0.1:80".into()], ..Default::default() };
+        let pool =
+            PoolSettings { servers: vec!["http://10.0.0.1:80".into()], ..Default::default() };
         Settings {
             pools: [("app".to_owned(), pool)].into(),
             routes: vec![RouteSettings { pool: Some("app".into()), ..Default::default() }],
@@ -340,9 +343,21 @@ mod tests {
         pool.health = Some(HealthSettings { path: "/health".into() });
         let patterns = PatternSource::Inline(vec!["/ok".into(), "*".into()]);
         settings.routes = vec![
-            RouteSettings { path: "static/*x".into(), root: Some("/srv".into()), ..Default::default() },
-            RouteSettings { host: Some("a..b".into()), pool: Some("ap".into()), ..Default::default() },
-            RouteSettings { block: Some(BlockSettings { patterns }), cache: true, ..Default::default() },
+            RouteSettings {
+                path: "static/*x".into(),
+                root: Some("/srv".into()),
+                ..Default::default()
+            },
+            RouteSettings {
+                host: Some("a..b".into()),
+                pool: Some("ap".into()),
+                ..Default::default()
+            },
+            RouteSettings {
+                block: Some(BlockSettings { patterns }),
+                cache: true,
+                ..Default::default()
+            },
             RouteSettings::default(),
         ];
         settings.body_max = Text(ByteSize(10));

@@ -9,9 +9,9 @@ use std::time::Duration;
 use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
 
 /// A quiet tunnel is kept at most a day: long enough for any push channel.
-const TUNNEL_IDLE_MAX: Duration = Duration::from_secs(86_400);
+const TUNNEL_IDLE_MAX: Duration = Duration::from_hours(24);
 /// An hour is longer than any report takes that a person waits for.
-const RESPONSE_TIMEOUT_MAX: Duration = Duration::from_secs(3_600);
+const RESPONSE_TIMEOUT_MAX: Duration = Duration::from_hours(1);
 
 /// The proxy door.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -89,8 +89,8 @@ impl Default for Settings {
             clients: near_networks(),
             connect_ports: vec![80, 443, 8443],
             destinations: Destinations::Guarded,
-            tunnel_idle: Text(Span(Duration::from_secs(300))),
-            response_timeout: Text(Span(Duration::from_secs(300))),
+            tunnel_idle: Text(Span(Duration::from_mins(5))),
+            response_timeout: Text(Span(Duration::from_mins(5))),
             connections: 10_000,
             connections_per_client: 1_024,
             parent: None,
@@ -140,7 +140,8 @@ impl Settings {
         }
         for (index, port) in self.connect_ports.iter().enumerate() {
             if *port == 0 {
-                complaints.push(Complaint::new(format!("connect_ports.{index}"), "there is no port 0"));
+                complaints
+                    .push(Complaint::new(format!("connect_ports.{index}"), "there is no port 0"));
             }
         }
         complaints.extend(check_span(
@@ -154,8 +155,7 @@ impl Settings {
             Duration::from_secs(1)..=RESPONSE_TIMEOUT_MAX,
         ));
         if self.connections == 0 || self.connections_per_client == 0 {
-            let path =
-                if self.connections == 0 { "connections" } else { "connections_per_client" };
+            let path = if self.connections == 0 { "connections" } else { "connections_per_client" };
             complaints.push(Complaint::new(path, "at least one connection is needed"));
         }
         if self.parent.is_some() {
@@ -234,8 +234,7 @@ mod tests {
             ..Settings::default()
         };
         let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
-        let expected =
-            ["listen.0", "clients", "connect_ports.1", "tunnel_idle", "parent", "cache"];
+        let expected = ["listen.0", "clients", "connect_ports.1", "tunnel_idle", "parent", "cache"];
         assert_eq!(paths, expected);
     }
 }

@@ -7,7 +7,7 @@
 
 use super::error::DialError;
 use super::origin::{Host, Origin, OriginScheme};
-use crate::resolver::Resolver;
+use crate::resolver::{NoAddresses, ResolveError, Resolver};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -78,7 +78,8 @@ impl Dialer {
                     Host::Name(name) => name.as_str().to_owned(),
                     Host::Address(address) => address.to_string(),
                 };
-                let shaken = timeout(CONNECT_TIMEOUT, self.tls.connect(stream, &name, &[Alpn::Http1]));
+                let shaken =
+                    timeout(CONNECT_TIMEOUT, self.tls.connect(stream, &name, &[Alpn::Http1]));
                 match shaken.await {
                     Ok(Ok(stream)) => Ok((Connection::Tls(Box::new(stream)), address)),
                     Ok(Err(why)) => Err(DialError::Tls(why.to_string())),
@@ -114,7 +115,13 @@ impl Dialer {
     async fn look_up(&self, host: &Host) -> Result<Vec<IpAddr>, DialError> {
         let name = host.to_name();
         let found = self.resolver.addresses(name.as_name()).await;
-        found.map_err(|why| DialError::NoAddress(why.to_string()))
+        found.map_err(|why| match why {
+            NoAddresses::Failed(ResolveError::Timeout) => DialError::Timeout,
+            NoAddresses::Failed(_)
+            | NoAddresses::NoSuchName
+            | NoAddresses::None
+            | NoAddresses::UpstreamFailed => DialError::NoAddress(why.to_string()),
+        })
     }
 }
 

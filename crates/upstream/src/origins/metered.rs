@@ -49,7 +49,14 @@ impl<F: FnOnce(u64, BodyEnd) + Unpin + 'static> Metered<F> {
             done(0, BodyEnd::Whole);
             return body;
         }
-        Body::boxed(Self { body, bytes: 0, stall, alarm: None, turn: Turn::Reader, done: Some(done) })
+        Body::boxed(Self {
+            body,
+            bytes: 0,
+            stall,
+            alarm: None,
+            turn: Turn::Reader,
+            done: Some(done),
+        })
     }
 }
 

@@ -74,8 +74,9 @@ impl Host {
     pub fn to_name(&self) -> DomainName {
         match self {
             Self::Name(name) => name.clone(),
-            Self::Address(address) => DomainName::parse(&address.to_string())
-                .unwrap_or_else(|_| Name::ROOT.to_owned()),
+            Self::Address(address) => {
+                DomainName::parse(&address.to_string()).unwrap_or_else(|_| Name::ROOT.to_owned())
+            }
         }
     }
 
@@ -100,24 +101,20 @@ impl Origin {
         if authority.contains('@') {
             return Err(OriginError::UserInfo);
         }
-        let (host, port) = match authority.strip_prefix('[') {
-            Some(rest) => {
-                let (literal, port) = rest.split_once(']').ok_or(OriginError::Brackets)?;
-                let address: Ipv6Addr = literal.parse().map_err(|_| OriginError::Brackets)?;
-                let port = match port.strip_prefix(':') {
-                    Some(port) => Some(port),
-                    None if port.is_empty() => None,
-                    None => return Err(OriginError::Brackets),
-                };
-                (Host::Address(address.into()), port)
+        let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+            let (literal, behind) = rest.split_once(']').ok_or(OriginError::Brackets)?;
+            let address: Ipv6Addr = literal.parse().map_err(|_| OriginError::Brackets)?;
+            let port = behind.strip_prefix(':');
+            if port.is_none() && !behind.is_empty() {
+                return Err(OriginError::Brackets);
             }
-            None => {
-                let (host, port) = match authority.split_once(':') {
-                    Some((host, port)) => (host, Some(port)),
-                    None => (authority, None),
-                };
-                (host.parse()?, port)
-            }
+            (Host::Address(address.into()), port)
+        } else {
+            let (host, port) = match authority.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            };
+            (host.parse()?, port)
         };
         let port = match port {
             None | Some("") => scheme.default_port(),

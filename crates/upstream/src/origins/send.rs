@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// A client that sends nothing of a body it announced is cut by its door after a minute; this is
 /// the bound where a door sets none.
-const UPLOAD_STALL: Duration = Duration::from_secs(300);
+const UPLOAD_STALL: Duration = Duration::from_mins(5);
 
 /// The bounds of a set of origins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Default for Limits {
             idle_per_origin_max: 32,
             idle_max: 1024,
             idle_timeout: Duration::from_secs(30),
-            response_timeout: Duration::from_secs(60),
+            response_timeout: Duration::from_mins(1),
         }
     }
 }
@@ -125,8 +125,9 @@ impl Origins {
 
     async fn open(&self, origin: &Origin, guard: &dyn Guard) -> Result<Open, SendError> {
         let (connection, peer) = self.dialer.dial(origin, guard).await?;
-        let sender =
-            connect_http1(connection).await.map_err(|why| SendError::BadResponse(why.to_string()))?;
+        let sender = connect_http1(connection)
+            .await
+            .map_err(|why| SendError::BadResponse(why.to_string()))?;
         Ok(Open { sender, peer })
     }
 
@@ -136,8 +137,12 @@ impl Origins {
         mut open: Open,
         request: Request<Body>,
     ) -> Result<Response<Body>, Unanswered> {
-        let sent = within(self.response_timeout, request, async |request| open.sender.send(request).await).await;
-        let Some(sent) = sent else { return Err(Unanswered { why: SendError::Timeout, unsent: None }) };
+        let sent =
+            within(self.response_timeout, request, async |request| open.sender.send(request).await)
+                .await;
+        let Some(sent) = sent else {
+            return Err(Unanswered { why: SendError::Timeout, unsent: None });
+        };
         let response = sent.map_err(|why| Unanswered { why: blamed(&why), unsent: why.unsent })?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return Ok(response.map(Body::from));
@@ -166,12 +171,12 @@ async fn idle(key: &Key, guard: &dyn Guard) -> Option<Open> {
     }
 }
 
-/// Runs `send`, giving up `patience` after the last byte of the request's body was taken. How long
+/// Runs `exchange`, giving up `patience` after the last byte of the request's body was taken. How long
 /// the body itself may take is between the client and its door.
 async fn within<T>(
     patience: Duration,
     request: Request<Body>,
-    send: impl AsyncFnOnce(Request<Body>) -> T,
+    exchange: impl AsyncFnOnce(Request<Body>) -> T,
 ) -> Option<T> {
     let uploaded = Rc::new(Cell::new(None));
     let request = if request.body().is_end_stream() {
@@ -183,12 +188,12 @@ async fn within<T>(
             Metered::wrap(body, UPLOAD_STALL, move |_, _| uploaded.set(Some(Instant::now())))
         })
     };
-    let mut sending = pin!(send(request));
+    let mut exchanging = pin!(exchange(request));
     let mut deadline = Instant::now() + patience;
     loop {
         tokio::select! {
             biased;
-            sent = &mut sending => return Some(sent),
+            answered = &mut exchanging => return Some(answered),
             () = sleep_until(deadline) => {
                 let due = uploaded.get().unwrap_or_else(Instant::now) + patience;
                 if due <= deadline {
@@ -221,19 +226,23 @@ fn blamed(failure: &EngineError) -> SendError {
             return SendError::BodyTooLarge;
         }
         if let Some(body) = why.downcast_ref::<BodyError>() {
-            match body {
-                BodyError::Other(inner) if inner.is::<LengthLimitError>() => {
-                    return SendError::BodyTooLarge;
-                }
-                BodyError::Received(_) | BodyError::Aborted | BodyError::Other(_) => {
-                    return SendError::BodyBroken;
-                }
-            }
+            return body_blamed(body);
         }
         cause = why.source();
     }
     let why = &failure.why;
     if why.is_parse() { SendError::BadResponse(why.to_string()) } else { SendError::Closed }
+}
+
+/// A body that is wrapped carries its cause as deep as it is wrapped.
+fn body_blamed(failure: &BodyError) -> SendError {
+    match failure {
+        BodyError::Other(why) if why.is::<LengthLimitError>() => SendError::BodyTooLarge,
+        BodyError::Other(why) => {
+            why.downcast_ref::<BodyError>().map_or(SendError::BodyBroken, body_blamed)
+        }
+        BodyError::Received(_) | BodyError::Aborted => SendError::BodyBroken,
+    }
 }
 
 /// A connection on loan to a response body.

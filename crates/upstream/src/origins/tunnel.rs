@@ -8,9 +8,9 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
@@ -256,8 +256,7 @@ impl Drop for Direction {
 }
 
 fn take_buffer() -> Box<[u8]> {
-    FREE.with_borrow_mut(Vec::pop)
-        .unwrap_or_else(|| vec![0; BUFFER_BYTES].into_boxed_slice())
+    FREE.with_borrow_mut(Vec::pop).unwrap_or_else(|| vec![0; BUFFER_BYTES].into_boxed_slice())
 }
 
 /// Keeps a buffer for the next direction that has something to carry; beyond the cap it is freed.
@@ -277,7 +276,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-    const IDLE: Duration = Duration::from_secs(300);
+    const IDLE: Duration = Duration::from_mins(5);
 
     #[tokio::test]
     async fn one_half_may_end_while_the_other_goes_on() {

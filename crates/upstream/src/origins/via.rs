@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_circle_is_seen_in_one_joined_line() {
         let mut headers = HeaderMap::new();
-        let joined = vec!["1.1 tidegate"; HOPS_MAX].join(", ");
+        let joined = ["1.1 tidegate"; HOPS_MAX].join(", ");
         headers.append(VIA, HeaderValue::from_str(&joined).unwrap());
         assert_eq!(add_via(&mut headers, Version::HTTP_11), Err(Loop));
     }
