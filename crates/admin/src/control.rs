@@ -3,7 +3,7 @@
 //! The API knows no door and no configuration: it asks here. Methods may block (a reload reads and
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
-use crate::model::{List, Reloaded, Running, Upstream};
+use crate::model::{List, Reloaded, Running, Upstream, Why};
 use ledger::Collector;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub trait Control: Send + Sync + 'static {
     fn running(&self, now: Now) -> Running;
 
     /// What the policy says to a question, and what the door would do about it.
-    fn why(&self, question: &Question, now: Now) -> Explained;
+    fn why(&self, question: &Question, now: Now) -> Why;
 
     /// The lists in force, in the order of the configuration.
     fn lists(&self) -> Vec<List>;
@@ -53,12 +53,4 @@ pub struct Question {
     pub kind: Kind,
     /// At which door.
     pub door: Door,
-}
-
-/// The answer: what the policy says, and what the door makes of it.
-pub struct Explained {
-    /// Verdict, reason and every rule that matched.
-    pub explanation: crate::model::Why,
-    /// What the door would do: `NODATA with SOA, EDE 15`.
-    pub door_outcome: String,
 }

@@ -4,7 +4,23 @@
 //! page; it names no door and reads no configuration: it acts through [`Control`], which the binary
 //! implements. The binary serves it on a listener of its own, on loopback unless told otherwise.
 
+mod api;
+mod assets;
 mod control;
+mod gate;
+mod guard;
+mod iso;
 pub mod model;
+mod query;
+mod refused;
+mod serve;
+mod setup;
+#[cfg(test)]
+mod tests;
+mod token;
 
-pub use control::{Control, Explained, Question};
+pub use control::{Control, Question};
+pub use iso::iso;
+pub use serve::{Admin, Parts};
+pub use setup::Settings;
+pub use token::{TOKEN_FILE, Token, TokenError};

@@ -1,0 +1,149 @@
+//! The API's routes and what they share.
+//!
+//! Every route is described for OpenAPI beside its handler, so none can be there undescribed. A
+//! handler reads words, asks the ledger or [`Control`] on a thread that may block, and shapes JSON.
+//! Mounted by [`crate::Admin`] behind the guard.
+
+pub(crate) mod changes;
+pub(crate) mod counts;
+pub(crate) mod requests;
+pub(crate) mod session;
+pub(crate) mod state;
+pub(crate) mod why;
+
+use crate::control::Control;
+use crate::gate::Gate;
+use crate::refused::Refused;
+use axum::extract::FromRequestParts;
+use http::StatusCode;
+use http::request::Parts;
+use ledger::Ledger;
+use std::net::IpAddr;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vocab::Now;
+
+/// Questions that are worked on at once; more wait. Each holds a thread and a store connection.
+const QUESTIONS_MAX: usize = 4;
+
+/// What the handlers share.
+pub(crate) struct App {
+    pub(crate) control: Arc<dyn Control>,
+    pub(crate) ledger: Ledger,
+    pub(crate) gate: Gate,
+    pub(crate) clock: fn() -> Now,
+    questions: Arc<Semaphore>,
+}
+
+/// Who asks, and when: put beside the request by the guard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) client: IpAddr,
+    pub(crate) now: Now,
+}
+
+impl App {
+    pub(crate) fn new(
+        control: Arc<dyn Control>,
+        ledger: Ledger,
+        gate: Gate,
+        clock: fn() -> Now,
+    ) -> Self {
+        let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
+        Self { control, ledger, gate, clock, questions }
+    }
+
+    /// Runs what may block on a thread made for that.
+    pub(crate) async fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        question: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Refused> {
+        let gone = || {
+            Refused::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the question was not answered",
+                "ask again; if it stays so, restart Tidegate and report it",
+            )
+        };
+        let place = self.questions.clone().acquire_owned().await.map_err(|_| gone())?;
+        let app = self.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            question(&app)
+        });
+        work.await.map_err(|_| gone())
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Asked {
+    type Rejection = Refused;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        // The guard put it there; without it the request has passed no guard.
+        parts.extensions.get().copied().ok_or_else(|| {
+            Refused::new(StatusCode::UNAUTHORIZED, "the request passed no guard", "report this")
+        })
+    }
+}
+
+/// The description's head.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Tidegate",
+        description = "What a running Tidegate is doing, why, and the few things that can be \
+                       changed while it runs. Errors are JSON with `error` and `remedy`."
+    ),
+    security(("token" = []), ("session" = [])),
+    modifiers(&Schemes)
+)]
+struct Description;
+
+struct Schemes;
+
+impl Modify for Schemes {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        use utoipa::openapi::security::{ApiKey, ApiKeyValue};
+        let components = api.components.get_or_insert_default();
+        let token = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("The text of `admin.token` in the state folder."))
+            .build();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
+        let cookie = ApiKeyValue::with_description(
+            crate::gate::COOKIE_NAME,
+            "Set by `POST /login`. Changes also need the dashboard's own origin.",
+        );
+        components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
+    }
+}
+
+/// Routes that need the token or a session.
+pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(state::status))
+        .routes(routes!(counts::totals))
+        .routes(routes!(counts::series))
+        .routes(routes!(counts::top))
+        .routes(routes!(requests::requests))
+        .routes(routes!(requests::request))
+        .routes(routes!(why::why))
+        .routes(routes!(state::lists))
+        .routes(routes!(state::upstreams))
+        .routes(routes!(state::metrics))
+        .routes(routes!(state::openapi))
+        .routes(routes!(changes::reload))
+        .routes(routes!(changes::pause))
+        .routes(routes!(changes::resume))
+}
+
+/// Routes that anybody may call under a name of ours.
+pub(crate) fn open() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(session::login))
+        .routes(routes!(session::logout))
+        .routes(routes!(state::ca_pem))
+}

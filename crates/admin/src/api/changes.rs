@@ -1,0 +1,77 @@
+//! What can be changed while it runs: reload, pause, resume.
+
+use super::{App, Asked};
+use crate::iso::iso;
+use crate::model::{PauseRequest, Paused, Problem, Reloaded};
+use crate::refused::Refused;
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use http::StatusCode;
+use std::sync::Arc;
+
+/// Longest pause: a day. Who forgets one should not stand unprotected for ever.
+const PAUSE_SECONDS_MAX: u64 = 86_400;
+
+/// Reads the configuration and all lists anew and swaps them in. A wrong one changes nothing.
+#[utoipa::path(post, path = "/api/reload", responses(
+    (status = 200, body = Reloaded),
+    (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 422, body = Problem, description = "With every complaint")
+))]
+pub(crate) async fn reload(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+) -> Result<Json<Reloaded>, Refused> {
+    app.ask(|app| app.control.reload()).await?.map(Json).map_err(|complaints| {
+        let mut refused = Refused::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "the configuration was not taken; what ran before goes on",
+            "mend what the complaints say (`tidegate check` shows the same), then reload",
+        );
+        refused.problem.complaints = complaints;
+        refused
+    })
+}
+
+/// Lets everything pass for some time.
+#[utoipa::path(post, path = "/api/pause", request_body = PauseRequest, responses(
+    (status = 200, body = Paused),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)
+))]
+pub(crate) async fn pause(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+    sent: Result<Json<PauseRequest>, JsonRejection>,
+) -> Result<Json<Paused>, Refused> {
+    let Json(PauseRequest { seconds }) = sent?;
+    if !(1..=PAUSE_SECONDS_MAX).contains(&seconds) {
+        return Err(Refused::new(
+            StatusCode::BAD_REQUEST,
+            format!("{seconds} s is no length of a pause"),
+            format!("send 1 to {PAUSE_SECONDS_MAX} seconds"),
+        ));
+    }
+    set_pause(&app, asked, asked.now.unix_ms + seconds * 1000).await
+}
+
+/// Ends a pause.
+#[utoipa::path(post, path = "/api/resume", responses(
+    (status = 200, body = Paused),
+    (status = 401, body = Problem), (status = 403, body = Problem)
+))]
+pub(crate) async fn resume(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+) -> Result<Json<Paused>, Refused> {
+    set_pause(&app, asked, 0).await
+}
+
+async fn set_pause(app: &Arc<App>, asked: Asked, until: u64) -> Result<Json<Paused>, Refused> {
+    let until = app.ask(move |app| {
+        app.control.pause_until(until);
+        app.control.paused_until()
+    });
+    let until = until.await?;
+    Ok(Json(Paused { paused_until: (until > asked.now.unix_ms).then(|| iso(until)) }))
+}

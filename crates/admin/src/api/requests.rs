@@ -1,0 +1,126 @@
+//! Rows of the request log.
+
+use super::{App, Asked};
+use crate::iso::iso;
+use crate::model::{Problem, RequestPage, RequestRow, RequestsQuery, Rule};
+use crate::query::Query;
+use crate::refused::Refused;
+use axum::Json;
+use axum::extract::{Path, State};
+use http::StatusCode;
+use ledger::{Filter, Row, RowCause};
+use std::sync::Arc;
+use vocab::{Action, Door};
+
+/// Rows of a page, if none are asked for.
+const ROWS_DEFAULT: u32 = 50;
+
+/// Rows of the request log, newest first.
+#[utoipa::path(get, path = "/api/requests", params(RequestsQuery), responses(
+    (status = 200, body = RequestPage),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 503, body = Problem)
+))]
+pub(crate) async fn requests(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+    Query(query): Query<RequestsQuery>,
+) -> Result<Json<RequestPage>, Refused> {
+    let filter = filter(&query)?;
+    let limit = query.limit.unwrap_or(ROWS_DEFAULT).clamp(1, ledger::LIMIT_MAX as u32) as usize;
+    let page = app.ask(move |app| app.ledger.rows(&filter, limit)).await??;
+    Ok(Json(RequestPage {
+        rows: page.rows.into_iter().map(shape).collect(),
+        next_before: page.next,
+    }))
+}
+
+/// One row of the request log.
+#[utoipa::path(get, path = "/api/requests/{id}",
+    params(("id" = u64, Path, description = "The row's number")),
+    responses(
+        (status = 200, body = RequestRow),
+        (status = 401, body = Problem), (status = 404, body = Problem),
+        (status = 503, body = Problem)
+    )
+)]
+pub(crate) async fn request(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+    Path(id): Path<String>,
+) -> Result<Json<RequestRow>, Refused> {
+    let missing = || {
+        let remedy = "it may be older than `ledger.keep`; /api/requests lists what is there";
+        Refused::new(StatusCode::NOT_FOUND, "there is no such row", remedy)
+    };
+    let id: u64 = id.parse().map_err(|_| missing())?;
+    let row = app.ask(move |app| app.ledger.row(id)).await??;
+    row.map(shape).map(Json).ok_or_else(missing)
+}
+
+fn filter(query: &RequestsQuery) -> Result<Filter, Refused> {
+    fn filled(word: Option<&String>) -> Option<&str> {
+        word.map(String::as_str).filter(|word| !word.is_empty())
+    }
+    let door = match filled(query.door.as_ref()) {
+        None => None,
+        Some(word) => Some(
+            word.parse::<Door>()
+                .map_err(|_| Refused::word("door", word, "dns, pixel, proxy, web, gateway"))?,
+        ),
+    };
+    let action = match filled(query.action.as_ref()) {
+        None => None,
+        Some(word) => Some(
+            [Action::Pass, Action::Block]
+                .into_iter()
+                .find(|action| action.as_str() == word)
+                .ok_or_else(|| Refused::word("action", word, "pass, block"))?,
+        ),
+    };
+    let text = query.filter.as_deref().unwrap_or_default().trim().to_owned();
+    Ok(Filter { text, door, action, before: query.before })
+}
+
+fn shape(row: Row) -> RequestRow {
+    let (cause, rule) = match row.cause {
+        RowCause::NoRule => ("none", None),
+        RowCause::Rule { list, line, text } => ("rule", Some(Rule { list, line, text })),
+        RowCause::Paused => ("paused", None),
+        RowCause::NotAsked => ("not_asked", None),
+    };
+    RequestRow {
+        id: row.id,
+        at: iso(row.at_ms),
+        door: row.door.as_str().into(),
+        client: row.client.to_string(),
+        subject: row.subject,
+        kind: row.kind.to_string(),
+        action: row.action.as_str().into(),
+        cause: cause.into(),
+        rule,
+        source: row.source.as_str().into(),
+        status: row.status,
+        status_text: status_text(row.door, row.status),
+        bytes: row.bytes,
+        took_us: row.took_us,
+    }
+}
+
+/// A status for people: a DNS response code by its name (IANA DNS parameters), an HTTP status by
+/// its number.
+fn status_text(door: Door, status: u16) -> String {
+    let name = match (door, status) {
+        (Door::Dns, 0) => "NOERROR",
+        (Door::Dns, 1) => "FORMERR",
+        (Door::Dns, 2) => "SERVFAIL",
+        (Door::Dns, 3) => "NXDOMAIN",
+        (Door::Dns, 4) => "NOTIMP",
+        (Door::Dns, 5) => "REFUSED",
+        (Door::Dns, 16) => "BADVERS",
+        (Door::Dns, other) => return format!("RCODE{other}"),
+        (Door::Pixel | Door::Proxy | Door::Web | Door::Gateway, status) => {
+            return status.to_string();
+        }
+    };
+    name.into()
+}

@@ -1,0 +1,79 @@
+//! Logging in and out.
+
+use super::{App, Asked};
+use crate::model::{LoginRequest, Problem};
+use crate::refused::Refused;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use http::{HeaderMap, StatusCode};
+use std::sync::Arc;
+
+/// Begins a session: sets its cookie, which no script can read. Takes JSON (answered with 204) or
+/// a form (answered by going to the dashboard).
+#[utoipa::path(post, path = "/login", security(()), request_body(content(
+    (LoginRequest = "application/json"), (LoginRequest = "application/x-www-form-urlencoded")
+)), responses(
+    (status = 204, description = "Logged in"), (status = 303, description = "Logged in by a form"),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 429, body = Problem)
+))]
+pub(crate) async fn login(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_form =
+        media_type.is_some_and(|text| text.starts_with("application/x-www-form-urlencoded"));
+    let token = if is_form {
+        token_in_words(&String::from_utf8_lossy(&body))
+    } else {
+        serde_json::from_slice(&body).ok().map(|LoginRequest { token }| token)
+    };
+    let token = token.ok_or_else(|| {
+        Refused::new(StatusCode::BAD_REQUEST, "no token was sent", "send {\"token\": \"…\"}")
+    })?;
+    let cookie = cookie(&app, &token, asked)?;
+    Ok(if is_form { to_dashboard(&cookie) } else { forget_or_keep(&cookie) })
+}
+
+/// Ends the session.
+#[utoipa::path(post, path = "/logout", security(()), responses(
+    (status = 204, description = "Logged out"), (status = 403, body = Problem)
+))]
+pub(crate) async fn logout(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    forget_or_keep(&app.gate.end_session(&headers))
+}
+
+/// `/?token=…`, the address that `tidegate run` prints: logs in and goes on to the dashboard
+/// without the token in the address.
+pub(crate) fn by_address(app: &App, query: &str, asked: Asked) -> Option<Response> {
+    let token = token_in_words(query)?;
+    Some(match cookie(app, &token, asked) {
+        Ok(cookie) => to_dashboard(&cookie),
+        Err(refused) => refused.into_response(),
+    })
+}
+
+fn cookie(app: &App, token: &str, asked: Asked) -> Result<String, Refused> {
+    app.gate.check_token(token.trim(), asked.client, asked.now)?;
+    app.gate.begin_session(asked.now).map_err(|error| {
+        let remedy = "look at the system's random number generator, then try again";
+        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)
+    })
+}
+
+fn to_dashboard(cookie: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, "/"), (SET_COOKIE, cookie)]).into_response()
+}
+
+fn forget_or_keep(cookie: &str) -> Response {
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+}
+
+/// The word `token` of a form or a query. A token holds nothing that is written with escapes.
+fn token_in_words(words: &str) -> Option<String> {
+    words.split('&').find_map(|word| word.strip_prefix("token=")).map(str::to_owned)
+}

@@ -1,0 +1,113 @@
+//! What is: status, lists, upstreams, the CA certificate, metrics, the API's own description.
+
+use super::{App, Asked};
+use crate::model::{DoorLatency, LedgerHealth, Lists, Problem, Status, Upstreams};
+use crate::refused::Refused;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use std::sync::Arc;
+
+/// How the running Tidegate does.
+#[utoipa::path(get, path = "/api/status", responses(
+    (status = 200, body = Status), (status = 401, body = Problem)
+))]
+pub(crate) async fn status(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+) -> Result<Json<Status>, Refused> {
+    let status = app.ask(move |app| {
+        let mut running = app.control.running(asked.now);
+        let health = app.ledger.health();
+        running.warnings.extend(health.warnings);
+        let latency = app.ledger.latencies().into_iter().map(|latency| DoorLatency {
+            door: latency.door.as_str().into(),
+            count: latency.count,
+            median_us: latency.median_us,
+            p99_us: latency.p99_us,
+        });
+        Status {
+            running,
+            ledger: LedgerHealth {
+                stored: health.stored,
+                dropped_queue: health.dropped_queue,
+                dropped_store: health.dropped_store,
+            },
+            latency: latency.collect(),
+        }
+    });
+    Ok(Json(status.await?))
+}
+
+/// The lists in force.
+#[utoipa::path(get, path = "/api/lists", responses(
+    (status = 200, body = Lists), (status = 401, body = Problem)
+))]
+pub(crate) async fn lists(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+) -> Result<Json<Lists>, Refused> {
+    Ok(Json(Lists { lists: app.ask(|app| app.control.lists()).await? }))
+}
+
+/// The upstream resolvers.
+#[utoipa::path(get, path = "/api/upstreams", responses(
+    (status = 200, body = Upstreams), (status = 401, body = Problem)
+))]
+pub(crate) async fn upstreams(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+) -> Result<Json<Upstreams>, Refused> {
+    Ok(Json(Upstreams { upstreams: app.ask(|app| app.control.upstreams()).await? }))
+}
+
+/// The certificate of the CA, to install on devices. It is public: no token is needed.
+#[utoipa::path(get, path = "/api/ca.pem", security(()), responses(
+    (status = 200, body = String, content_type = "application/x-pem-file"),
+    (status = 404, body = Problem)
+))]
+pub(crate) async fn ca_pem(State(app): State<Arc<App>>) -> Result<Response, Refused> {
+    let pem = app.ask(|app| app.control.ca_pem()).await?.ok_or_else(|| {
+        let remedy = "give the pixel door an https listener";
+        Refused::new(StatusCode::NOT_FOUND, "no door mints certificates", remedy)
+    })?;
+    let fields = [
+        (CONTENT_TYPE, "application/x-pem-file"),
+        (CONTENT_DISPOSITION, "attachment; filename=\"tidegate-ca.pem\""),
+    ];
+    Ok((fields, pem).into_response())
+}
+
+/// Counters and histograms, in the text format that Prometheus reads. A scraper sends the token as
+/// `Authorization: Bearer`.
+#[utoipa::path(get, path = "/metrics", responses(
+    (status = 200, body = String, content_type = "application/openmetrics-text"),
+    (status = 401, body = Problem)
+))]
+pub(crate) async fn metrics(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+) -> Result<Response, Refused> {
+    let page = app.ask(|app| app.ledger.metrics_text(&app.control.metrics())).await?;
+    let fields = [(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
+    Ok((fields, page).into_response())
+}
+
+/// The API's description, as JSON, made once at the start.
+#[derive(Clone)]
+pub(crate) struct ApiText(pub(crate) Bytes);
+
+/// This description.
+#[utoipa::path(get, path = "/api/openapi.json", responses(
+    (status = 200, body = Object, content_type = "application/json"),
+    (status = 401, body = Problem)
+))]
+pub(crate) async fn openapi(
+    Extension(ApiText(text)): Extension<ApiText>,
+    _asked: Asked,
+) -> Response {
+    ([(CONTENT_TYPE, "application/json")], text).into_response()
+}

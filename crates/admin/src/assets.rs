@@ -1,0 +1,75 @@
+//! The dashboard's files, which the binary carries in itself.
+//!
+//! `index.html` is asked for anew each time; what Vite has put under `assets/` bears a hash of its
+//! content in its name and is kept by browsers for a year. Nothing here needs the token: it holds
+//! no data. Called for every path that is none of the API's.
+
+use crate::refused::Refused;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use rust_embed::{EmbeddedFile, RustEmbed};
+use std::fmt::Write as _;
+
+#[derive(RustEmbed)]
+#[folder = "../../dashboard/dist"]
+struct Dist;
+
+/// The file of a path.
+pub(crate) fn answer(uri: &Uri, headers: &HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    let path = if path.is_empty() { "index.html" } else { path };
+    let Some(file) = Dist::get(path) else {
+        let remedy = "the dashboard is at /, the API is described in /api/openapi.json";
+        return Refused::new(StatusCode::NOT_FOUND, "nothing is here", remedy).into_response();
+    };
+    let keep = if path.starts_with("assets/") {
+        HeaderValue::from_static("public, max-age=31536000, immutable")
+    } else {
+        HeaderValue::from_static("no-cache")
+    };
+    let etag = etag(&file);
+    let unchanged = headers.get(IF_NONE_MATCH).is_some_and(|known| known == etag.as_str());
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Body::from(file.data.into_owned()).into_response()
+    };
+    let fields = response.headers_mut();
+    fields.insert(CACHE_CONTROL, keep);
+    fields.insert(CONTENT_TYPE, HeaderValue::from_static(media_type(path)));
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        fields.insert(ETAG, etag);
+    }
+    response
+}
+
+/// Half of the content's SHA-256 tells versions apart.
+fn etag(file: &EmbeddedFile) -> String {
+    let hash = file.metadata.sha256_hash();
+    let mut etag = String::from("\"");
+    for byte in &hash[..16] {
+        // A text grows in memory and cannot fail.
+        let _ = write!(etag, "{byte:02x}");
+    }
+    etag.push('"');
+    etag
+}
+
+/// Types of what a dashboard is made of; anything else is bytes.
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("ico") => "image/x-icon",
+        Some("woff2") => "font/woff2",
+        Some("json" | "map") => "application/json",
+        Some("webmanifest") => "application/manifest+json",
+        Some("txt") => "text/plain; charset=utf-8",
+        Some(_) | None => "application/octet-stream",
+    }
+}

@@ -1,0 +1,89 @@
+//! What every request passes before a handler sees it, and every answer after.
+//!
+//! Host name, origin of changes, then token or session; on the way out the headers that keep a
+//! browser from being turned against its owner. Wrapped around the routes by [`crate::Admin`].
+
+use crate::api::{App, Asked};
+use crate::gate::Gate;
+use crate::refused::Refused;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+/// Who is at the other end of the connection: put beside the request by [`crate::Admin`].
+#[derive(Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+const FIELDS: [(HeaderName, HeaderValue); 7] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; \
+             form-action 'self'; object-src 'none'",
+        ),
+    ),
+    (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("permissions-policy"),
+        HeaderValue::from_static("camera=(), geolocation=(), microphone=()"),
+    ),
+];
+
+/// For every path: the host name, the origin of a change, the answer's headers.
+pub(crate) async fn around(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let client = request
+        .extensions()
+        .get()
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(address)| *address);
+    request.extensions_mut().insert(Asked { client, now: (app.clock)() });
+    let (uri, headers) = (request.uri(), request.headers());
+    let allowed = app
+        .gate
+        .check_host(uri, headers)
+        .and_then(|()| Gate::check_origin(request.method(), uri, headers));
+    let mut response = match allowed {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused.into_response(),
+    };
+    harden(response.headers_mut());
+    response
+}
+
+/// For everything that needs it: the token or a session.
+pub(crate) async fn inside(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refused> {
+    app.gate.check_pass(request.headers(), asked.client, asked.now)?;
+    Ok(next.run(request).await)
+}
+
+fn harden(headers: &mut HeaderMap) {
+    for (name, value) in FIELDS {
+        headers.insert(name, value);
+    }
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}

@@ -1,0 +1,77 @@
+//! A refusal, with what to do about it.
+//!
+//! Every error of the API is this, as JSON: `{"error", "remedy"}`. Made by the gate and the
+//! handlers.
+
+use crate::model::Problem;
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use ledger::ReadError;
+
+/// Why a request is not answered as it wished.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) status: StatusCode,
+    pub(crate) problem: Problem,
+}
+
+impl Refused {
+    pub(crate) fn new(
+        status: StatusCode,
+        error: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let problem =
+            Problem { error: error.into(), remedy: remedy.into(), complaints: Vec::new() };
+        Self { status, problem }
+    }
+
+    /// A word of the query that is none of those expected.
+    pub(crate) fn word(name: &str, found: &str, expected: &str) -> Self {
+        let shown: String = found.chars().take(64).collect();
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            format!("{name}: {shown:?} is not known here"),
+            format!("write one of {expected}"),
+        )
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.problem)).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let value = HeaderValue::from_static("Bearer realm=\"Tidegate\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+        }
+        response
+    }
+}
+
+impl From<ReadError> for Refused {
+    fn from(error: ReadError) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            error.to_string(),
+            "look at the disk that holds the state folder, then ask again",
+        )
+    }
+}
+
+impl From<QueryRejection> for Refused {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(rejection.status(), rejection.body_text(), "see /api/openapi.json")
+    }
+}
+
+impl From<JsonRejection> for Refused {
+    fn from(rejection: JsonRejection) -> Self {
+        Self::new(
+            rejection.status(),
+            rejection.body_text(),
+            "send JSON with `Content-Type: application/json`; see /api/openapi.json",
+        )
+    }
+}

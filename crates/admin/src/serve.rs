@@ -1,0 +1,138 @@
+//! The admin's routes put together, and connections served.
+//!
+//! Requests come through [`http_engine::serve`], so they are bounded like at every door. The binary
+//! makes one [`Admin`], listens, and hands connections over.
+
+use crate::api::state::ApiText;
+use crate::api::{self, App, Asked};
+use crate::assets;
+use crate::control::Control;
+use crate::gate::Gate;
+use crate::guard::{self, Peer};
+use crate::refused::Refused;
+use crate::setup::Settings;
+use crate::token::Token;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::{IntoResponse, Response};
+use http::{Method, StatusCode};
+use http_engine::{Body, Incoming, Limits, ServeError, Versions};
+use ledger::Ledger;
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use tower_service::Service;
+use vocab::Now;
+
+/// Largest body of a request, in bytes; beyond it 413.
+const BODY_BYTES_MAX: usize = 16 << 10;
+
+/// What the admin is made of.
+pub struct Parts {
+    /// The running program.
+    pub control: Arc<dyn Control>,
+    /// The ledger.
+    pub ledger: Ledger,
+    /// The token.
+    pub token: Token,
+    /// Where the time comes from: once a request.
+    pub clock: fn() -> Now,
+}
+
+/// The admin API and the dashboard. Clones share everything.
+#[derive(Clone)]
+pub struct Admin {
+    router: Router,
+}
+
+impl Admin {
+    /// Puts the routes together.
+    pub fn new(settings: &Settings, parts: Parts) -> Self {
+        let hosts = settings.hosts.iter().map(|host| host.0.clone()).collect();
+        let gate = Gate::new(parts.token, settings.listen.0, hosts);
+        let app = Arc::new(App::new(parts.control, parts.ledger, gate, parts.clock));
+        let (guarded, mut description) = api::guarded().split_for_parts();
+        let (open, open_description) = api::open().split_for_parts();
+        description.merge(open_description);
+        // A description is plain data; should it ever not turn into JSON, its page is empty.
+        let text = ApiText(description.to_json().unwrap_or_default().into());
+        let guarded = guarded
+            .layer(axum::Extension(text))
+            .route_layer(from_fn_with_state(app.clone(), guard::inside));
+        let router = guarded
+            .merge(open)
+            .fallback(other)
+            .method_not_allowed_fallback(wrong_method)
+            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+            .layer(map_response(as_json))
+            .layer(from_fn_with_state(app.clone(), guard::around))
+            .with_state(app);
+        Self { router }
+    }
+
+    /// Answers one request of a client.
+    pub async fn answer<B>(&self, request: http::Request<B>, client: IpAddr) -> http::Response<Body>
+    where
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let mut request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(Peer(client));
+        let answered: Result<_, Infallible> = self.router.clone().call(request).await;
+        match answered {
+            Ok(response) => response.map(Body::boxed),
+            Err(never) => match never {},
+        }
+    }
+
+    /// Serves one connection until it closes or `stop` completes.
+    pub async fn serve_connection(
+        self,
+        stream: transport::Stream,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let client = stream.peer().ip();
+        let answer = move |request: http::Request<Incoming>| {
+            let admin = self.clone();
+            async move { admin.answer(request, client).await }
+        };
+        http_engine::serve(stream, Versions::Http1, Limits::default(), stop, answer).await
+    }
+}
+
+/// Everything that is no route: the dashboard's files, and logging in by address.
+async fn other(State(app): State<Arc<App>>, asked: Asked, request: Request) -> Response {
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        return wrong_method().await.into_response();
+    }
+    let uri = request.uri();
+    if uri.path() == "/"
+        && let Some(response) =
+            uri.query().and_then(|query| api::session::by_address(&app, query, asked))
+    {
+        return response;
+    }
+    assets::answer(uri, request.headers())
+}
+
+async fn wrong_method() -> Refused {
+    Refused::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this path does not take this method",
+        "see /api/openapi.json",
+    )
+}
+
+/// Refusals of axum's own (a body over its limit) as JSON like all others.
+async fn as_json(response: Response) -> Response {
+    let status = response.status();
+    if status != StatusCode::PAYLOAD_TOO_LARGE {
+        return response;
+    }
+    let remedy = format!("send at most {BODY_BYTES_MAX} bytes");
+    Refused::new(status, "the body is too large", remedy).into_response()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,509 @@
+//! Behaviour of the admin, asked as a browser or a program asks.
+
+use super::*;
+use crate::control::Question;
+use crate::model::{
+    List, Problem, Reloaded, RequestPage, Running, Series, Status, TopTable, Totals, Upstream, Why,
+};
+use crate::tests::Folder;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, Request};
+use http_body_util::{BodyExt, Full};
+use ledger::{Event, RuleTexts, Subject};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use vocab::{Action, Cause, Door, Kind, ListId, Name, RuleRef, Source};
+
+const PEER: &str = "192.0.2.9";
+const OWN: &str = "127.0.0.1:9053";
+
+/// A running program for tests.
+#[derive(Default)]
+struct Program {
+    paused_until: AtomicU64,
+    broken: AtomicBool,
+}
+
+impl Control for Program {
+    fn running(&self, _: Now) -> Running {
+        Running { version: "9.9.9".into(), lists: 1, rules: 12, ..Running::default() }
+    }
+    fn why(&self, question: &Question, _: Now) -> Why {
+        Why {
+            target: question.url.clone().unwrap_or_else(|| question.host.as_str().into()),
+            client: question.client.to_string(),
+            profile: "default".into(),
+            door: question.door.to_string(),
+            kind: question.kind.to_string(),
+            action: "block".into(),
+            cause: "none".into(),
+            rule: None,
+            summary: String::new(),
+            matches: Vec::new(),
+            door_outcome: "NODATA with SOA, EDE 15".into(),
+        }
+    }
+    fn lists(&self) -> Vec<List> {
+        vec![List { name: "starter".into(), ..List::default() }]
+    }
+    fn upstreams(&self) -> Vec<Upstream> {
+        Vec::new()
+    }
+    fn reload(&self) -> Result<Reloaded, Vec<String>> {
+        if self.broken.load(Relaxed) {
+            return Err(vec!["tidegate.yaml:3:1: unknown key".into()]);
+        }
+        Ok(Reloaded { lists: 1, ..Reloaded::default() })
+    }
+    fn pause_until(&self, unix_ms: u64) {
+        self.paused_until.store(unix_ms, Relaxed);
+    }
+    fn paused_until(&self) -> u64 {
+        self.paused_until.load(Relaxed)
+    }
+    fn ca_pem(&self) -> Option<String> {
+        Some("-----BEGIN CERTIFICATE-----\n".into())
+    }
+    fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
+        Vec::new()
+    }
+}
+
+struct NoRules;
+
+impl RuleTexts for NoRules {
+    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
+        Some(("starter".into(), "||ads.example^".into()))
+    }
+}
+
+/// An admin with a program, a ledger and a token of its own.
+struct House {
+    admin: Admin,
+    program: Arc<Program>,
+    ledger: Ledger,
+    token: String,
+    _folder: Folder,
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: bytes::Bytes,
+}
+
+impl Answer {
+    fn json<T: serde::de::DeserializeOwned>(&self) -> T {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+    fn problem(&self) -> Problem {
+        let problem: Problem = self.json();
+        assert!(!problem.error.is_empty() && !problem.remedy.is_empty());
+        problem
+    }
+    fn header(&self, name: impl http::header::AsHeaderName) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+    /// The cookie as a browser sends it back.
+    fn cookie(&self) -> String {
+        self.header(SET_COOKIE).split(';').next().unwrap().to_owned()
+    }
+}
+
+impl House {
+    fn new() -> Self {
+        Self::with(&Settings::default())
+    }
+
+    fn with(settings: &Settings) -> Self {
+        let folder = Folder::new();
+        let log = ledger::Settings::default();
+        let ledger = ledger::open(&log, folder.path(), Arc::new(NoRules)).unwrap();
+        let token = Token::open(folder.path()).unwrap();
+        let text = token.as_str().to_owned();
+        let program = Arc::new(Program::default());
+        let parts = Parts {
+            control: program.clone(),
+            ledger: ledger.clone(),
+            token,
+            clock: transport::clock::now,
+        };
+        let admin = Admin::new(settings, parts);
+        Self { admin, program, ledger, token: text, _folder: folder }
+    }
+
+    async fn ask(&self, method: &str, path: &str, fields: &[(&str, &str)], body: &str) -> Answer {
+        let mut request =
+            Request::builder().method(method).uri(path).body(Full::from(body.to_owned())).unwrap();
+        let headers = request.headers_mut();
+        headers.insert("host", HeaderValue::from_static(OWN));
+        for (name, value) in fields {
+            let name: http::HeaderName = name.parse().unwrap();
+            headers.insert(name, value.parse().unwrap());
+        }
+        let answer = self.admin.answer(request, PEER.parse().unwrap()).await;
+        let (parts, body) = answer.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        self.ask("GET", path, &[("authorization", &bearer)], "").await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        let fields = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        self.ask("POST", path, &fields, body).await
+    }
+
+    async fn session(&self) -> String {
+        let body = format!("{{\"token\": \"{}\"}}", self.token);
+        let answer = self.ask("POST", "/login", &[("content-type", "application/json")], &body);
+        let answer = answer.await;
+        assert_eq!(answer.status, 204);
+        answer.cookie()
+    }
+
+    fn record(&self, name: &str, action: Action) {
+        self.ledger.record(Event {
+            at: transport::clock::now(),
+            took_us: 41,
+            door: Door::Dns,
+            client: "192.168.1.77".parse().unwrap(),
+            kind: Kind::Lookup(28),
+            subject: Subject::name(Name::from_lowercase(name).unwrap()),
+            action,
+            cause: match action {
+                Action::Pass => Cause::NoRule,
+                Action::Block => Cause::Rule(RuleRef { list: ListId(0), line: 12 }),
+            },
+            source: Source::Policy,
+            status: 3,
+            bytes: 120,
+        });
+    }
+}
+
+#[tokio::test]
+async fn without_token_or_session_nothing_is_told() {
+    let house = House::new();
+    let description: serde_json::Value = house.get("/api/openapi.json").await.json();
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let path = path.replace("{id}", "1");
+            let answer = house.ask(&method.to_uppercase(), &path, &[], "").await;
+            let is_open = operation["security"][0] == serde_json::json!({});
+            let expected = match path.as_str() {
+                "/api/ca.pem" => 200,
+                "/login" => 400,
+                "/logout" => 204,
+                _ => 401,
+            };
+            assert_eq!(answer.status, expected, "{method} {path}");
+            assert_eq!(is_open, expected != 401, "{method} {path} is described as it is");
+        }
+    }
+    let wrong = [("authorization", "Bearer 0123456789")];
+    assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 401);
+    let forged = [("cookie", "tidegate_session=00")];
+    assert_eq!(house.ask("GET", "/api/status", &forged, "").await.status, 401);
+}
+
+#[tokio::test]
+async fn every_route_is_described_and_answers() {
+    let house = House::new();
+    let description: serde_json::Value = house.get("/api/openapi.json").await.json();
+    let described: Vec<&str> =
+        description["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = [
+        "/api/ca.pem",
+        "/api/lists",
+        "/api/openapi.json",
+        "/api/pause",
+        "/api/reload",
+        "/api/requests",
+        "/api/requests/{id}",
+        "/api/resume",
+        "/api/series",
+        "/api/status",
+        "/api/top",
+        "/api/totals",
+        "/api/upstreams",
+        "/api/why",
+        "/login",
+        "/logout",
+        "/metrics",
+    ];
+    let mut sorted = described.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, expected);
+    for path in ["/api/status", "/api/lists", "/api/upstreams", "/api/totals", "/api/series"] {
+        let answer = house.get(path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert_eq!(answer.header(CONTENT_TYPE), "application/json");
+        assert_eq!(answer.header(CACHE_CONTROL), "no-store");
+    }
+    for (_, methods) in description["paths"].as_object().unwrap() {
+        for operation in methods.as_object().unwrap().values() {
+            assert!(operation["summary"].is_string() || operation["description"].is_string());
+        }
+    }
+}
+
+#[tokio::test]
+async fn counts_rows_and_tops_show_what_was_recorded() {
+    let house = House::new();
+    house.record("www.example", Action::Pass);
+    house.record("ads.example", Action::Block);
+    let totals: Totals = house.get("/api/totals?range=1h").await.json();
+    assert_eq!((totals.requests, totals.blocked, totals.blocked_share), (2, 1, 0.5));
+    assert_eq!((totals.by_door.len(), totals.by_door[0].door.as_str()), (1, "dns"));
+    let series: Series = house.get("/api/series?range=24h").await.json();
+    assert_eq!((series.step_s, series.points.len()), (600, 144));
+    assert!(series.points[0].at.ends_with(":00.000Z"));
+    let top: TopTable = house.get("/api/top?what=blocked&range=1h&limit=5").await.json();
+    assert_eq!((top.lines.len(), top.lines[0].text.as_str()), (1, "ads.example"));
+    let page: RequestPage =
+        house.get("/api/requests?action=block&door=dns&filter=ADS").await.json();
+    let row = &page.rows[0];
+    assert_eq!((row.subject.as_str(), row.kind.as_str()), ("ads.example", "AAAA"));
+    assert_eq!((row.status, row.status_text.as_str()), (3, "NXDOMAIN"));
+    assert_eq!(row.rule.as_ref().unwrap().list, "starter");
+    assert_eq!(house.get(&format!("/api/requests/{}", row.id)).await.status, 200);
+    for missing in ["999999", "-1", "x"] {
+        assert_eq!(house.get(&format!("/api/requests/{missing}")).await.status, 404);
+    }
+    let empty: RequestPage = house.get("/api/requests?door=&action=&filter=").await.json();
+    assert_eq!((empty.rows.len(), empty.next_before), (2, None));
+    let status: Status = house.get("/api/status").await.json();
+    assert_eq!((status.ledger.stored, status.running.rules), (2, 12));
+    assert_eq!(status.latency[0].count, 2);
+}
+
+#[tokio::test]
+async fn wrong_words_are_refused_with_the_right_ones() {
+    let house = House::new();
+    for (path, right) in [
+        ("/api/totals?range=1y", "30d"),
+        ("/api/top?what=all", "clients"),
+        ("/api/requests?door=cellar", "gateway"),
+        ("/api/requests?action=maybe", "block"),
+        ("/api/why?target=ads.example&kind=soup", "script"),
+        ("/api/why?target=ads.example&client=me", "192.168.1.7"),
+        ("/api/why?target=a%20b", "ads.example"),
+        ("/api/why?target=file:///etc/passwd", "https://"),
+        ("/api/why", "openapi"),
+        ("/api/requests?before=yesterday", "openapi"),
+    ] {
+        let answer = house.get(path).await;
+        assert_eq!(answer.status, 400, "{path}");
+        let problem = answer.problem();
+        assert!(problem.remedy.contains(right), "{path}: {problem:?}");
+    }
+}
+
+#[tokio::test]
+async fn why_reads_names_and_urls() {
+    let house = House::new();
+    let why: Why = house.get("/api/why?target=Ads.Example.").await.json();
+    assert_eq!(
+        (why.target.as_str(), why.kind.as_str(), why.door.as_str()),
+        ("ads.example", "A", "dns")
+    );
+    assert_eq!(why.door_outcome, "NODATA with SOA, EDE 15");
+    let target = "https%3A%2F%2Fads.example%2Fx.js%3Fa";
+    let why: Why = house.get(&format!("/api/why?target={target}&client=10.0.0.7")).await.json();
+    assert_eq!((why.kind.as_str(), why.door.as_str()), ("script", "proxy"));
+    assert_eq!(
+        (why.target.as_str(), why.client.as_str()),
+        ("https://ads.example/x.js?a", "10.0.0.7")
+    );
+    let why: Why = house.get("/api/why?target=https://ads.example&kind=&door=").await.json();
+    assert_eq!(why.kind, "document");
+}
+
+#[tokio::test]
+async fn a_session_is_begun_by_login_and_ended_by_logout() {
+    let house = House::new();
+    let body = format!("token={}", house.token);
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let answer = house.ask("POST", "/login", &form, &body).await;
+    assert_eq!((answer.status.as_u16(), answer.header(LOCATION)), (303, "/"));
+    let set = answer.header(SET_COOKIE);
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
+    assert!(!set.contains(&house.token), "the cookie is not the token");
+    let cookie = house.session().await;
+    let with_cookie = [("cookie", cookie.as_str())];
+    assert_eq!(house.ask("GET", "/api/status", &with_cookie, "").await.status, 200);
+    let own_page = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
+    assert_eq!(house.ask("POST", "/logout", &own_page, "").await.status, 204);
+    assert_eq!(house.ask("GET", "/api/status", &with_cookie, "").await.status, 401);
+}
+
+#[tokio::test]
+async fn the_printed_address_logs_in_and_hides_the_token() {
+    let house = House::new();
+    let answer = house.ask("GET", &format!("/?token={}", house.token), &[], "").await;
+    assert_eq!((answer.status.as_u16(), answer.header(LOCATION)), (303, "/"));
+    let cookie = answer.cookie();
+    assert_eq!(house.ask("GET", "/metrics", &[("cookie", &cookie)], "").await.status, 200);
+    assert_eq!(house.ask("GET", "/?token=wrong", &[], "").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_foreign_page_can_change_nothing() {
+    let house = House::new();
+    let cookie = house.session().await;
+    let json = ("content-type", "application/json");
+    for foreign in [
+        [("cookie", cookie.as_str()), ("sec-fetch-site", "cross-site"), json],
+        [("cookie", cookie.as_str()), ("sec-fetch-site", "same-site"), json],
+        [("cookie", cookie.as_str()), ("origin", "http://evil.example"), json],
+        [("cookie", cookie.as_str()), ("origin", "http://127.0.0.1:8000"), json],
+        [("cookie", cookie.as_str()), ("origin", "null"), json],
+        [("cookie", cookie.as_str()), ("authorization", "Basic eDp5"), json],
+    ] {
+        let answer = house.ask("POST", "/api/pause", &foreign, "{\"seconds\": 60}").await;
+        assert_eq!(answer.status, 403, "{foreign:?}");
+        answer.problem();
+    }
+    assert_eq!(house.program.paused_until(), 0);
+    for own in [("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1:9053")] {
+        let fields = [("cookie", cookie.as_str()), own, json];
+        let answer = house.ask("POST", "/api/pause", &fields, "{\"seconds\": 60}").await;
+        assert_eq!(answer.status, 200, "{own:?}");
+    }
+    assert!(house.program.paused_until() > 0);
+}
+
+#[tokio::test]
+async fn a_foreign_host_name_is_refused() {
+    let hosts = vec![settings::Text(vocab::DomainName::parse("box.lan").unwrap())];
+    let house = House::with(&Settings { hosts, ..Settings::default() });
+    for own in ["localhost:9053", "LOCALHOST", "127.0.0.1", "[::1]:9053", "box.lan:9053", "BOX.lan"]
+    {
+        let answer = house.ask("GET", "/", &[("host", own)], "").await;
+        assert_eq!(answer.status, 200, "{own}");
+    }
+    for foreign in ["evil.example", "evil.example:9053", "10.0.0.1", "localhost.evil.example", ""] {
+        let answer = house.ask("GET", "/", &[("host", foreign)], "").await;
+        assert_eq!(answer.status, 421, "{foreign}");
+        assert!(answer.problem().remedy.contains("admin.hosts"));
+    }
+}
+
+#[tokio::test]
+async fn who_guesses_too_often_has_to_wait_and_sessions_go_on() {
+    let house = House::new();
+    let cookie = house.session().await;
+    let wrong = [("authorization", "Bearer guess")];
+    for _ in 0..10 {
+        assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 401);
+    }
+    assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 429);
+    assert_eq!(house.get("/api/status").await.status, 429, "the right guess tells nothing");
+    assert_eq!(house.ask("GET", "/api/status", &[("cookie", &cookie)], "").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_pause_has_bounds_and_an_end() {
+    let house = House::new();
+    for wrong in ["{\"seconds\": 0}", "{\"seconds\": 86401}", "{}", "soup", "{\"seconds\": -1}"] {
+        let answer = house.post("/api/pause", wrong).await;
+        assert!(answer.status.is_client_error(), "{wrong}");
+        answer.problem();
+    }
+    let paused: crate::model::Paused = house.post("/api/pause", "{\"seconds\": 60}").await.json();
+    assert!(paused.paused_until.unwrap().ends_with('Z'));
+    let resumed: crate::model::Paused = house.post("/api/resume", "").await.json();
+    assert_eq!(resumed.paused_until, None);
+}
+
+#[tokio::test]
+async fn a_reload_that_is_not_taken_brings_every_complaint() {
+    let house = House::new();
+    assert_eq!(house.post("/api/reload", "{}").await.status, 200);
+    house.program.broken.store(true, Relaxed);
+    let answer = house.post("/api/reload", "").await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(answer.problem().complaints, ["tidegate.yaml:3:1: unknown key"]);
+}
+
+#[tokio::test]
+async fn the_dashboard_is_served_hardened_and_checked_for_changes() {
+    let house = House::new();
+    let page = house.ask("GET", "/", &[], "").await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.header(CONTENT_TYPE), "text/html; charset=utf-8");
+    assert_eq!(page.header(CACHE_CONTROL), "no-cache");
+    assert!(page.header("content-security-policy").contains("frame-ancestors 'none'"));
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    let known = [("if-none-match", page.header(ETAG))];
+    let again = house.ask("GET", "/", &known, "").await;
+    assert_eq!((again.status.as_u16(), again.body.len()), (304, 0));
+    let head = house.ask("HEAD", "/", &[], "").await;
+    assert_eq!(head.status, 200);
+    let missing = house.ask("GET", "/assets/../../Cargo.toml", &[], "").await;
+    assert_eq!(missing.status, 404);
+    assert_eq!(house.ask("POST", "/", &[], "").await.status, 405);
+    assert_eq!(house.post("/api/status", "").await.status, 405);
+    let refused = house.ask("GET", "/api/nothing", &[], "").await;
+    assert_eq!(refused.header("x-frame-options"), "DENY");
+}
+
+#[tokio::test]
+async fn a_body_over_its_cap_is_refused() {
+    let house = House::new();
+    let answer = house.post("/login", &"x".repeat(BODY_BYTES_MAX + 1)).await;
+    assert_eq!(answer.status, 413);
+    answer.problem();
+}
+
+#[tokio::test]
+async fn it_is_served_over_a_socket() {
+    use std::io::{Read, Write};
+    let house = House::new();
+    let listener =
+        transport::listen_tcp("127.0.0.1:0".parse().unwrap(), transport::WaitForData::No);
+    let listener = listener.unwrap();
+    let address = listener.local_addr();
+    let (drain, limits) = (transport::Drain::new(), transport::ConnectionLimits::new(10, 10));
+    let client = std::thread::spawn(move || {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    let local = tokio::task::LocalSet::new();
+    let admin = house.admin.clone();
+    local
+        .run_until(async move {
+            let begun = drain.clone();
+            let stop = drain.clone();
+            tokio::task::spawn_local(async move {
+                while !client.is_finished() {
+                    tokio::task::yield_now().await;
+                }
+                begun.begin();
+                let answer = client.join().unwrap();
+                assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+                assert!(answer.contains("<!doctype html>") || answer.contains("<!DOCTYPE html>"));
+            });
+            let accepting =
+                transport::accept_loop(listener, limits, drain.clone(), move |stream| {
+                    let (admin, stop) = (admin.clone(), stop.clone());
+                    async move {
+                        let served =
+                            admin.serve_connection(stream, async move { stop.begun().await });
+                        served.await.unwrap();
+                    }
+                });
+            accepting.await.unwrap();
+            drain.finished(std::time::Duration::from_secs(10)).await.unwrap();
+        })
+        .await;
+}

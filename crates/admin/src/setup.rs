@@ -1,0 +1,74 @@
+//! The admin listener's settings.
+//!
+//! Read by `config`; the binary binds the address and hands both to [`crate::Admin::new`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use settings::Text;
+use std::net::{Ipv4Addr, SocketAddr};
+use vocab::{Complaint, DomainName};
+
+/// Names that may be configured.
+const HOSTS_MAX: usize = 64;
+
+/// The admin API, the metrics page and the dashboard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Where to listen, as address and port; HTTP without TLS. Default 127.0.0.1:9053: only this
+    /// machine. Elsewhere the token is all that protects it, and it crosses the network in clear.
+    pub listen: Text<SocketAddr>,
+    /// Host names under which browsers may call it, besides `localhost`, loopback addresses and the
+    /// address listened on. Any other name is refused, so that a hostile page cannot reach it by
+    /// DNS rebinding. Default none, at most 64.
+    pub hosts: Vec<Text<DomainName>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { listen: Text(SocketAddr::from((Ipv4Addr::LOCALHOST, 9053))), hosts: Vec::new() }
+    }
+}
+
+impl Settings {
+    /// Every complaint, with paths relative to this section.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if self.listen.port() == 0 {
+            complaints.push(
+                Complaint::new("listen", "port 0 would be another one at each start")
+                    .remedy("write a port, as in 127.0.0.1:9053"),
+            );
+        }
+        if self.hosts.len() > HOSTS_MAX {
+            complaints.push(
+                Complaint::new("hosts", format!("{} names are too many", self.hosts.len()))
+                    .remedy(format!("write at most {HOSTS_MAX}")),
+            );
+        }
+        complaints
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_loopback_and_right() {
+        let settings = Settings::default();
+        assert!(settings.listen.ip().is_loopback());
+        assert_eq!(settings.check(), []);
+    }
+
+    #[test]
+    fn a_port_that_changes_and_too_many_hosts_are_complaints() {
+        let name = DomainName::parse("box.lan").unwrap();
+        let wrong = Settings {
+            listen: Text("127.0.0.1:0".parse().unwrap()),
+            hosts: vec![Text(name); HOSTS_MAX + 1],
+        };
+        let paths: Vec<_> = wrong.check().into_iter().map(|complaint| complaint.path).collect();
+        assert_eq!(paths, ["listen", "hosts"]);
+    }
+}

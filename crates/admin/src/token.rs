@@ -1,0 +1,165 @@
+//! The token: who knows it may do everything.
+//!
+//! Made once, of 32 random bytes, and kept in `admin.token` in the state folder, readable for the
+//! owner only. It is compared in constant time and never printed by this crate. Opened by the
+//! binary; asked by the gate.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The file in the state folder.
+pub const TOKEN_FILE: &str = "admin.token";
+
+/// Bytes of a token as text: 32 random bytes in hexadecimal.
+const TEXT_BYTES: usize = 64;
+/// A token that somebody wrote by hand has at least so many characters, and at most so many.
+const BY_HAND: std::ops::RangeInclusive<usize> = 32..=256;
+
+/// The token.
+#[derive(Clone)]
+pub struct Token(Box<str>);
+
+/// Why there is no token.
+#[derive(Debug)]
+pub enum TokenError {
+    /// The file cannot be read or written.
+    Io(PathBuf, io::Error),
+    /// What stands in the file is no token.
+    Malformed(PathBuf),
+    /// The system gives no random bytes.
+    Random(String),
+}
+
+impl Token {
+    /// Reads the token of a state folder, or makes one. A file that others can read is closed to
+    /// them.
+    pub fn open(state_dir: &Path) -> Result<Self, TokenError> {
+        let path = state_dir.join(TOKEN_FILE);
+        let failed = |error| TokenError::Io(path.clone(), error);
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let text = text.trim();
+                let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+                if !BY_HAND.contains(&text.len()) || !text.chars().all(fits) {
+                    return Err(TokenError::Malformed(path));
+                }
+                if fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o077 != 0 {
+                    fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(failed)?;
+                }
+                Ok(Self(text.into()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let token = Self(random_hex()?.into());
+                token.write(&path).map_err(failed)?;
+                Ok(token)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// The text, for the line that the binary prints at the start.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether `guess` is the token, in a time that tells nothing of how much of it is right.
+    pub fn is(&self, guess: &str) -> bool {
+        let (own, guess) = (self.0.as_bytes(), guess.as_bytes());
+        if own.len() != guess.len() {
+            return false;
+        }
+        let differing = own.iter().zip(guess).fold(0, |bits, (a, b)| bits | (a ^ b));
+        std::hint::black_box(differing) == 0
+    }
+
+    /// Written aside and renamed, so that a crash leaves a whole token or none.
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let aside = path.with_extension("token.new");
+        match fs::remove_file(&aside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file: File =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        writeln!(file, "{}", self.0)?;
+        file.sync_all()?;
+        fs::rename(&aside, path)
+    }
+}
+
+/// 32 random bytes in hexadecimal.
+pub(crate) fn random_hex() -> Result<String, TokenError> {
+    let mut bytes = [0u8; TEXT_BYTES / 2];
+    getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(error.to_string()))?;
+    Ok(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]).collect())
+}
+
+fn hex(digit: u8) -> char {
+    char::from_digit(u32::from(digit), 16).unwrap_or('0')
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(path, error) => write!(
+                f,
+                "{}: {error}; give this user the right to it, or name another folder with --state",
+                path.display()
+            ),
+            Self::Malformed(path) => write!(
+                f,
+                "{}: no token stands there; delete the file to have a new one made",
+                path.display()
+            ),
+            Self::Random(why) => write!(f, "no random bytes for the admin token: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for TokenError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Folder;
+
+    #[test]
+    fn a_token_is_made_once_for_its_owner_only() {
+        let folder = Folder::new();
+        let made = Token::open(folder.path()).unwrap();
+        assert_eq!(made.as_str().len(), TEXT_BYTES);
+        let path = folder.path().join(TOKEN_FILE);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let read = Token::open(folder.path()).unwrap();
+        assert!(made.is(read.as_str()));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!format!("{made:?}").contains(made.as_str()));
+    }
+
+    #[test]
+    fn only_the_whole_token_is_the_token() {
+        let token = Token("abcdef".into());
+        assert!(token.is("abcdef"));
+        for wrong in ["", "abcde", "abcdeg", "abcdefg", "ABCDEF"] {
+            assert!(!token.is(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_empty_token_file_is_an_error_with_its_remedy() {
+        let folder = Folder::new();
+        fs::write(folder.path().join(TOKEN_FILE), "\n").unwrap();
+        let error = Token::open(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("delete the file"));
+    }
+}
