@@ -391,9 +391,7 @@ fn address(message: &[u8], record: &Record) -> Option<IpAddr> {
     }
     let data = message.get(record.data_at..record.end)?;
     match record.rtype {
-        record_type::A => {
-            <[u8; 4]>::try_from(data).ok().map(|it| IpAddr::V4(Ipv4Addr::from(it)))
-        }
+        record_type::A => <[u8; 4]>::try_from(data).ok().map(|it| IpAddr::V4(Ipv4Addr::from(it))),
         record_type::AAAA => {
             <[u8; 16]>::try_from(data).ok().map(|it| IpAddr::V6(Ipv6Addr::from(it)))
         }

@@ -108,8 +108,7 @@ pub fn bad(reply: &BadReply<'_>, out: &mut Vec<u8>) {
     let repeated = reply.flags & (bits::OPCODE | bits::RECURSION_DESIRED);
     let flags = bits::RESPONSE | repeated | reply.rcode.code() & bits::RCODE;
     let edns = reply.edns;
-    let counts =
-        [u16::from(reply.question.is_some()), 0, 0, u16::from(edns.is_some())];
+    let counts = [u16::from(reply.question.is_some()), 0, 0, u16::from(edns.is_some())];
     for word in [reply.id, flags].into_iter().chain(counts) {
         push_u16(out, word);
     }

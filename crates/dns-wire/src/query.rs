@@ -125,19 +125,15 @@ impl<'p> Query<'p> {
         if flags & bits::RESPONSE != 0 {
             return Err(BadQuery::Drop(DropReason::Response));
         }
-        let bad = |rcode, question, edns| {
-            BadQuery::Reply(BadReply { rcode, id, flags, question, edns })
-        };
+        let bad =
+            |rcode, question, edns| BadQuery::Reply(BadReply { rcode, id, flags, question, edns });
         if flags & bits::OPCODE != 0 {
             return Err(bad(Rcode::NotImp, None, None));
         }
         let counts = [word(4), word(6), word(8), word(10)];
-        let (question, edns) = match read(packet, counts, name) {
-            Ok(parts) => parts,
-            Err(Malformed) => {
-                name.clear();
-                return Err(bad(Rcode::FormErr, None, None));
-            }
+        let Ok((question, edns)) = read(packet, counts, name) else {
+            name.clear();
+            return Err(bad(Rcode::FormErr, None, None));
         };
         if edns.is_some_and(|edns| edns.version != 0) {
             return Err(bad(Rcode::BadVers, Some(question), edns));

@@ -103,7 +103,8 @@ impl LocalRecords {
             }
         }
         if parsed.len() > RECORDS_MAX {
-            let message = format!("{} records are too many; {RECORDS_MAX} is the most", parsed.len());
+            let message =
+                format!("{} records are too many; {RECORDS_MAX} is the most", parsed.len());
             bad.push(BadRecord { index: RECORDS_MAX, message });
         }
         let plain = Draft::new(&parsed, &mut bad);

@@ -107,11 +107,7 @@ pub(crate) fn each_label(
 }
 
 /// Writes the name at `at` as text.
-pub(crate) fn read_name(
-    message: &[u8],
-    at: usize,
-    text: &mut NameBuffer,
-) -> Result<(), Malformed> {
+pub(crate) fn read_name(message: &[u8], at: usize, text: &mut NameBuffer) -> Result<(), Malformed> {
     text.clear();
     each_label(message, at, |label| text.push_label(label).map_err(|_| Malformed))
 }

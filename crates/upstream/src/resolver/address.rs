@@ -153,7 +153,8 @@ fn authority_parts(text: &str, default: u16) -> Result<(Host, u16), AddressError
     }
     // A name whose last label is a number is a mistyped address (WHATWG URL, "ends in a number").
     let name = DomainName::parse(host).map_err(|_| AddressError::Host(text.into()))?;
-    if name.as_name().labels().next_back().is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit())) {
+    if name.as_name().labels().next_back().is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit()))
+    {
         return Err(AddressError::Host(text.into()));
     }
     Ok((Host::Name(name), port))
@@ -195,7 +196,9 @@ impl AddressError {
             Self::NotBuilt(_) | Self::Scheme(_) => {
                 "use https://HOST/dns-query, tls://HOST, tcp://IP or udp://IP"
             }
-            Self::Host(_) | Self::Port(_) => "write it as in tls://dns.quad9.net or udp://9.9.9.9:53",
+            Self::Host(_) | Self::Port(_) => {
+                "write it as in tls://dns.quad9.net or udp://9.9.9.9:53"
+            }
             Self::Path(_) => "leave the path out",
         }
     }
@@ -214,11 +217,7 @@ impl FromStr for PlainServer {
 
 impl fmt::Display for PlainServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.port() == Protocol::Udp.port() {
-            self.0.ip().fmt(f)
-        } else {
-            self.0.fmt(f)
-        }
+        if self.0.port() == Protocol::Udp.port() { self.0.ip().fmt(f) } else { self.0.fmt(f) }
     }
 }
 

@@ -124,18 +124,18 @@ impl AnswerCache {
         };
         let age_ms = entry.age_ms(now);
         let life_ms = u64::from(entry.answer.ttl()) * 1000;
-        let age_s = (age_ms / 1000) as u32;
+        let seconds = (age_ms / 1000) as u32;
         if age_ms < life_ms {
             stripe.hits.fetch_add(1, Ordering::Relaxed);
             let renew = self.wants_prefetch(&entry, life_ms - age_ms, now);
-            let cached = Cached::Fresh { answer: Arc::clone(&entry.answer), age_s };
+            let cached = Cached::Fresh { answer: Arc::clone(&entry.answer), age_s: seconds };
             return Looked { cached, renew };
         }
         let failing = entry.failing.load(Ordering::Relaxed) != 0
             && now.mono_ms < entry.quiet_until_ms.load(Ordering::Relaxed);
         if failing && self.may_be_stale(&entry, now) {
             stripe.stale.fetch_add(1, Ordering::Relaxed);
-            let cached = Cached::Stale { answer: Arc::clone(&entry.answer), age_s };
+            let cached = Cached::Stale { answer: Arc::clone(&entry.answer), age_s: seconds };
             return Looked { cached, renew: Renew::No };
         }
         stripe.misses.fetch_add(1, Ordering::Relaxed);

@@ -1,12 +1,12 @@
 //! The resolver as its callers hold it: cheap to clone, usable from any thread.
 
 use super::cache::{AnswerCache, CacheStats, Renew};
+use super::engine;
 use super::engine::{Command, Done};
 use super::plan::Plan;
 use super::question::{Cached, NoAddresses, Overloaded, Question, Resolution, ResolveError};
 use super::record::{Roll, UpstreamStats};
 use super::settings::ResolverSettings;
-use super::engine;
 use dns_wire::record_type;
 use std::fmt;
 use std::io;
@@ -77,7 +77,8 @@ impl Resolver {
     pub fn cached(&self, key: &[u8], now: Now) -> Cached {
         let looked = self.shared.cache.look(key, now);
         if looked.renew == Renew::Now && self.enter().is_ok() {
-            self.send(Command::Renew(Question::from_key(key)));
+            let nobody = Done::new(None, Arc::clone(&self.shared));
+            self.send(Command::Renew(Question::from_key(key), nobody));
         }
         looked.cached
     }
@@ -91,7 +92,7 @@ impl Resolver {
         done: Box<dyn FnOnce(Resolution) + Send>,
     ) -> Result<(), Overloaded> {
         self.enter()?;
-        self.send(Command::Ask(question, Done::new(done, Arc::clone(&self.shared))));
+        self.send(Command::Ask(question, Done::new(Some(done), Arc::clone(&self.shared))));
         Ok(())
     }
 
@@ -113,9 +114,9 @@ impl Resolver {
                 // Whoever waited may be gone by then; the answer is in the cache all the same.
                 let done = Box::new(move |resolution| drop(sender.send(resolution)));
                 match self.submit(question, done) {
-                    Ok(()) => receiver
-                        .await
-                        .unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped)),
+                    Ok(()) => {
+                        receiver.await.unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped))
+                    }
                     Err(Overloaded) => Resolution::failed(ResolveError::Overloaded),
                 }
             }
@@ -124,8 +125,7 @@ impl Resolver {
 
     /// The addresses of `host`, IPv6 and IPv4 by turns, IPv6 first (RFC 8305 §4).
     pub async fn addresses(&self, host: Name<'_>) -> Result<Vec<IpAddr>, NoAddresses> {
-        let question =
-            |qtype| Question::about(host, qtype).ok_or(NoAddresses::NoSuchName);
+        let question = |qtype| Question::about(host, qtype).ok_or(NoAddresses::NoSuchName);
         let v6 = self.resolve(question(record_type::AAAA)?);
         let v4 = self.resolve(question(record_type::A)?);
         tokio::pin!(v6, v4);

@@ -6,13 +6,20 @@
 //! clients and by every door that dials a name.
 
 mod address;
+mod bootstrap;
 mod cache;
+mod choice;
+mod dice;
+mod doh;
 mod engine;
+mod exchange;
 mod handle;
 mod plan;
 mod question;
 mod record;
 mod settings;
+mod streams;
+mod udp;
 
 pub use address::{AddressError, Host, PlainServer, Protocol, UpstreamAddress};
 pub use cache::CacheStats;

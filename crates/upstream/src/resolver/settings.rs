@@ -16,7 +16,7 @@ const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 const TIMEOUT_MAX: Duration = Duration::from_secs(30);
 const CACHE_MAX: u64 = 64 << 30;
 /// RFC 8767 §5 suggests one to three days as the longest use of stale data.
-const STALE_MAX: Duration = Duration::from_secs(7 * 86_400);
+const STALE_MAX: Duration = Duration::from_hours(7 * 24);
 
 /// How names are looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -111,7 +111,7 @@ impl Default for CacheSettings {
     fn default() -> Self {
         Self {
             size: Text(ByteSize(64 << 20)),
-            stale: Text(Span(Duration::from_secs(12 * 3600))),
+            stale: Text(Span(Duration::from_hours(12))),
             stale_after: Text(Span(Duration::from_millis(1800))),
             prefetch: true,
         }
@@ -218,7 +218,9 @@ impl ResolverSettings {
         }
         if it.domains().len() > DOMAINS_MAX {
             let message = format!("{} domains are too many", it.domains().len());
-            all.push(Complaint::new(format!("{place}.domains"), message).remedy("4096 is the most"));
+            all.push(
+                Complaint::new(format!("{place}.domains"), message).remedy("4096 is the most"),
+            );
         }
         if self.upstreams[..index].iter().any(|other| other.name() == it.name()) {
             let message = format!("another upstream is called {:?} too", it.name());

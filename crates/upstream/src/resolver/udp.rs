@@ -1,0 +1,239 @@
+//! Questions over UDP, each under a random number from a random port.
+//!
+//! An upstream's sockets are connected, so the kernel drops what comes from elsewhere; each is used
+//! for a few questions or seconds and then closed. What arrives must repeat number and question,
+//! or it is ignored and the wait goes on (RFC 5452 §9).
+
+use super::exchange::{ExchangeError, Means};
+use dns_wire::{Answer, BadAnswer, KeyBuffer, check_response, write_query};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::{Rc, Weak};
+use std::time::{Duration, Instant};
+use tokio::net::UdpSocket;
+use tokio::sync::{Notify, oneshot};
+
+/// Sockets of one upstream, at most.
+const PORTS_MAX: usize = 32;
+/// As many questions wait at one socket before another is opened.
+const WAITING_PER_PORT: usize = 8;
+/// A socket that takes no more than so many questions of its life can be waited at by fewer still.
+const WAITING_PER_PORT_MAX: usize = 4096;
+/// A socket is given up after so many questions, and up to as many again by chance.
+const QUESTIONS_PER_PORT: usize = 128;
+/// Or when it is so old.
+const PORT_AGE_MAX: Duration = Duration::from_secs(10);
+/// The largest answer taken. We say 1232; some servers send more all the same.
+const ANSWER_BYTES_MAX: usize = 4096;
+/// A question is sent again when no answer came within so long, and then after twice that.
+const RESEND_AFTER_MAX: Duration = Duration::from_secs(1);
+/// It is never sent again sooner, however quick the upstream was of late.
+const RESEND_AFTER_MIN: Duration = Duration::from_millis(250);
+/// How many times the mean time to an answer is waited before a question is sent again.
+const RESEND_AFTER_MEANS: u32 = 6;
+
+/// The way to one address.
+pub(super) struct UdpWay {
+    address: SocketAddr,
+    means: Rc<Means>,
+    ports: RefCell<Vec<Rc<Port>>>,
+}
+
+/// One socket.
+struct Port {
+    socket: UdpSocket,
+    /// Those who wait, by number.
+    waiting: RefCell<HashMap<u16, Waiting>>,
+    opened: Instant,
+    questions_left: Cell<usize>,
+    /// Told when the port may be done for.
+    changed: Notify,
+}
+
+struct Waiting {
+    key: Rc<[u8]>,
+    tell: oneshot::Sender<Outcome>,
+}
+
+/// An answer, or none where the upstream truncated it.
+type Outcome = Result<Option<Answer>, ExchangeError>;
+
+/// A place among those who wait at a port, given up when dropped.
+struct Ticket {
+    port: Rc<Port>,
+    id: u16,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.port.waiting.borrow_mut().remove(&self.id);
+        if self.port.is_spent() {
+            self.port.changed.notify_one();
+        }
+    }
+}
+
+impl UdpWay {
+    pub(super) fn new(address: SocketAddr, means: Rc<Means>) -> Self {
+        Self { address, means, ports: RefCell::new(Vec::new()) }
+    }
+
+    /// Asks until it is answered; the caller sets the end. `mean` is how long answers took of late.
+    pub(super) async fn ask(&self, key: &[u8], mean: Option<Duration>) -> Outcome {
+        let port = self.port()?;
+        let id = loop {
+            let id = self.means.dice.number();
+            if !port.waiting.borrow().contains_key(&id) {
+                break id;
+            }
+        };
+        let (tell, mut told) = oneshot::channel();
+        port.waiting.borrow_mut().insert(id, Waiting { key: key.into(), tell });
+        port.questions_left.set(port.questions_left.get().saturating_sub(1));
+        let ticket = Ticket { port, id };
+        let mut query = Vec::with_capacity(key.len() + 32);
+        write_query(id, key, &mut query);
+        let mut again = mean.map_or(RESEND_AFTER_MAX, |mean| {
+            (mean * RESEND_AFTER_MEANS).clamp(RESEND_AFTER_MIN, RESEND_AFTER_MAX)
+        });
+        loop {
+            if let Err(why) = ticket.port.socket.send(&query).await {
+                // A full buffer or a passing lack of memory is like a lost packet.
+                if !matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory) {
+                    return Err(ExchangeError::Unreachable);
+                }
+            }
+            match tokio::time::timeout(again, &mut told).await {
+                Ok(outcome) => return outcome.unwrap_or(Err(ExchangeError::Unreachable)),
+                Err(_) => again *= 2,
+            }
+        }
+    }
+
+    /// A socket with place, at random.
+    fn port(&self) -> Result<Rc<Port>, ExchangeError> {
+        let mut ports = self.ports.borrow_mut();
+        ports.retain(|port| {
+            let good = !port.is_spent();
+            if !good {
+                port.changed.notify_one();
+            }
+            good
+        });
+        let waiting: usize = ports.iter().map(|port| port.waiting.borrow().len()).sum();
+        if ports.len() < PORTS_MAX && waiting >= ports.len() * WAITING_PER_PORT {
+            match self.open() {
+                Ok(port) => {
+                    ports.push(Rc::clone(&port));
+                    return Ok(port);
+                }
+                // Out of sockets, but there are others.
+                Err(_) if !ports.is_empty() => {}
+                Err(_) => return Err(ExchangeError::Unreachable),
+            }
+        }
+        let port = Rc::clone(&ports[self.means.dice.below(ports.len())]);
+        if port.waiting.borrow().len() >= WAITING_PER_PORT_MAX {
+            return Err(ExchangeError::Unreachable);
+        }
+        Ok(port)
+    }
+
+    fn open(&self) -> io::Result<Rc<Port>> {
+        let any = match self.address {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        // The kernel chooses the port at random when the socket is connected.
+        let socket = std::net::UdpSocket::bind(SocketAddr::new(any, 0))?;
+        socket.connect(self.address)?;
+        socket.set_nonblocking(true)?;
+        let life = QUESTIONS_PER_PORT + self.means.dice.below(QUESTIONS_PER_PORT);
+        let port = Rc::new(Port {
+            socket: UdpSocket::from_std(socket)?,
+            waiting: RefCell::new(HashMap::new()),
+            opened: Instant::now(),
+            questions_left: Cell::new(life),
+            changed: Notify::new(),
+        });
+        tokio::task::spawn_local(receive(Rc::downgrade(&port)));
+        Ok(port)
+    }
+}
+
+impl Drop for UdpWay {
+    fn drop(&mut self) {
+        for port in self.ports.borrow().iter() {
+            port.questions_left.set(0);
+            port.changed.notify_one();
+        }
+    }
+}
+
+impl Port {
+    /// Whether it takes no more questions.
+    fn is_spent(&self) -> bool {
+        self.questions_left.get() == 0 || self.opened.elapsed() > PORT_AGE_MAX
+    }
+
+    /// Hands `message` to whoever waits for it, if anyone does.
+    fn deliver(&self, message: &[u8]) {
+        let Some(id) = message.first_chunk().map(|it| u16::from_be_bytes(*it)) else { return };
+        let mut waiting = self.waiting.borrow_mut();
+        let Some(it) = waiting.get(&id) else { return };
+        // Somebody else's answer, or a forged one: the right one may still come.
+        let Ok(received) = check_response(message, id, KeyBuffer::question(&it.key)) else {
+            return;
+        };
+        let outcome = if received.truncated {
+            Ok(None)
+        } else {
+            match Answer::from_response(message) {
+                Ok(answer) => Ok(Some(answer)),
+                Err(BadAnswer::Truncated) => Ok(None),
+                Err(
+                    BadAnswer::Malformed
+                    | BadAnswer::NoResponse
+                    | BadAnswer::Questions
+                    | BadAnswer::TooManyAliases,
+                ) => Err(ExchangeError::BadAnswer),
+            }
+        };
+        if let Some(it) = waiting.remove(&id) {
+            // Whoever asked may have stopped waiting.
+            drop(it.tell.send(outcome));
+        }
+    }
+
+    fn fail_all(&self) {
+        for (_, it) in self.waiting.borrow_mut().drain() {
+            drop(it.tell.send(Err(ExchangeError::Unreachable)));
+        }
+    }
+}
+
+/// Receives for a port until it is spent and nobody waits there.
+async fn receive(port: Weak<Port>) {
+    let Some(port) = port.upgrade() else { return };
+    let mut buffer = vec![0; ANSWER_BYTES_MAX];
+    loop {
+        if port.is_spent() && port.waiting.borrow().is_empty() {
+            return;
+        }
+        tokio::select! {
+            received = port.socket.recv(&mut buffer) => match received {
+                Ok(length) => port.deliver(&buffer[..length]),
+                // Nobody listens there, as an ICMP message says.
+                Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => port.fail_all(),
+                Err(_) => {
+                    port.questions_left.set(0);
+                    port.fail_all();
+                    return;
+                }
+            },
+            () = port.changed.notified() => {}
+        }
+    }
+}
