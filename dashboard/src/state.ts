@@ -62,6 +62,7 @@ export function amend(words: Record<string, string>): void {
 export async function refreshStatus(signal?: AbortSignal): Promise<void> {
   try {
     status.value = await api.status(signal);
+    now.value = new Date();
     statusFault.value = null;
     session.value = "in";
   } catch (thrown) {
@@ -93,11 +94,14 @@ export async function signOut(): Promise<void> {
   session.value = "out";
 }
 
-/** How long protection stays paused, in seconds; 0 if it is not. */
-export function pausedSeconds(): number {
+/**
+ * Until when everything passes; null if protection is on. Tidegate says so, not this machine's
+ * clock, which may be another.
+ */
+export const pausedUntil = computed(() => {
   const until = status.value?.paused_until;
-  return until ? Math.max(0, (Date.parse(until) - now.value.getTime()) / 1000) : 0;
-}
+  return until ? new Date(until) : null;
+});
 
 /** Takes up the session: the token of the address if it has one, else the cookie. */
 export async function begin(): Promise<void> {

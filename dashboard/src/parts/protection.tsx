@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { api, faultOf, type Fault } from "../api";
 import { countdown, minute } from "../format";
-import { now, pausedSeconds, refreshStatus, status } from "../state";
+import { now, pausedUntil, refreshStatus, status } from "../state";
 import { Icon } from "./icons";
 import { Notice } from "./notice";
 
@@ -52,7 +52,7 @@ export function Protection() {
   };
 
   if (!status.value) return null;
-  const paused = pausedSeconds() > 0;
+  const paused = pausedUntil.value !== null;
   return (
     <div class="menu" ref={box}>
       {paused ? (
@@ -102,16 +102,15 @@ export function Protection() {
 }
 
 export function PausedBanner() {
-  const left = pausedSeconds();
-  const until = status.value?.paused_until;
-  if (left <= 0 || !until) return null;
-  const at = new Date(until);
+  const until = pausedUntil.value;
+  if (!until) return null;
+  const left = (until.getTime() - now.value.getTime()) / 1000;
   return (
     <div class="notice notice-land" role="status">
       <Icon name="pause" />
       <p>
-        <strong>Protection is paused.</strong> Everything passes until{" "}
-        {minute(at)}; <span aria-hidden="true">{countdown((at.getTime() - now.value.getTime()) / 1000)} left</span>.
+        <strong>Protection is paused.</strong> Everything passes until {minute(until)}
+        {left > 0 && <span aria-hidden="true">; {countdown(left)} left</span>}.
       </p>
     </div>
   );

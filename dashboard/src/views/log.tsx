@@ -220,8 +220,9 @@ function NoRows({ query }: { query: Query }) {
     </Empty>
   ) : (
     <Empty title="No request yet">
-      Every request at every door shows here. <a href={routeHash("setup")}>Point a device at Tidegate</a>, or say{" "}
-      <code>ledger.log: all</code> if the log is switched off.
+      Every request at every door shows here within seconds.{" "}
+      <a href={routeHash("setup")}>Point a device at Tidegate</a>. If requests are counted but not shown, say{" "}
+      <code>log: all</code> under <code>ledger:</code>.
     </Empty>
   );
 }
@@ -252,9 +253,12 @@ function Older(props: {
   return (
     <div ref={mark} class="log-end">
       {fault && <Notice tone="fault" fault={fault} />}
+      {held.next !== null && held.rows.length === 0 && !busy && !byItself && (
+        <Empty title="Nothing fits among the newer requests">Older ones were not looked at yet.</Empty>
+      )}
       {held.next !== null && (
         <button type="button" class="button" disabled={busy} onClick={() => void onMore()}>
-          {busy ? "Looking further back …" : "Older"}
+          {busy ? "Looking further back …" : held.rows.length === 0 ? "Look further back" : "Older"}
         </button>
       )}
       {held.next === null && held.rows.length > 0 && <p class="quiet">The log begins here.</p>}
