@@ -1,0 +1,162 @@
+//! What can be set for the pixel door: the `pixel` section of the configuration.
+//!
+//! It binds nothing and mints nothing; `config` reads it and [`Settings::check`] says what is wrong.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use settings::Text;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use vocab::{Complaint, Listen, Scheme};
+
+/// Connections that can be asked for at most: each costs a descriptor and, under TLS, some 30 KiB.
+const CONNECTIONS_MAX: u32 = 1_000_000;
+
+/// The pixel door.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Where to answer: `http://ADDRESS:PORT` and `https://ADDRESS:PORT`. Browsers ask at ports 80
+    /// and 443 only. Default `http://127.0.0.1:8080` and `https://127.0.0.1:8443`.
+    pub listen: Vec<Text<Listen>>,
+    /// The addresses that the DNS door gives for blocked names: those at which clients reach these
+    /// listeners. Default `127.0.0.1`; an empty list has the DNS door send nobody here.
+    pub addresses: Vec<Text<IpAddr>>,
+    /// How many connections may be open at once, all clients together; one over it is closed at
+    /// once. Default 10000, from 1 to 1000000.
+    pub connections: u32,
+    /// How many of them one client may hold. Default 512, from 1 to 1000000.
+    pub connections_per_client: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let at = |scheme, port| {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            Text(Listen { scheme, address, path: String::new() })
+        };
+        Self {
+            listen: vec![at(Scheme::Http, 8080), at(Scheme::Https, 8443)],
+            addresses: vec![Text(Ipv4Addr::LOCALHOST.into())],
+            connections: transport::CONNECTIONS_MAX_DEFAULT as u32,
+            connections_per_client: transport::CONNECTIONS_PER_CLIENT_MAX_DEFAULT as u32,
+        }
+    }
+}
+
+impl Settings {
+    /// Every complaint, with paths relative to this section.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if self.listen.is_empty() {
+            complaints.push(
+                Complaint::new("listen", "the pixel door has nowhere to listen")
+                    .remedy("write listen: [\"http://127.0.0.1:8080\", \"https://127.0.0.1:8443\"]"),
+            );
+        }
+        for (index, listen) in self.listen.iter().enumerate() {
+            complaints.extend(check_listen(&format!("listen.{index}"), listen));
+        }
+        for (index, address) in self.addresses.iter().enumerate() {
+            complaints.extend(self.check_address(&format!("addresses.{index}"), address.0));
+        }
+        for (path, count) in [
+            ("connections", self.connections),
+            ("connections_per_client", self.connections_per_client),
+        ] {
+            if !(1..=CONNECTIONS_MAX).contains(&count) {
+                complaints.push(
+                    Complaint::new(path, format!("{count} is out of bounds"))
+                        .remedy(format!("write a number from 1 to {CONNECTIONS_MAX}")),
+                );
+            }
+        }
+        complaints
+    }
+
+    fn check_address(&self, path: &str, address: IpAddr) -> Option<Complaint> {
+        if address.is_unspecified() || address.is_multicast() {
+            let message = format!("{address} is no address that a client can connect to");
+            return Some(
+                Complaint::new(path, message).remedy("write this machine's address, as clients see it"),
+            );
+        }
+        let listens_on_loopback = self.listen.iter().any(|it| it.address.ip().is_loopback());
+        if address.is_loopback() && !self.listen.is_empty() && !listens_on_loopback {
+            let message = format!(
+                "{address} sends every client to itself, and the pixel door does not listen there"
+            );
+            return Some(
+                Complaint::new(path, message)
+                    .remedy("write addresses: [ADDRESS], with one that stands under listen"),
+            );
+        }
+        None
+    }
+}
+
+fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
+    match listen.scheme {
+        Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
+        Scheme::Http | Scheme::Https => Some(
+            Complaint::new(path, "the pixel door answers every path, so none can be given here")
+                .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
+        ),
+        Scheme::Quic => Some(
+            Complaint::new(path, "HTTP/3 is not built yet, and browsers refuse it for a private CA")
+                .remedy(format!("write https://{}", listen.address)),
+        ),
+        Scheme::Udp | Scheme::Tcp | Scheme::Tls => Some(
+            Complaint::new(
+                path,
+                format!("the pixel door does not speak {}", listen.scheme.as_str()),
+            )
+            .remedy(format!("write http://{0} or https://{0}", listen.address)),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(settings: &Settings) -> Vec<String> {
+        settings.check().into_iter().map(|complaint| complaint.path).collect()
+    }
+
+    fn listening(entries: &[&str]) -> Settings {
+        let listen = entries.iter().map(|it| Text(it.parse().unwrap())).collect();
+        Settings { listen, ..Settings::default() }
+    }
+
+    #[test]
+    fn the_default_settings_are_right() {
+        assert_eq!(Settings::default().check(), []);
+    }
+
+    #[test]
+    fn every_listener_is_http_or_https_without_a_path() {
+        let wrong = listening(&["udp://127.0.0.1:53", "http://127.0.0.1:80/x", "quic://127.0.0.1"]);
+        assert_eq!(paths(&wrong), ["listen.0", "listen.1", "listen.2"]);
+        assert_eq!(paths(&listening(&[])), ["listen"]);
+    }
+
+    #[test]
+    fn addresses_are_those_that_clients_can_reach() {
+        let mut settings = listening(&["http://192.168.1.2:80"]);
+        assert_eq!(paths(&settings), ["addresses.0"], "the default sends clients to themselves");
+        settings.addresses = vec![Text(Ipv4Addr::new(192, 168, 1, 2).into())];
+        assert_eq!(settings.check(), []);
+        settings.addresses.push(Text(Ipv4Addr::UNSPECIFIED.into()));
+        assert_eq!(paths(&settings), ["addresses.1"]);
+        settings.addresses.clear();
+        assert_eq!(settings.check(), []);
+    }
+
+    #[test]
+    fn every_complaint_comes_at_once() {
+        let mut settings = listening(&["tls://127.0.0.1:853"]);
+        settings.connections = 0;
+        settings.connections_per_client = CONNECTIONS_MAX + 1;
+        assert_eq!(paths(&settings), ["listen.0", "connections", "connections_per_client"]);
+    }
+}
