@@ -40,15 +40,19 @@ static void *serve(void *unused)
         perror("bind");
         exit(1);
     }
-    for (;;) {
-        for (int i = 0; i < BATCH; i++) {
-            vectors[i] = (struct iovec){ packets[i], QUERY_MAX };
-            heads[i].msg_hdr = (struct msghdr){
-                .msg_name = &names[i], .msg_namelen = sizeof names[i],
-                .msg_iov = &vectors[i], .msg_iovlen = 1,
-            };
+    for (int i = 0; i < BATCH; i++) {
+        vectors[i].iov_base = packets[i];
+        heads[i].msg_hdr = (struct msghdr){
+            .msg_name = &names[i], .msg_iov = &vectors[i], .msg_iovlen = 1,
+        };
+    }
+    for (int used = BATCH;;) {
+        for (int i = 0; i < used; i++) { /* the kernel and we have shortened these */
+            vectors[i].iov_len = QUERY_MAX;
+            heads[i].msg_hdr.msg_namelen = sizeof names[i];
         }
         int got = recvmmsg(fd, heads, BATCH, MSG_WAITFORONE, NULL);
+        used = got > 0 ? got : 0;
         for (int i = 0; i < got; i++) {
             unsigned char *packet = packets[i];
             size_t length = heads[i].msg_len, end = 12;

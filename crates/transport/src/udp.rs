@@ -62,8 +62,13 @@ pub struct Datagram<'b> {
     pub peer: SocketAddr,
     /// The reply, empty at first. [`Batch::send`] sends what is not empty.
     pub reply: &'b mut Vec<u8>,
-    head: &'b libc::msghdr,
+    /// The way back, for a reply that takes longer than the batch.
+    pub route: Route<'b>,
 }
+
+/// The way a datagram came, while its batch holds it.
+#[derive(Clone, Copy)]
+pub struct Route<'b>(&'b libc::msghdr);
 
 /// Buffers for [`BATCH_DATAGRAMS`] datagrams and their replies, about 0.4 MiB, used again and again.
 pub struct Batch {
@@ -315,7 +320,7 @@ impl Batch {
                 cut: head.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
                 peer,
                 reply,
-                head: &head.msg_hdr,
+                route: Route(&head.msg_hdr),
             })
         }
     }
@@ -396,18 +401,18 @@ impl Drop for Batch {
     }
 }
 
-impl Datagram<'_> {
+impl Route<'_> {
     /// What [`UdpSocket::reply`] needs to answer later.
     pub fn origin(&self) -> Origin {
         let mut origin = Origin {
             // SAFETY: `msg_name` of a received head points at its slot's sockaddr_in6.
-            name: unsafe { *self.head.msg_name.cast::<libc::sockaddr_in6>() },
-            name_bytes: self.head.msg_namelen,
+            name: unsafe { *self.0.msg_name.cast::<libc::sockaddr_in6>() },
+            name_bytes: self.0.msg_namelen,
             control: [0; 8],
             control_bytes: 0,
         };
         // SAFETY: the head is a received one, and its slot lives as long as `self`.
-        if let Some(arrival) = unsafe { Arrival::of(self.head) } {
+        if let Some(arrival) = unsafe { Arrival::of(self.0) } {
             origin.control_bytes = arrival.write(&mut origin.control);
         }
         origin

@@ -27,7 +27,7 @@ fn serve(socket: &UdpSocket, mut each: impl FnMut(&[u8], Origin, &mut Vec<u8>)) 
     let Received::Datagrams(count) = batch.receive(socket).unwrap() else { return 0 };
     for index in 0..count {
         if let Some(datagram) = batch.datagram(index) {
-            let origin = datagram.origin();
+            let origin = datagram.route.origin();
             each(datagram.bytes, origin, datagram.reply);
         }
     }

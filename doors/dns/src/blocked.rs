@@ -1,0 +1,118 @@
+//! What a blocked name gets instead of its answer.
+//!
+//! Six styles, one meaning: not this one. Addresses are only ever given for A and AAAA; type HTTPS
+//! and SVCB of a blocked name is empty in every style that has addresses or empty answers, since a
+//! service binding would lead around them (RFC 9460 §3). Called by `request`; it decides nothing.
+
+use dns_wire::{Ede, EdeCode, Query, forge};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// How blocked names are answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Style {
+    /// `pixel` where the pixel door has addresses, else `nodata`.
+    #[default]
+    Auto,
+    /// The pixel door's addresses; a family without one gets an empty answer.
+    Pixel,
+    /// An empty answer.
+    Nodata,
+    /// No such name.
+    Nxdomain,
+    /// The addresses `0.0.0.0` and `::`, to which nothing connects.
+    Null,
+    /// The response code REFUSED. Some clients then ask another resolver.
+    Refused,
+}
+
+/// Extended error 15, Blocked (RFC 8914 §4.16). Without a text: `tidegate why` and the dashboard
+/// know the rule, and the reply stays small.
+const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "" });
+
+/// How this door answers for blocked names now.
+#[derive(Debug)]
+pub(crate) struct Blocked {
+    /// Never [`Style::Auto`]: that is settled when this is made.
+    style: Style,
+    /// How long clients may keep the answer, empty or not (RFC 2308 §5): short, so that they ask
+    /// again soon after a block is lifted.
+    ttl_s: u32,
+    pixel: Vec<IpAddr>,
+}
+
+impl Blocked {
+    /// How to answer in `style`, where the pixel door is at `pixel`. Of these addresses the first
+    /// [`forge::ADDRESSES_MAX`] of a family are given.
+    pub(crate) fn new(style: Style, ttl_s: u32, pixel: &[IpAddr]) -> Self {
+        let style = match style {
+            Style::Auto if pixel.is_empty() => Style::Nodata,
+            Style::Auto => Style::Pixel,
+            Style::Pixel | Style::Nodata | Style::Nxdomain | Style::Null | Style::Refused => style,
+        };
+        Self { style, ttl_s, pixel: pixel.to_vec() }
+    }
+
+    /// Writes the answer to `query`.
+    pub(crate) fn write(&self, query: &Query<'_>, out: &mut Vec<u8>) {
+        match self.style {
+            Style::Pixel => forge::addresses(query, &self.pixel, self.ttl_s, BLOCKED, out),
+            Style::Auto | Style::Nodata => forge::nodata(query, self.ttl_s, BLOCKED, out),
+            Style::Nxdomain => forge::nxdomain(query, self.ttl_s, BLOCKED, out),
+            Style::Null => forge::null(query, self.ttl_s, BLOCKED, out),
+            Style::Refused => forge::refused(query, BLOCKED, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test fails by panicking.
+    use super::*;
+    use vocab::NameBuffer;
+
+    /// (rcode, answers, bytes at the end) of a blocked query of type `qtype`, without EDNS.
+    fn answer(style: Style, pixel: &[&str], qtype: u8) -> (u8, u8, [u8; 4]) {
+        let packet =
+            [b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03ads\x04test\0\0", &[qtype, 0, 1][..]].concat();
+        let pixel: Vec<IpAddr> = pixel.iter().map(|text| text.parse().unwrap()).collect();
+        let mut name = NameBuffer::new();
+        let query = Query::parse(&packet, &mut name).unwrap();
+        let mut out = Vec::new();
+        Blocked::new(style, 10, &pixel).write(&query, &mut out);
+        (out[3] & 15, out[7], *out.last_chunk().unwrap())
+    }
+
+    const TTL: [u8; 4] = [0, 0, 0, 10];
+
+    #[test]
+    fn auto_is_pixel_where_there_is_one_and_empty_elsewhere() {
+        assert_eq!(answer(Style::Auto, &["192.0.2.9"], 1), (0, 1, [192, 0, 2, 9]));
+        assert_eq!(answer(Style::Auto, &[], 1), (0, 0, TTL));
+    }
+
+    #[test]
+    fn a_family_without_a_pixel_address_is_empty() {
+        assert_eq!(answer(Style::Pixel, &["192.0.2.9"], 28), (0, 0, TTL));
+        assert_eq!(answer(Style::Pixel, &["192.0.2.9", "2001:db8::9"], 28).1, 1);
+    }
+
+    #[test]
+    fn null_is_an_address_to_which_nothing_connects() {
+        assert_eq!(answer(Style::Null, &[], 1), (0, 1, [0; 4]));
+        assert_eq!(answer(Style::Null, &[], 28), (0, 1, [0; 4]));
+    }
+
+    #[test]
+    fn service_bindings_of_blocked_names_are_empty_or_refused_like_the_name() {
+        for qtype in [64, 65] {
+            for style in [Style::Auto, Style::Pixel, Style::Nodata, Style::Null] {
+                assert_eq!(answer(style, &["192.0.2.9"], qtype), (0, 0, TTL), "{style:?}");
+            }
+            assert_eq!(answer(Style::Nxdomain, &[], qtype), (3, 0, TTL));
+            assert_eq!(answer(Style::Refused, &[], qtype).0, 5);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Names that are answered by what they mean, not by looking them up.
+//!
+//! The special-use names of RFC 6761 and the private reverse zones of RFC 6303 must not leak to
+//! upstreams; canary names tell programs not to go around this door. It knows no packets and no
+//! settings beyond its two switches. Called by `request` before the policy is asked.
+
+use crate::settings::Canaries;
+use vocab::{DomainName, Name};
+
+/// What a special name gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    /// The loopback addresses (RFC 6761 §6.3).
+    Loopback,
+    /// There is no such name.
+    NoSuchName,
+    /// The name exists and has nothing of the type asked for.
+    Nothing,
+}
+
+/// Which special names are answered here.
+#[derive(Debug)]
+pub(crate) struct SpecialNames {
+    canaries: Canaries,
+    /// Names that some upstream is responsible for: what stands below them goes there.
+    delegated: Vec<DomainName>,
+}
+
+/// Canary names and their answers: Mozilla's (support.mozilla.org, "Canary domain"), Apple's for
+/// iCloud Private Relay (developer.apple.com, "Prepare your network"), and the one by which
+/// resolvers announce encrypted forms of themselves (RFC 9462 §4), which we do not have yet.
+const CANARIES: &[(&str, Special)] = &[
+    ("use-application-dns.net", Special::NoSuchName),
+    ("mask.icloud.com", Special::NoSuchName),
+    ("mask-h2.icloud.com", Special::NoSuchName),
+    ("_dns.resolver.arpa", Special::Nothing),
+];
+
+/// Reverse zones of addresses that mean nothing outside one network (RFC 6303 §4, RFC 7793 for
+/// 100.64/10 apart), without their `in-addr.arpa`; 172.16/12 is told by its number instead.
+const PRIVATE_IPV4: &[&str] = &[
+    "10",
+    "168.192",
+    "127",
+    "0",
+    "254.169",
+    "2.0.192",
+    "100.51.198",
+    "113.0.203",
+    "255.255.255.255",
+];
+
+/// The same below `ip6.arpa`: local, link-local and documentation addresses.
+const PRIVATE_IPV6: &[&str] = &["d.f", "8.e.f", "9.e.f", "a.e.f", "b.e.f", "8.b.d.0.1.0.0.2"];
+
+/// What `::` and `::1` have between their first digit and `ip6.arpa`.
+const ZEROES: &str = "0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0";
+
+impl SpecialNames {
+    pub(crate) fn new(canaries: Canaries, delegated: Vec<DomainName>) -> Self {
+        Self { canaries, delegated }
+    }
+
+    /// What `name` gets, if it is special.
+    pub(crate) fn find(&self, name: Name<'_>) -> Option<Special> {
+        let text = name.as_str();
+        // Nearly every name asked for ends otherwise, and is done here.
+        let found = match text.rsplit('.').next() {
+            Some("localhost") => Special::Loopback,
+            Some("invalid") => Special::NoSuchName,
+            Some("arpa") if is_private_reverse(text) => Special::NoSuchName,
+            Some("arpa" | "com" | "net") => self.canary(text)?,
+            _ => return None,
+        };
+        let elsewhere = self.delegated.iter().any(|zone| name.is_within(zone.as_name()));
+        (!elsewhere).then_some(found)
+    }
+
+    fn canary(&self, text: &str) -> Option<Special> {
+        match self.canaries {
+            Canaries::Answer => CANARIES.iter().find(|(name, _)| *name == text).map(|it| it.1),
+            Canaries::Pass => None,
+        }
+    }
+}
+
+fn is_private_reverse(text: &str) -> bool {
+    if let Some(rest) = text.strip_suffix(".in-addr.arpa") {
+        let within_172 = rest.strip_suffix(".172").and_then(|rest| rest.rsplit('.').next());
+        return ends_with_any(rest, PRIVATE_IPV4)
+            || within_172
+                .and_then(|octet| octet.parse::<u8>().ok())
+                .is_some_and(|octet| (16..32).contains(&octet));
+    }
+    text.strip_suffix(".ip6.arpa").is_some_and(|rest| {
+        ends_with_any(rest, PRIVATE_IPV6)
+            || matches!(rest.split_once('.'), Some(("0" | "1", zeroes)) if zeroes == ZEROES)
+    })
+}
+
+fn ends_with_any(text: &str, zones: &[&str]) -> bool {
+    zones.iter().any(|zone| {
+        text.strip_suffix(zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test fails by panicking.
+    use super::*;
+
+    fn check(given: &str, expected: Option<Special>) {
+        let names = SpecialNames::new(Canaries::Answer, vec![]);
+        assert_eq!(names.find(Name::from_lowercase(given).unwrap()), expected, "{given}");
+    }
+
+    #[test]
+    fn names_of_this_machine_and_no_machine_do_not_leak() {
+        check("localhost", Some(Special::Loopback));
+        check("a.b.localhost", Some(Special::Loopback));
+        check("notlocalhost", None);
+        check("x.invalid", Some(Special::NoSuchName));
+        check("localhost.example", None);
+    }
+
+    #[test]
+    fn canaries_keep_programs_here() {
+        check("use-application-dns.net", Some(Special::NoSuchName));
+        check("mask-h2.icloud.com", Some(Special::NoSuchName));
+        check("_dns.resolver.arpa", Some(Special::Nothing));
+        check("icloud.com", None);
+        let passing = SpecialNames::new(Canaries::Pass, vec![]);
+        assert_eq!(passing.find(Name::from_lowercase("mask.icloud.com").unwrap()), None);
+    }
+
+    #[test]
+    fn private_reverse_zones_do_not_leak() {
+        check("1.1.168.192.in-addr.arpa", Some(Special::NoSuchName));
+        check("168.192.in-addr.arpa", Some(Special::NoSuchName));
+        check("4.3.16.172.in-addr.arpa", Some(Special::NoSuchName));
+        check("4.3.32.172.in-addr.arpa", None);
+        check("8.8.8.8.in-addr.arpa", None);
+        check("1.110.in-addr.arpa", None);
+        check(&format!("1.{ZEROES}.ip6.arpa"), Some(Special::NoSuchName));
+        check("1.0.d.f.ip6.arpa", Some(Special::NoSuchName));
+        check("1.0.0.0.8.f.4.0.1.0.0.2.ip6.arpa", None);
+    }
+
+    #[test]
+    fn what_an_upstream_is_responsible_for_goes_there() {
+        let zone = DomainName::parse("168.192.in-addr.arpa").unwrap();
+        let names = SpecialNames::new(Canaries::Answer, vec![zone]);
+        let find = |text| names.find(Name::from_lowercase(text).unwrap());
+        assert_eq!(find("1.1.168.192.in-addr.arpa"), None);
+        assert_eq!(find("1.10.in-addr.arpa"), Some(Special::NoSuchName));
+    }
+}

@@ -1,0 +1,59 @@
+//! The UDP side: one thread per core and listener, around batches of datagrams.
+//!
+//! A worker reads the clock, the policy and the plan once a batch, answers what it can into the
+//! batch's own buffers and sends them together. It decides nothing. Started and stopped by `door`.
+
+use crate::door::Shared;
+use crate::request::{self, Back, Caller, Handled, View, Way};
+use arc_swap::Cache;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+use transport::udp::{Batch, Datagram, Received, UdpSocket};
+
+/// Starts the thread that answers at `socket` until that is stopped.
+pub(crate) fn start(
+    shared: &Arc<Shared>,
+    socket: &Arc<UdpSocket>,
+    index: usize,
+) -> io::Result<JoinHandle<()>> {
+    let (shared, socket) = (Arc::clone(shared), Arc::clone(socket));
+    let held = shared.drain.hold();
+    std::thread::Builder::new().name(format!("dns-udp-{index}")).spawn(move || {
+        run(&shared, &socket);
+        drop(held);
+    })
+}
+
+fn run(shared: &Arc<Shared>, socket: &Arc<UdpSocket>) {
+    let mut batch = Batch::new();
+    let mut policy = Cache::new(Arc::clone(&shared.policy));
+    let mut plan = Cache::new(Arc::clone(&shared.plan));
+    loop {
+        let count = match batch.receive(socket) {
+            Ok(Received::Datagrams(count)) => count,
+            // A socket that can no longer receive: the others of its port go on without it.
+            Ok(Received::Stopped) | Err(_) => return,
+        };
+        let (now, begun) = (transport::clock::now(), Instant::now());
+        let view = View { shared, policy: policy.load(), plan: plan.load() };
+        for index in 0..count {
+            let Some(Datagram { bytes, cut, peer, reply, route }) = batch.datagram(index) else {
+                continue;
+            };
+            let caller = Caller { client: peer.ip(), way: Way::Udp, now, begun };
+            if cut {
+                request::refuse_oversized(&view, caller);
+                continue;
+            }
+            let back = || Back::Udp { socket: Arc::clone(socket), origin: route.origin() };
+            // Whatever comes later finds its own way back.
+            let (Handled::Now | Handled::Later) =
+                request::handle(&view, bytes, caller, reply, back);
+        }
+        // What the kernel refuses here (no route, a firewall) is lost as it would be further on;
+        // the client asks again.
+        let _ = batch.send(socket);
+    }
+}
