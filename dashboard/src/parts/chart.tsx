@@ -44,7 +44,7 @@ function options(root: HTMLElement, onPoint: (index: number | null) => void): uP
   return {
     width,
     height: width < NARROW_PX ? HEIGHT_NARROW_PX : HEIGHT_PX,
-    padding: [12, 0, 0, 0],
+    padding: [12, 20, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
