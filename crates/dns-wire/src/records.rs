@@ -175,6 +175,7 @@ fn read_line(index: usize, line: &str) -> Result<Parsed, String> {
     if line.contains(['\n', '\r']) {
         return Err("a record is one line".into());
     }
+    check_quotes(line)?;
     let (owner, rest) = line
         .split_once(char::is_whitespace)
         .ok_or("a name, a type and a value are needed, as in router.lan A 192.168.1.1")?;
@@ -212,6 +213,24 @@ fn read_line(index: usize, line: &str) -> Result<Parsed, String> {
         return Err(format!("type {} cannot be a local record", record.data().rtype()));
     }
     Ok(Parsed { index, name, reach, rtype, ttl: record.ttl().as_secs(), data, target })
+}
+
+/// Refuses what only makes sense over several lines, and what ends in the middle: the zone-file
+/// reader is made for files, and panics at the end of some that break off.
+fn check_quotes(line: &str) -> Result<(), String> {
+    let mut quoted = false;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.next().is_none() => return Err("it ends with a backslash".into()),
+            '"' => quoted = !quoted,
+            '(' | ')' if !quoted => {
+                return Err("parentheses have no use in one line; leave them out".into());
+            }
+            _ => {}
+        }
+    }
+    if quoted { Err("a quotation mark is not closed".into()) } else { Ok(()) }
 }
 
 fn to_text(name: &impl ToName) -> Result<DomainName, String> {
