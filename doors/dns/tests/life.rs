@@ -70,12 +70,14 @@ fn draining_answers_what_was_asked_and_then_ends() {
     let mut stream = bench.connect();
     send_framed(&mut stream, &query(1, "held.test", A));
     let client = bench.client();
-    client.send(&query(2, "held.test", A)).unwrap();
-    while bench.upstream.asked("held.test") == 0 {
-        std::thread::yield_now();
+    client.send(&query(2, "held-too.test", A)).unwrap();
+    for name in ["held.test", "held-too.test"] {
+        while bench.upstream.asked(name) == 0 {
+            std::thread::yield_now();
+        }
     }
     bench.drain.begin();
-    bench.upstream.release();
+    bench.upstream.release(2);
     assert_eq!(read_framed(&mut stream).unwrap().id(), 1);
     assert_eq!(receive(&client).id(), 2);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -22,7 +22,7 @@ fn a_quick_answer_does_not_wait_for_a_slow_one() {
     send_framed(&mut stream, &query(1, "held.test", A));
     send_framed(&mut stream, &query(2, "near.test", A));
     assert_eq!(read_framed(&mut stream).unwrap().id(), 2);
-    bench.upstream.release();
+    bench.upstream.release(1);
     assert_eq!(read_framed(&mut stream).unwrap().id(), 1);
 }
 
@@ -33,7 +33,7 @@ fn a_client_that_has_finished_asking_still_gets_its_answers() {
     send_framed(&mut stream, &query(1, "held.test", A));
     send_framed(&mut stream, &query(2, "www.test", A));
     stream.shutdown(Shutdown::Write).unwrap();
-    bench.upstream.release();
+    bench.upstream.release(1);
     let mut ids = [read_framed(&mut stream).unwrap().id(), read_framed(&mut stream).unwrap().id()];
     ids.sort_unstable();
     assert_eq!(ids, [1, 2]);
