@@ -24,6 +24,9 @@ pub const BATCH_DATAGRAMS: usize = 64;
 /// handed on as [`Datagram::cut`], to be counted and dropped.
 pub const DATAGRAM_BYTES_MAX: usize = 4096;
 
+/// Room that each reply has from the start: more than is ever sent over UDP.
+const REPLY_BYTES: usize = 1536;
+
 /// One bound UDP socket. It may be shared: one thread receives, any thread replies.
 #[derive(Debug)]
 pub struct UdpSocket {
@@ -221,18 +224,15 @@ impl UdpSocket {
 impl Batch {
     /// Empty buffers.
     pub fn new() -> Self {
-        // SAFETY: every part of Slots but the vectors is plain bytes, integers and pointers, for
-        // which zero is valid; the vectors are written before anything reads them.
-        let slots = unsafe {
-            let raw = std::alloc::alloc_zeroed(std::alloc::Layout::new::<Slots>()).cast::<Slots>();
-            let Some(slots) = NonNull::new(raw) else {
-                std::alloc::handle_alloc_error(std::alloc::Layout::new::<Slots>());
-            };
-            for index in 0..BATCH_DATAGRAMS {
-                (&raw mut (*raw).replies[index]).write(Vec::with_capacity(1536));
+        let slots = NonNull::from(Box::leak(Box::<Slots>::new_zeroed())).cast::<Slots>();
+        for index in 0..BATCH_DATAGRAMS {
+            // SAFETY: the allocation is live and ours; a field is written without being read.
+            unsafe {
+                (&raw mut (*slots.as_ptr()).replies[index]).write(Vec::with_capacity(REPLY_BYTES));
             }
-            slots
-        };
+        }
+        // From here on Slots is whole: its other parts are integers, bytes and pointers, for which
+        // zero is valid.
         let mut batch = Self { slots, received: BATCH_DATAGRAMS };
         batch.rearm();
         batch
@@ -288,9 +288,10 @@ impl Batch {
             let why = io::Error::last_os_error();
             match why.kind() {
                 io::ErrorKind::WouldBlock if stopping => return Ok(Received::Stopped),
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
-                // ICMP errors of earlier replies come up here; they are news about one client.
-                io::ErrorKind::ConnectionRefused
+                // A time-out, a signal, or news of an earlier reply that did not arrive (ICMP).
+                io::ErrorKind::WouldBlock
+                | io::ErrorKind::Interrupted
+                | io::ErrorKind::ConnectionRefused
                 | io::ErrorKind::HostUnreachable
                 | io::ErrorKind::NetworkUnreachable => {}
                 _ => return Err(why),
@@ -395,8 +396,7 @@ impl Default for Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout by the global allocator, as Box frees it;
-        // the vectors were initialised there.
+        // SAFETY: it came out of a Box in `new`, where the vectors were initialised too.
         drop(unsafe { Box::from_raw(self.slots.as_ptr()) });
     }
 }

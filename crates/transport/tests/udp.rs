@@ -36,7 +36,7 @@ fn serve(socket: &UdpSocket, mut each: impl FnMut(&[u8], Origin, &mut Vec<u8>)) 
 }
 
 fn read(client: &Client) -> Vec<u8> {
-    let mut bytes = [0; 65_535];
+    let mut bytes = vec![0; 65_535];
     let length = client.recv(&mut bytes).unwrap();
     bytes[..length].to_vec()
 }

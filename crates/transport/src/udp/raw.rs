@@ -110,8 +110,8 @@ pub(super) fn set(
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Buffers and time-outs. Sizes are wishes: beyond net.core.rmem_max only a process with
-/// CAP_NET_ADMIN gets them, and a smaller buffer is no reason not to serve.
+/// Buffers and time-outs. Sizes are wishes: beyond `net.core.rmem_max` only a process with
+/// `CAP_NET_ADMIN` gets them, and a smaller buffer is no reason not to serve.
 pub(super) fn size_buffers(fd: &OwnedFd) {
     if set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES).is_err() {
         let _ = set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER_BYTES);
