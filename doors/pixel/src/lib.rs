@@ -1,7 +1,19 @@
-//! pixel
-#![allow(missing_docs)]
-use serde::{Deserialize,Serialize}; use schemars::JsonSchema; use settings::Text; use vocab::*;
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Settings { pub listen: Vec<Text<Listen>>, pub addresses: Vec<Text<std::net::IpAddr>> }
-impl Settings { pub fn check(&self) -> Vec<Complaint> { vec![] } }
+//! The pixel door: answers in place of blocked hosts, so that the page which asked goes on.
+//!
+//! A script gets an empty script, an image a transparent one, a preflight its headers, a person a
+//! page that says why. It never fetches anything and sets nothing that outlives a block. The binary
+//! makes a [`Door`] and hands it connections.
+
+mod answer;
+mod covers;
+mod door;
+mod handshake;
+mod null;
+mod objects;
+mod page;
+mod request;
+mod settings;
+mod ticket;
+
+pub use crate::door::{Door, Parts};
+pub use crate::settings::Settings;

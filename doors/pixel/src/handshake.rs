@@ -1,0 +1,40 @@
+//! A handshake that failed, as an event.
+//!
+//! It decides nothing: the signer and the TLS library did. A client that merely went away is not
+//! recorded: browsers open connections on suspicion and drop them. Called by `door`.
+
+use ledger::{Event, Ledger, Subject};
+use std::net::IpAddr;
+use std::time::Instant;
+use transport::{HandshakeError, clock};
+use vocab::{Action, Cause, Door, Kind, Name, Source};
+
+/// Records why a client could not speak TLS with us.
+pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &HandshakeError) {
+    let (status, cause, name) = match why {
+        HandshakeError::Closed => return,
+        HandshakeError::Timeout => (408, Cause::NotAsked, None),
+        HandshakeError::NotTls
+        | HandshakeError::NoName
+        | HandshakeError::BadName(_)
+        | HandshakeError::Other(_) => (400, Cause::NotAsked, None),
+        HandshakeError::NameNotBlocked(name) => (421, Cause::NoRule, Some(name)),
+        HandshakeError::RateLimited(name) => (429, Cause::NotAsked, Some(name)),
+        // No standard status says this; nginx writes it so.
+        HandshakeError::ClientDistrusts(_) => (495, Cause::NotAsked, None),
+    };
+    let name = name.and_then(|name| Name::from_lowercase(name).ok()).unwrap_or(Name::ROOT);
+    ledger.record(Event {
+        at: clock::now(),
+        took_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
+        door: Door::Pixel,
+        client,
+        kind: Kind::Other,
+        subject: Subject::name(name),
+        action: Action::Pass,
+        cause,
+        source: Source::Refused,
+        status,
+        bytes: 0,
+    });
+}

@@ -1,0 +1,70 @@
+//! One event per request, whatever becomes of it.
+//!
+//! A ticket is opened when a request is read and closed when its answer is made. One that is
+//! dropped before that tells the ledger that the client went away.
+
+use ledger::{Event, Ledger, Subject};
+use std::net::IpAddr;
+use std::time::Instant;
+use vocab::{Action, Cause, Door, Kind, Now, Source};
+
+/// The status that the ledger shows for a client that left before its answer.
+const CLIENT_GONE: u16 = 499;
+
+/// The event of a request under way.
+pub(crate) struct Ticket<'l> {
+    ledger: &'l Ledger,
+    started: Instant,
+    event: Option<Event>,
+}
+
+impl<'l> Ticket<'l> {
+    /// Opens the event of a request.
+    pub(crate) fn open(ledger: &'l Ledger, at: Now, client: IpAddr) -> Self {
+        let event = Event {
+            at,
+            took_us: 0,
+            door: Door::Pixel,
+            client,
+            kind: Kind::Other,
+            subject: Subject::Url("".into()),
+            action: Action::Pass,
+            cause: Cause::NotAsked,
+            source: Source::Failed,
+            status: CLIENT_GONE,
+            bytes: 0,
+        };
+        Self { ledger, started: Instant::now(), event: Some(event) }
+    }
+
+    /// What is asked for.
+    pub(crate) fn asked(&mut self, kind: Kind, subject: Subject) {
+        if let Some(event) = &mut self.event {
+            (event.kind, event.subject) = (kind, subject);
+        }
+    }
+
+    /// What the policy said.
+    pub(crate) fn decided(&mut self, action: Action, cause: Cause) {
+        if let Some(event) = &mut self.event {
+            (event.action, event.cause) = (action, cause);
+        }
+    }
+
+    /// The answer is made: `bytes` of body.
+    pub(crate) fn close(mut self, source: Source, status: u16, bytes: u64) {
+        if let Some(event) = &mut self.event {
+            (event.source, event.status) = (source, status);
+            event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        }
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        if let Some(mut event) = self.event.take() {
+            event.took_us = u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX);
+            self.ledger.record(event);
+        }
+    }
+}
