@@ -1,0 +1,32 @@
+//! Any bytes as an upstream's answer: kept or refused; what is kept is written within its limit for
+//! every size, fresh and stale.
+#![no_main]
+
+use dns_wire::{Answer, Query};
+use libfuzzer_sys::fuzz_target;
+use vocab::NameBuffer;
+
+/// `www.example.com A` with EDNS, as a client asks it.
+const QUERY: &[u8] = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\x03www\x07example\x03com\x00\x00\x01\x00\x01\x00\x00\x29\x04\xd0\x00\x00\x80\x00\x00\x00";
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(answer) = Answer::from_response(data) else { return };
+    assert!(answer.len() <= data.len());
+    let _ = (answer.aliases().len(), answer.addresses().count(), answer.ttl(), answer.rcode());
+    let mut name = NameBuffer::new();
+    let query = Query::parse(QUERY, &mut name).expect("written above");
+    if !answer.matches(query.question) {
+        return;
+    }
+    let mut out = Vec::new();
+    for limit in [512, 1232, 4096, 65_535] {
+        for age in [0, 1, u32::MAX] {
+            out.clear();
+            answer.write(&query, age, limit, &mut out);
+            assert!(out.len() <= limit && out[..2] == QUERY[..2]);
+        }
+        out.clear();
+        answer.write_stale(&query, limit, &mut out);
+        assert!(out.len() <= limit);
+    }
+});
