@@ -1,0 +1,112 @@
+//! What the web door says where it has no file to give: short, in words.
+
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{Response, StatusCode};
+use http_engine::{Body, reply};
+use policy::RuleText;
+
+const NOT_FOUND: &str = include_str!("not_found.html");
+
+/// The hash is that of the page's style sheet; a test says what to write here when that changes.
+const NOT_FOUND_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'sha256-HASH'; \
+     base-uri 'none'; form-action 'none'",
+);
+
+fn page(status: StatusCode, text: impl Into<String>) -> Response<Body> {
+    let mut page = reply::text(status, text);
+    let headers = page.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    page
+}
+
+/// The policy blocks it. Names list, line and rule.
+pub(crate) fn blocked(rule: Option<&RuleText>) -> Response<Body> {
+    let text = rule.map_or_else(
+        || "Blocked by a rule.\n".to_owned(),
+        |rule| format!("Blocked by list {}, line {}: {}\n", rule.list, rule.line, rule.text),
+    );
+    page(StatusCode::FORBIDDEN, text)
+}
+
+/// Nothing stands there.
+pub(crate) fn not_found() -> Response<Body> {
+    let mut page = Response::new(Body::from(NOT_FOUND));
+    *page.status_mut() = StatusCode::NOT_FOUND;
+    let headers = page.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, NOT_FOUND_POLICY);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    page
+}
+
+/// The request makes no sense.
+pub(crate) fn bad_request(why: &str) -> Response<Body> {
+    page(StatusCode::BAD_REQUEST, format!("{why}.\n"))
+}
+
+/// Only reading is possible here.
+pub(crate) fn method() -> Response<Body> {
+    let mut page = page(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are possible here.\n");
+    page.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    page
+}
+
+/// The file is there, and this process may not read it.
+pub(crate) fn forbidden() -> Response<Body> {
+    page(StatusCode::FORBIDDEN, "This file cannot be read by the server.\n")
+}
+
+/// The machine failed.
+pub(crate) fn failed() -> Response<Body> {
+    page(StatusCode::INTERNAL_SERVER_ERROR, "The server could not read its files.\n")
+}
+
+/// A folder is asked for as if it were a file: `to` is its path, with the slash.
+pub(crate) fn moved(to: &str) -> Response<Body> {
+    match HeaderValue::from_str(to) {
+        Ok(location) => {
+            let mut page = page(StatusCode::MOVED_PERMANENTLY, format!("This folder is at {to}\n"));
+            page.headers_mut().insert(LOCATION, location);
+            page.headers_mut().remove(CACHE_CONTROL);
+            page
+        }
+        // Paths are encoded before they come here; a query is as the client sent it.
+        Err(_) => bad_request("The query cannot be repeated"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha2::Digest;
+
+    #[test]
+    fn the_pages_policy_names_its_style_sheet() {
+        let (_, rest) = NOT_FOUND.split_once("<style>").unwrap();
+        let (style, _) = rest.split_once("</style>").unwrap();
+        let expected = format!("'sha256-{}'", base64(&sha2::Sha256::digest(style.as_bytes())));
+        let policy = NOT_FOUND_POLICY.to_str().unwrap().to_owned();
+        assert!(policy.contains(&expected), "write {expected} into NOT_FOUND_POLICY");
+    }
+
+    fn base64(bytes: &[u8]) -> String {
+        const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for three in bytes.chunks(3) {
+            let bits = three
+                .iter()
+                .enumerate()
+                .fold(0, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
+            for at in 0..4 {
+                let letter = LETTERS[(bits >> (18 - 6 * at)) as usize & 63];
+                text.push(if at <= three.len() { char::from(letter) } else { '=' });
+            }
+        }
+        text
+    }
+}

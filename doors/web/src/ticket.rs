@@ -1,0 +1,84 @@
+//! One event per request, whatever becomes of it.
+//!
+//! A ticket is opened when a request is read and closed when its last byte is gone. One that is
+//! dropped before that tells the ledger that the client went away.
+
+use ledger::{Event, Ledger, Subject};
+use std::net::IpAddr;
+use std::time::Instant;
+use vocab::{Action, Cause, Door, Kind, Now, Source};
+
+/// The status that the ledger shows for a client that left before its answer.
+const CLIENT_GONE: u16 = 499;
+
+/// The event of a request under way.
+pub(crate) struct Ticket {
+    ledger: Ledger,
+    started: Instant,
+    event: Option<Event>,
+}
+
+impl Ticket {
+    /// Opens the event of a request.
+    pub(crate) fn open(ledger: &Ledger, at: Now, client: IpAddr) -> Self {
+        let event = Event {
+            at,
+            took_us: 0,
+            door: Door::Web,
+            client,
+            kind: Kind::Other,
+            subject: Subject::Url("".into()),
+            action: Action::Pass,
+            cause: Cause::NotAsked,
+            source: Source::Failed,
+            status: CLIENT_GONE,
+            bytes: 0,
+        };
+        Self { ledger: ledger.clone(), started: Instant::now(), event: Some(event) }
+    }
+
+    /// What is asked for.
+    pub(crate) fn asked(&mut self, kind: Kind, subject: Subject) {
+        if let Some(event) = &mut self.event {
+            (event.kind, event.subject) = (kind, subject);
+        }
+    }
+
+    /// What the policy said.
+    pub(crate) fn decided(&mut self, action: Action, cause: Cause) {
+        if let Some(event) = &mut self.event {
+            (event.action, event.cause) = (action, cause);
+        }
+    }
+
+    /// The answer begins to go out.
+    pub(crate) fn answered(&mut self, source: Source, status: u16) {
+        let took_us = self.elapsed_us();
+        if let Some(event) = &mut self.event {
+            (event.source, event.status, event.took_us) = (source, status, took_us);
+        }
+    }
+
+    /// All is done: `bytes` of body went to the client.
+    pub(crate) fn close(mut self, bytes: u64) {
+        if let Some(event) = &mut self.event {
+            event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        }
+    }
+
+    fn elapsed_us(&self) -> u32 {
+        u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let took_us = self.elapsed_us();
+        if let Some(mut event) = self.event.take() {
+            if event.status == CLIENT_GONE {
+                event.took_us = took_us;
+            }
+            self.ledger.record(event);
+        }
+    }
+}
