@@ -60,17 +60,14 @@ impl Gate {
     pub(crate) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         let authority = host_of(uri, headers).unwrap_or_default();
         let host = bare_host(authority);
-        let known = match host.parse::<IpAddr>() {
+        let known = if let Ok(address) = host.parse::<IpAddr>() {
             // A page cannot rebind an address; but one that is not ours is not meant for us.
-            Ok(address) => {
-                address.is_loopback()
-                    || self.listen.ip().is_unspecified()
-                    || self.listen.ip() == address
-            }
-            Err(_) => {
-                let own = |name: &DomainName| name.as_str().eq_ignore_ascii_case(host);
-                host.eq_ignore_ascii_case("localhost") || self.hosts.iter().any(own)
-            }
+            address.is_loopback()
+                || self.listen.ip().is_unspecified()
+                || self.listen.ip() == address
+        } else {
+            let own = |name: &DomainName| name.as_str().eq_ignore_ascii_case(host);
+            host.eq_ignore_ascii_case("localhost") || self.hosts.iter().any(own)
         };
         if known {
             return Ok(());

@@ -135,4 +135,6 @@ async fn as_json(response: Response) -> Response {
 }
 
 #[cfg(test)]
+mod house;
+#[cfg(test)]
 mod tests;

@@ -120,7 +120,8 @@ impl Reader {
     }
 
     pub(crate) fn rows(&self, filter: &Filter, limit: usize) -> Result<Page, ReadError> {
-        let ends = "SELECT min(id), max(id) FROM events";
+        // Two questions: SQLite finds one end at once, but walks all rows for both together.
+        let ends = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)";
         let (oldest, newest): (Option<i64>, Option<i64>) =
             self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let (Some(oldest), Some(newest)) = (oldest, newest) else {

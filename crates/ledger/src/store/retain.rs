@@ -48,7 +48,9 @@ impl Store {
             .connection
             .query_row(
                 "SELECT time_ms FROM events WHERE id >=
-                 (SELECT min(id) + (max(id) - min(id)) / 10 + 1 FROM events)
+                 (SELECT low + (high - low) / 10 + 1 FROM
+                     (SELECT (SELECT min(id) FROM events) AS low,
+                             (SELECT max(id) FROM events) AS high))
              ORDER BY id LIMIT 1",
                 [],
                 |row| row.get(0),

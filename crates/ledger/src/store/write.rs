@@ -10,7 +10,7 @@ use crate::counters::Sums;
 use crate::queue::{Form, Packed, unpack_all};
 use crate::{Anonymise, RuleTexts};
 use rusqlite::{Connection, Result, TransactionBehavior, params};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::{Action, Cause, RuleRef};
 
@@ -39,7 +39,14 @@ struct Tally {
 }
 
 /// Roll-ups of a batch: (hour, number of the name or client) → requests.
-type Tallies = BTreeMap<(i64, i64), Tally>;
+type Tallies = HashMap<(i64, i64), Tally>;
+
+/// What one batch has looked up so far.
+#[derive(Default)]
+struct Known {
+    rules: HashMap<RuleRef, i64>,
+    clients: HashMap<(IpAddr, i64), i64>,
+}
 
 impl Store {
     /// Stores a batch; after an error nothing of it is stored.
@@ -56,7 +63,7 @@ impl Store {
         let Self { connection, dictionaries, .. } = self;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (mut names, mut clients) = (Tallies::new(), Tallies::new());
-        let mut rules = HashMap::new();
+        let mut known = Known::default();
         {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO events (time_ms, door, client, subject, url, kind, action, cause,
@@ -71,11 +78,17 @@ impl Store {
                 };
                 let host = lower(host);
                 let name = dictionaries.names.id(&transaction, &NAMES, &host, hour)?;
-                let address = client_text(row.client, batch.anonymise);
-                let client = dictionaries.clients.id(&transaction, &CLIENTS, &address, hour)?;
+                let client = if let Some(id) = known.clients.get(&(row.client, hour)) {
+                    *id
+                } else {
+                    let text = client_text(row.client, batch.anonymise);
+                    let id = dictionaries.clients.id(&transaction, &CLIENTS, &text, hour)?;
+                    known.clients.insert((row.client, hour), id);
+                    id
+                };
                 let rule = match row.cause.rule() {
                     Some(rule) => {
-                        Some(rule_number(&transaction, batch, &mut rules, rule, &host, hour)?)
+                        Some(rule_number(&transaction, batch, &mut known.rules, rule, &host, hour)?)
                     }
                     None => None,
                 };
@@ -149,7 +162,10 @@ fn add_tallies(connection: &Connection, tallies: &Tallies, table: &str, key: &st
          ON CONFLICT (hour, {key}) DO UPDATE
          SET passed = passed + excluded.passed, blocked = blocked + excluded.blocked"
     ))?;
-    for ((hour, id), tally) in tallies {
+    // In the order of the table's key: neighbours share a page.
+    let mut sorted: Vec<_> = tallies.iter().collect();
+    sorted.sort_unstable_by_key(|(key, _)| **key);
+    for ((hour, id), tally) in sorted {
         add.execute(params![hour, id, tally.passed as i64, tally.blocked as i64])?;
     }
     Ok(())

@@ -1,0 +1,191 @@
+//! An admin to ask, with a program, a ledger and a token of its own.
+
+use crate::control::{Control, Question};
+use crate::model::{List, Problem, Reloaded, Running, Upstream, Why};
+use crate::tests::Folder;
+use crate::{Admin, Parts, Settings, Token};
+use http::header::SET_COOKIE;
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use ledger::{Event, Ledger, RuleTexts, Subject};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use vocab::{Action, Cause, Door, Kind, ListId, Name, Now, RuleRef, Source};
+
+const PEER: &str = "192.0.2.9";
+const OWN: &str = "127.0.0.1:9053";
+
+/// A running program for tests.
+#[derive(Default)]
+pub(super) struct Program {
+    pub(super) paused_until: AtomicU64,
+    pub(super) broken: AtomicBool,
+}
+
+impl Control for Program {
+    fn running(&self, _: Now) -> Running {
+        Running { version: "9.9.9".into(), lists: 1, rules: 12, ..Running::default() }
+    }
+    fn why(&self, question: &Question, _: Now) -> Why {
+        Why {
+            target: question.url.clone().unwrap_or_else(|| question.host.as_str().into()),
+            client: question.client.to_string(),
+            profile: "default".into(),
+            door: question.door.to_string(),
+            kind: question.kind.to_string(),
+            action: "block".into(),
+            cause: "none".into(),
+            rule: None,
+            summary: String::new(),
+            matches: Vec::new(),
+            door_outcome: "NODATA with SOA, EDE 15".into(),
+        }
+    }
+    fn lists(&self) -> Vec<List> {
+        vec![List { name: "starter".into(), ..List::default() }]
+    }
+    fn upstreams(&self) -> Vec<Upstream> {
+        Vec::new()
+    }
+    fn reload(&self) -> Result<Reloaded, Vec<String>> {
+        if self.broken.load(Relaxed) {
+            return Err(vec!["tidegate.yaml:3:1: unknown key".into()]);
+        }
+        Ok(Reloaded { lists: 1, ..Reloaded::default() })
+    }
+    fn pause_until(&self, unix_ms: u64) {
+        self.paused_until.store(unix_ms, Relaxed);
+    }
+    fn paused_until(&self) -> u64 {
+        self.paused_until.load(Relaxed)
+    }
+    fn ca_pem(&self) -> Option<String> {
+        Some("-----BEGIN CERTIFICATE-----\n".into())
+    }
+    fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
+        Vec::new()
+    }
+}
+
+struct NoRules;
+
+impl RuleTexts for NoRules {
+    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
+        Some(("starter".into(), "||ads.example^".into()))
+    }
+}
+
+/// An admin with a program, a ledger and a token of its own.
+pub(super) struct House {
+    pub(super) admin: Admin,
+    pub(super) program: Arc<Program>,
+    pub(super) ledger: Ledger,
+    pub(super) token: String,
+    _folder: Folder,
+}
+
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: bytes::Bytes,
+}
+
+impl Answer {
+    pub(super) fn json<T: serde::de::DeserializeOwned>(&self) -> T {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+    pub(super) fn problem(&self) -> Problem {
+        let problem: Problem = self.json();
+        assert!(!problem.error.is_empty() && !problem.remedy.is_empty());
+        problem
+    }
+    pub(super) fn header(&self, name: impl http::header::AsHeaderName) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+    /// The cookie as a browser sends it back.
+    pub(super) fn cookie(&self) -> String {
+        self.header(SET_COOKIE).split(';').next().unwrap().to_owned()
+    }
+}
+
+impl House {
+    pub(super) fn new() -> Self {
+        Self::with(&Settings::default())
+    }
+
+    pub(super) fn with(settings: &Settings) -> Self {
+        let folder = Folder::new();
+        let log = ledger::Settings::default();
+        let ledger = ledger::open(&log, folder.path(), Arc::new(NoRules)).unwrap();
+        let token = Token::open(folder.path()).unwrap();
+        let text = token.as_str().to_owned();
+        let program = Arc::new(Program::default());
+        let parts = Parts {
+            control: program.clone(),
+            ledger: ledger.clone(),
+            token,
+            clock: transport::clock::now,
+        };
+        let admin = Admin::new(settings, parts);
+        Self { admin, program, ledger, token: text, _folder: folder }
+    }
+
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut request =
+            Request::builder().method(method).uri(path).body(Full::from(body.to_owned())).unwrap();
+        let headers = request.headers_mut();
+        headers.insert("host", HeaderValue::from_static(OWN));
+        for (name, value) in fields {
+            let name: http::HeaderName = name.parse().unwrap();
+            headers.insert(name, value.parse().unwrap());
+        }
+        let answer = self.admin.answer(request, PEER.parse().unwrap()).await;
+        let (parts, body) = answer.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        self.ask("GET", path, &[("authorization", &bearer)], "").await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        let fields = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        self.ask("POST", path, &fields, body).await
+    }
+
+    pub(super) async fn session(&self) -> String {
+        let body = format!("{{\"token\": \"{}\"}}", self.token);
+        let answer = self.ask("POST", "/login", &[("content-type", "application/json")], &body);
+        let answer = answer.await;
+        assert_eq!(answer.status, 204);
+        answer.cookie()
+    }
+
+    pub(super) fn record(&self, name: &str, action: Action) {
+        self.ledger.record(Event {
+            at: transport::clock::now(),
+            took_us: 41,
+            door: Door::Dns,
+            client: "192.168.1.77".parse().unwrap(),
+            kind: Kind::Lookup(28),
+            subject: Subject::name(Name::from_lowercase(name).unwrap()),
+            action,
+            cause: match action {
+                Action::Pass => Cause::NoRule,
+                Action::Block => Cause::Rule(RuleRef { list: ListId(0), line: 12 }),
+            },
+            source: Source::Policy,
+            status: 3,
+            bytes: 120,
+        });
+    }
+}
