@@ -17,9 +17,11 @@ use tokio::sync::{Notify, oneshot};
 
 /// Sockets of one upstream, at most.
 const PORTS_MAX: usize = 32;
+/// As many are opened before any is used again, so that the next question's port is not the last's.
+const PORTS_MIN: usize = 8;
 /// As many questions wait at one socket before another is opened.
 const WAITING_PER_PORT: usize = 8;
-/// A socket that takes no more than so many questions of its life can be waited at by fewer still.
+/// But never more than so many, far below the number of numbers.
 const WAITING_PER_PORT_MAX: usize = 4096;
 /// A socket is given up after so many questions, and up to as many again by chance.
 const QUESTIONS_PER_PORT: usize = 128;
@@ -123,7 +125,8 @@ impl UdpWay {
             good
         });
         let waiting: usize = ports.iter().map(|port| port.waiting.borrow().len()).sum();
-        if ports.len() < PORTS_MAX && waiting >= ports.len() * WAITING_PER_PORT {
+        let wanted = (waiting / WAITING_PER_PORT + 1).clamp(PORTS_MIN, PORTS_MAX);
+        if ports.len() < wanted {
             match self.open() {
                 Ok(port) => {
                     ports.push(Rc::clone(&port));
