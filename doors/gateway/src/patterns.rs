@@ -48,6 +48,12 @@ enum Anchor {
     Free,
 }
 
+/// A pattern as the automaton and the rest take it.
+struct Parsed {
+    key: Box<[u8]>,
+    glob: Option<Glob>,
+}
+
 /// Why a line is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadPattern {
@@ -77,7 +83,7 @@ pub(crate) fn check_line(line: &str) -> Result<(), BadPattern> {
 }
 
 /// The key of a pattern and what else it asks; none for a comment or an empty line.
-fn parse(line: &str) -> Result<Option<(Box<[u8]>, Option<Glob>)>, BadPattern> {
+fn parse(line: &str) -> Result<Option<Parsed>, BadPattern> {
     let text = line.trim();
     if text.is_empty() || text.starts_with(['#', '!']) {
         return Ok(None);
@@ -108,7 +114,7 @@ fn parse(line: &str) -> Result<Option<(Box<[u8]>, Option<Glob>)>, BadPattern> {
         return Err(BadPattern::MatchesAll);
     }
     let plain = pieces.len() == 1 && start == Anchor::Free && end == Anchor::Free;
-    Ok(Some((key, (!plain).then_some(Glob { pieces, start, end }))))
+    Ok(Some(Parsed { key, glob: (!plain).then_some(Glob { pieces, start, end }) }))
 }
 
 impl Patterns {
@@ -119,7 +125,7 @@ impl Patterns {
             let line = u32::try_from(index + 1).unwrap_or(u32::MAX);
             match parse(text).map_err(|why| PatternsError::Line { line, why })? {
                 None => {}
-                Some((key, glob)) => {
+                Some(Parsed { key, glob }) => {
                     keys.push(key);
                     rules.push(Rule { line, text: text.trim().into(), glob });
                 }

@@ -44,7 +44,7 @@ fn policy(rules: &str) -> Arc<ArcSwap<policy::Policy>> {
     let list =
         policy::ListSource { name: "mine", kind: policy::ListKind::Block, text: rules.as_bytes() };
     let rules = policy::compile(&[list], 1);
-    let policy = policy::Policy::new(Arc::new(rules), policy::Profiles::default());
+    let policy = policy::Policy::new(Arc::new(rules), policy::Profiles::everyone());
     Arc::new(ArcSwap::from_pointee(policy))
 }
 

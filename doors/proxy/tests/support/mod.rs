@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// No step of a test may take longer.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 
 /// What an origin does with a request.
-pub enum Reply {
+pub(crate) enum Reply {
     /// Write this and go on.
     Keep(String),
     /// Write this and close.
@@ -18,21 +18,23 @@ pub enum Reply {
 }
 
 /// An origin server that notes what reaches it.
-pub struct Origin {
-    pub address: SocketAddr,
+pub(crate) struct Origin {
+    pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
 /// A plain answer with its length.
-pub fn ok(body: &str) -> Reply {
+pub(crate) fn ok(body: &str) -> Reply {
     Reply::Keep(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
 }
 
 impl Origin {
     /// Serves with `script`, which is given the number of the connection, from 0, the number of the
     /// request on it, and the request with its body.
-    pub fn start(script: impl Fn(usize, usize, &str) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(
+        script: impl Fn(usize, usize, &str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -50,12 +52,12 @@ impl Origin {
     }
 
     /// How many connections came.
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.load(SeqCst)
     }
 
     /// The requests that came, heads and bodies.
-    pub fn seen(&self) -> Vec<String> {
+    pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -81,7 +83,7 @@ fn serve(
 }
 
 /// Reads one message: its head, and its body where its length is given or it is chunked.
-pub fn read_message(stream: &mut TcpStream) -> Option<String> {
+pub(crate) fn read_message(stream: &mut TcpStream) -> Option<String> {
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
     let mut bytes = Vec::new();
     loop {
@@ -108,14 +110,14 @@ pub fn read_message(stream: &mut TcpStream) -> Option<String> {
 }
 
 /// Sends `request` as it is on a connection of its own and returns the answer.
-pub fn ask(to: SocketAddr, request: &str) -> String {
+pub(crate) fn ask(to: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     read_message(&mut stream).unwrap_or_default()
 }
 
 /// Waits until `met` holds, for at most the deadline.
-pub fn until(what: &str, met: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, met: impl Fn() -> bool) {
     let start = std::time::Instant::now();
     while !met() {
         assert!(start.elapsed() < DEADLINE, "{what}: not within {DEADLINE:?}");
