@@ -1,7 +1,32 @@
-//! Texts of lists into rules.
+//! Texts of lists into rules, in one pass over the lines.
+//!
+//! It never fails: a line that cannot be used is counted with its reason. It opens no file and
+//! keeps no text of plain names. Called at start and reload, when no snapshot fits.
 
-use crate::report::ListKind;
+mod conditions;
+mod report;
+
+use crate::fingerprint::Keys;
+use crate::lists::adblock::AdblockRule;
+use crate::lists::detect::{self, Bare, Line, Separator};
+use crate::lists::hosts;
+use crate::lists::options::{Party, split};
+use crate::names::{Form, NamesBuilder, Tag};
+use crate::report::{ListKind, SkipReason, Syntax};
 use crate::rules::Rules;
+use crate::settings::LISTS_MAX;
+use crate::urls::index::{self, Draft};
+use crate::urls::regexes::{self, Case, Lazy};
+use crate::urls::rule::{Flags, NO_CONDITIONS, Rule, RuleTable};
+use report::Tally;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use vocab::{DomainName, Name, NameError};
+
+/// Longest line that may be a rule, in bytes: lengths are 16 bits. EasyList's longest has 6,352.
+const LINE_BYTES_MAX: usize = u16::MAX as usize;
+/// Most bytes of rule texts of a policy: offsets are 32 bits.
+const TEXT_BYTES_MAX: usize = 1 << 31;
 
 /// The text of a list.
 #[derive(Clone, Copy, Debug)]
@@ -10,14 +35,344 @@ pub struct ListSource<'t> {
     pub name: &'t str,
     /// Whether it blocks or allows.
     pub kind: ListKind,
-    /// Its bytes, in any syntax; what is no UTF-8 is skipped line by line.
+    /// Its bytes, in any syntax; a line that is no UTF-8 is skipped.
     pub text: &'t [u8],
 }
 
-/// Compiles at most 64 lists; never fails, for bad lines are counted with their reason.
+/// Compiles lists; never fails, for bad lines are counted with their reason. Of more than 64 lists
+/// those beyond are left out: `Settings::check` refuses them first.
 /// `seed` is a secret random number: without it nobody can make up a name whose fingerprint is
 /// that of a listed one.
+///
+/// ```
+/// use policy::{Ask, ListKind, ListSource, Policy, Profiles, compile};
+/// use vocab::{Action, Name, Now};
+///
+/// let text = b"||ads.example^\n@@||good.ads.example^\n";
+/// let rules = compile(&[ListSource { name: "mine", kind: ListKind::Block, text }], 42);
+/// let policy = Policy::new(rules.into(), Profiles::everyone());
+///
+/// let now = Now { unix_ms: 0, mono_ms: 0 };
+/// let action = |name| {
+///     let host = Name::from_lowercase(name).unwrap();
+///     policy.decide(&Ask::lookup(host, 1, [127, 0, 0, 1].into()), now).action
+/// };
+/// assert_eq!(action("cdn.ads.example"), Action::Block);
+/// assert_eq!(action("good.ads.example"), Action::Pass);
+/// ```
 pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
-    let _ = (lists, seed);
-    Rules::default()
+    let lists = &lists[..lists.len().min(LISTS_MAX)];
+    let mut compiler = Compiler {
+        keys: Keys::new(seed),
+        names: NamesBuilder::default(),
+        table: RuleTable::default(),
+        drafts: Vec::new(),
+        cancelled: Cancelled::read(lists),
+    };
+    let reports =
+        lists.iter().enumerate().map(|(at, list)| compiler.list(at as u8, list)).collect();
+    let Compiler { keys, names, mut table, drafts, cancelled: _ } = compiler;
+    table.shrink();
+    let (blocks, exceptions) = index::build(&table, &drafts, &keys);
+    Rules { keys, lists: reports, names: names.build(), table, blocks, exceptions }
+}
+
+struct Compiler<'t> {
+    keys: Keys,
+    names: NamesBuilder,
+    table: RuleTable,
+    drafts: Vec<Draft>,
+    cancelled: Cancelled<'t>,
+}
+
+/// Where a rule stands, and in what kind of list.
+#[derive(Clone, Copy)]
+struct Place {
+    list: u8,
+    kind: ListKind,
+    line: u32,
+}
+
+/// What a line became.
+enum Made {
+    Nothing,
+    Names(Syntax, u32),
+    Url,
+}
+
+impl Compiler<'_> {
+    fn list(&mut self, list: u8, source: &ListSource<'_>) -> crate::ListReport {
+        let mut tally = Tally::default();
+        let bare = Bare::of_list(source.text);
+        let text = source.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source.text);
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let bytes = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            let Some(line) = tally.next_line() else { break };
+            let place = Place { list, kind: source.kind, line };
+            match self.line(bytes, bare, place, &mut tally) {
+                Ok(Made::Nothing) => {}
+                Ok(Made::Names(syntax, count)) => tally.names(syntax, count),
+                Ok(Made::Url) => tally.url(),
+                Err(reason) => tally.skip(reason, bytes),
+            }
+        }
+        tally.report(source)
+    }
+
+    fn line(
+        &mut self,
+        bytes: &[u8],
+        bare: Bare,
+        place: Place,
+        tally: &mut Tally,
+    ) -> Result<Made, SkipReason> {
+        if bytes.len() > LINE_BYTES_MAX {
+            return Err(SkipReason::TooLong);
+        }
+        let line = std::str::from_utf8(bytes).map_err(|_| SkipReason::NotAscii)?;
+        match detect::read(line, bare) {
+            Line::Blank => Ok(Made::Nothing),
+            Line::Skip(reason) => Err(reason),
+            Line::Rule(rule) => self.rule(line.trim(), &rule, place),
+            Line::Names { form, names, separator } => {
+                let mut made = 0;
+                let mut count = |result| match result {
+                    Ok(()) => made += 1,
+                    Err(reason) => tally.skip(reason, bytes),
+                };
+                match separator {
+                    Separator::Blank => {
+                        for name in names.split_ascii_whitespace() {
+                            count(self.name(name, form, place));
+                        }
+                    }
+                    Separator::Slash => {
+                        for name in names.split('/').filter(|name| !name.is_empty()) {
+                            count(self.name(name, form, place));
+                        }
+                    }
+                }
+                Ok(Made::Names(form.syntax(), made))
+            }
+        }
+    }
+
+    /// A plain name in one of the forms.
+    fn name(&mut self, name: &str, form: Form, place: Place) -> Result<(), SkipReason> {
+        let name = lower_name(name)?;
+        if form.is_hosts() && hosts::is_local(&name) {
+            return Err(SkipReason::LocalName);
+        }
+        if form == Form::Adblock && self.cancelled.is_any() {
+            let head = form.write(&name);
+            if self.cancelled.has(&head, "") {
+                return Err(SkipReason::Cancelled);
+            }
+        }
+        let tag = Tag::new(place.list, form);
+        let tag = if place.kind == ListKind::Allow { tag.exception() } else { tag };
+        self.names.push(self.keys.of(&name), tag, place.line);
+        Ok(())
+    }
+
+    fn rule(
+        &mut self,
+        line: &str,
+        rule: &AdblockRule<'_>,
+        place: Place,
+    ) -> Result<Made, SkipReason> {
+        if rule.options.marks.badfilter {
+            return Ok(Made::Nothing);
+        }
+        if self.cancelled.is_any() && self.cancelled.has(rule.head, rule.tail) {
+            return Err(SkipReason::Cancelled);
+        }
+        let options = &rule.options;
+        if options.dnstype.is_some() && !options.is_for_names() {
+            return Err(SkipReason::BadModifier);
+        }
+        let whole_name = if options.is_for_names() { rule.whole_name() } else { None };
+        if let Some(name) = whole_name {
+            return self
+                .name_rule(line, rule, name, place)
+                .map(|()| Made::Names(Syntax::Adblock, 1));
+        }
+        let for_names = options.is_for_names() && rule.could_be_in_a_name();
+        let literals = self.literals(rule)?;
+        let extra = if for_names { Flags::FOR_NAMES } else { Flags::default() };
+        let id = self.push(line, rule, extra, place)?;
+        self.drafts.push(Draft { id, literals });
+        Ok(if for_names { Made::Names(Syntax::Adblock, 1) } else { Made::Url })
+    }
+
+    /// `||name^`, with modifiers or without.
+    fn name_rule(
+        &mut self,
+        line: &str,
+        rule: &AdblockRule<'_>,
+        name: &str,
+        place: Place,
+    ) -> Result<(), SkipReason> {
+        let name = self.keys.of(&lower_name(name)?);
+        let form = if rule.exception { Form::AdblockException } else { Form::Adblock };
+        let mut tag = Tag::new(place.list, form);
+        if is_exception(rule, place) {
+            tag = tag.exception();
+        }
+        if rule.options.marks.important {
+            tag = tag.important();
+        }
+        if rule.options.restricts() || rule.options.marks.all {
+            let flags = Flags::FOR_NAMES.with(Flags::HOST_ONLY);
+            let id = self.push(line, rule, flags, place)?;
+            self.names.push(name, tag.modified(), id);
+        } else {
+            self.names.push(name, tag, place.line);
+        }
+        Ok(())
+    }
+
+    /// What matches of a regular expression must hold; nothing for other patterns.
+    fn literals(&mut self, rule: &AdblockRule<'_>) -> Result<Vec<Vec<u8>>, SkipReason> {
+        if !rule.flags.has(Flags::REGEX) {
+            return Ok(Vec::new());
+        }
+        if self.table.regexes.len() >= regexes::REGEXES_MAX {
+            return Err(SkipReason::TooManyRegexes);
+        }
+        let case = if rule.options.marks.match_case { Case::Differs } else { Case::Same };
+        regexes::read(rule.pattern, case).ok_or(SkipReason::BadRegex)
+    }
+
+    /// Writes a record; all that can fail is done before anything is written.
+    fn push(
+        &mut self,
+        line: &str,
+        rule: &AdblockRule<'_>,
+        extra: Flags,
+        place: Place,
+    ) -> Result<u32, SkipReason> {
+        if self.table.texts.len() > TEXT_BYTES_MAX {
+            return Err(SkipReason::TooMany);
+        }
+        let conditions = conditions::read(&rule.options, &mut self.table, &self.keys)?;
+        let id = self.table.rules.len() as u32;
+        let mut flags = rule.flags.with(extra);
+        let marks = [
+            (is_exception(rule, place), Flags::EXCEPTION),
+            (rule.options.marks.important, Flags::IMPORTANT),
+            (rule.options.marks.match_case, Flags::MATCH_CASE),
+            (rule.options.party == Some(Party::Third), Flags::THIRD_PARTY),
+            (rule.options.party == Some(Party::First), Flags::FIRST_PARTY),
+            (rule.whole_name().is_some(), Flags::HOST_ONLY),
+        ];
+        for (holds, flag) in marks {
+            flags = if holds { flags.with(flag) } else { flags };
+        }
+        let text = self.table.texts.len() as u32;
+        self.table.texts.push_str(line);
+        let keeps_case = flags.has(Flags::REGEX.with(Flags::MATCH_CASE));
+        let pattern = if keeps_case || !rule.pattern.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            text + (rule.pattern.as_ptr().addr() - line.as_ptr().addr()) as u32
+        } else {
+            let at = self.table.texts.len() as u32;
+            self.table.texts.push_str(&rule.pattern.to_ascii_lowercase());
+            at
+        };
+        if flags.has(Flags::REGEX) {
+            self.table.regex_rules.push(id);
+            self.table.regexes.push(Lazy::default());
+        }
+        self.table.rules.push(Rule {
+            text,
+            pattern,
+            line: place.line,
+            conditions: conditions.unwrap_or(NO_CONDITIONS),
+            text_len: line.len() as u16,
+            pattern_len: rule.pattern.len() as u16,
+            types: rule.options.type_bits(),
+            flags,
+            list: place.list,
+        });
+        Ok(id)
+    }
+}
+
+fn is_exception(rule: &AdblockRule<'_>, place: Place) -> bool {
+    rule.exception || place.kind == ListKind::Allow
+}
+
+/// A valid name in lower case, copied only where it must be.
+fn lower_name(name: &str) -> Result<Cow<'_, str>, SkipReason> {
+    match Name::from_lowercase(name) {
+        Ok(_) => Ok(Cow::Borrowed(name)),
+        Err(NameError::Character(c)) if !c.is_ascii() => Err(SkipReason::NotAscii),
+        Err(_) => DomainName::parse(name)
+            .map(|name| Cow::Owned(name.as_str().to_owned()))
+            .map_err(|_| SkipReason::BadName),
+    }
+}
+
+/// Rules that a `$badfilter` rule of any list cancels: their heads, each with the modifiers that
+/// must be the same, in alphabetical order.
+struct Cancelled<'t>(HashMap<&'t str, Vec<Vec<&'t str>>>);
+
+impl<'t> Cancelled<'t> {
+    fn read(lists: &[ListSource<'t>]) -> Self {
+        let mut cancelled: HashMap<&str, Vec<Vec<&str>>> = HashMap::new();
+        let finder = memchr::memmem::Finder::new(b"badfilter");
+        for list in lists {
+            let bare = Bare::of_list(list.text);
+            let mut from = 0;
+            while let Some(found) = finder.find(&list.text[from..]) {
+                let at = from + found;
+                let start = memchr::memrchr(b'\n', &list.text[..at]).map_or(0, |at| at + 1);
+                let end =
+                    memchr::memchr(b'\n', &list.text[at..]).map_or(list.text.len(), |n| at + n);
+                from = end;
+                let line = &list.text[start..end];
+                if line.len() <= LINE_BYTES_MAX
+                    && let Ok(line) = std::str::from_utf8(line)
+                    && let Line::Rule(rule) = detect::read(line, bare)
+                    && rule.options.marks.badfilter
+                {
+                    cancelled.entry(rule.head).or_default().push(modifiers(rule.tail));
+                }
+            }
+        }
+        Self(cancelled)
+    }
+
+    fn is_any(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    fn has(&self, head: &str, tail: &str) -> bool {
+        self.0.get(head).is_some_and(|cancelled| cancelled.contains(&modifiers(tail)))
+    }
+}
+
+/// The modifiers of a rule less `badfilter`, in alphabetical order.
+fn modifiers(tail: &str) -> Vec<&str> {
+    let words = split(tail, ',').map(str::trim);
+    let mut words: Vec<&str> =
+        words.filter(|word| !word.is_empty() && *word != "badfilter").collect();
+    words.sort_unstable();
+    words
+}
+
+impl RuleTable {
+    /// Gives back what the vectors kept in hand while they grew.
+    fn shrink(&mut self) {
+        self.rules.shrink_to_fit();
+        self.texts.shrink_to_fit();
+        self.conditions.shrink_to_fit();
+        self.numbers.shrink_to_fit();
+        self.clients.shrink_to_fit();
+        self.regex_rules.shrink_to_fit();
+        self.regexes.shrink_to_fit();
+    }
 }

@@ -1,15 +1,20 @@
 //! The policy: rules and profiles together, and what they say to a request.
+//!
+//! Pure: the time comes with the request, and nothing here waits, writes or forgets. Deciding
+//! allocates nothing, but for a regular expression that is met for the first time. Asked by every
+//! door.
 
 use crate::ask::Ask;
 use crate::profiles::Profiles;
+use crate::request::{Request, URL_BYTES_MAX};
 use crate::rules::Rules;
-use crate::verdict::{Explanation, RuleText, Verdict};
+use crate::verdict::{RuleText, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vocab::{Action, Cause, Name, Now, RuleRef};
 
-/// Rules and who they hold for.
+/// Rules, who they hold for, and whether they are in force.
 #[derive(Debug)]
 pub struct Policy {
     pub(crate) rules: Arc<Rules>,
@@ -23,30 +28,32 @@ impl Policy {
         Self { rules, profiles, paused_until_ms: AtomicU64::new(0) }
     }
 
-    /// What is to be done about a request. Allocates nothing.
+    /// What is to be done about a request: an important exception passes before an important block
+    /// blocks, that before an exception passes, that before a block blocks. Allocates nothing.
     pub fn decide(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         if self.is_paused(now) {
             return Verdict { action: Action::Pass, cause: Cause::Paused };
         }
-        let _ = ask;
-        Verdict::NO_RULE
-    }
-
-    /// The same, with every rule that matches and what became of it.
-    pub fn explain(&self, ask: &Ask<'_>, now: Now) -> Explanation {
-        Explanation {
-            verdict: self.decide(ask, now),
-            winner: None,
-            profile: self.profile_of(ask.client).to_owned(),
-            considered: Vec::new(),
-        }
+        self.with_request(ask, |request| self.rules.judge(request))
     }
 
     /// The rule in words. `host` is the name it was matched against, for rules about plain names
     /// keep no text; none if this policy has no such rule for it.
     pub fn rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
-        let _ = (rule, host);
-        None
+        let rules = &self.rules;
+        let list = rules.lists.get(usize::from(rule.list.0))?.name.clone();
+        let text = if let Some(found) = rules.table.by_ref(rule) {
+            rules.table.text(found).to_owned()
+        } else {
+            let mut text = None;
+            rules.names.visit(&rules.keys, host.as_str(), |row| {
+                if !row.tag.is_modified() && row.rule() == rule {
+                    text = Some(row.text(host));
+                }
+            });
+            text?
+        };
+        Some(RuleText { list, line: rule.line, text })
     }
 
     /// Lets everything pass until this moment, in milliseconds since 1970; 0 ends the pause.
@@ -71,5 +78,23 @@ impl Policy {
 
     pub(crate) fn is_paused(&self, now: Now) -> bool {
         now.unix_ms < self.paused_until()
+    }
+
+    /// Makes the request ready for the rules: the copy of the URL in lower case is on the stack.
+    #[inline]
+    pub(crate) fn with_request<R>(
+        &self,
+        ask: &Ask<'_>,
+        judge: impl FnOnce(&Request<'_>) -> R,
+    ) -> R {
+        let profile = self.profiles.of(ask.client);
+        let keys = &self.rules.keys;
+        match ask.url {
+            None => judge(&Request::of_name(ask, keys, profile)),
+            Some(url) => {
+                let mut lower = [0; URL_BYTES_MAX];
+                judge(&Request::of_url(ask, url, &mut lower, keys, profile))
+            }
+        }
     }
 }

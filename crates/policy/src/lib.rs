@@ -1,14 +1,54 @@
 //! The heart: lists of rules compiled into one policy, and what it says to a request.
+//!
+//! A policy is made of three things. **Rules** are what lists say, compiled: plain names as a table
+//! of fingerprints, patterns as an index over the tokens of URLs. **Profiles** say which lists hold
+//! for which clients. A **pause** lets everything pass for a while. Together they answer an
+//! [`Ask`] with a [`Verdict`]: pass or block, and the rule that says so, by list and line.
+//!
+//! How a verdict comes about:
+//!
+//! 1. A rule counts if its list is among those of the client, and everything it says holds: name or
+//!    pattern, and each modifier.
+//! 2. To a question about a name (a look-up, a tunnel) only rules count that a name alone can
+//!    settle: `||ads.example^` does, `||ads.example^$script` does not. To a question about a URL
+//!    both count, so the URLs of a blocked name are blocked.
+//! 3. An important exception outranks an important block, that an exception, that a block.
+//! 4. Of several rules of the rank that decides, any other is named before a line of a hosts file,
+//!    then an earlier list before a later one, then an earlier line.
+//! 5. An exception that nothing would have blocked is not worth a word: the cause is `NoRule`.
+//!
+//! ```text
+//! lists ──► lists/detect ──► compile ──► Rules ──┬── names     (a walk up the labels)
+//!           hosts dnsmasq                        ├── urls      (host, token, page, always)
+//!           adblock options          snapshot ◄──┘
+//! settings ──► Profiles ──┐
+//!                         ├──► Policy ──► decide (hot, no allocation) · explain (for people)
+//! Rules ──────────────────┘
+//! ```
+//!
+//! It holds no socket, no clock, no log and no randomness: the time and the seed are arguments.
+//! Every door, the signer's guard and `tidegate why` ask the same policy.
 
 mod ask;
+mod buckets;
 mod compile;
 mod decide;
+mod explain;
+mod fingerprint;
+mod lists;
+mod names;
 mod profiles;
 mod report;
+mod request;
 mod rules;
 mod settings;
+mod snapshot;
+mod urls;
 mod verdict;
 
+pub use self::settings::{
+    ClientSettings, DefaultSettings, LISTS_MAX, ListSettings, ScheduleSettings, Settings,
+};
 pub use ask::Ask;
 pub use compile::{ListSource, compile};
 pub use decide::Policy;
@@ -16,8 +56,6 @@ pub use profiles::Profiles;
 pub use report::{
     EXCERPT_BYTES_MAX, ListKind, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
 };
-pub use rules::{Memory, Rules, SnapshotError};
-pub use self::settings::{
-    ClientSettings, DefaultSettings, LISTS_MAX, ListSettings, ScheduleSettings, Settings,
-};
+pub use rules::{Memory, Rules};
+pub use snapshot::SnapshotError;
 pub use verdict::{Considered, Effect, Explanation, Outcome, RuleText, Verdict};

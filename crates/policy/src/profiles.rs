@@ -37,7 +37,8 @@ impl Profiles {
     pub fn build(settings: &Settings) -> Self {
         let mask = |names: &[String]| {
             let bits = settings.lists.iter().take(LISTS_MAX).enumerate();
-            bits.filter(|(_, list)| names.contains(&list.name)).fold(0, |mask, (at, _)| mask | 1 << at)
+            bits.filter(|(_, list)| names.contains(&list.name))
+                .fold(0, |mask, (at, _)| mask | 1 << at)
         };
         let everybody = settings.default.lists.as_deref().map_or(u64::MAX, mask);
         let mut profiles = vec![Profile { name: DEFAULT_NAME.into(), lists: everybody }];

@@ -44,7 +44,15 @@ pub struct SkippedLine {
 
 /// What a list is for.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
@@ -141,6 +149,8 @@ skip_reasons! {
     Cancelled = 19, "is cancelled by a $badfilter rule";
     /// More rules than a list may number.
     TooMany = 20, "is past the last line or rule that a policy can number";
+    /// A name with an empty or overlong label, or in bytes that names do not have.
+    BadName = 21, "is no domain name";
 }
 
 impl fmt::Display for Syntax {

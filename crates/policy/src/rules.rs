@@ -1,16 +1,32 @@
-//! Compiled rules.
+//! Compiled lists: the table of names, the rules with patterns, and the reports.
+//!
+//! Immutable; shared by every thread. It knows no client: a request brings its profile. Made by
+//! `compile` or read from a snapshot, asked by `Policy`.
 
+use crate::fingerprint::Keys;
+use crate::names::{Names, Row};
 use crate::report::ListReport;
+use crate::request::Request;
+use crate::snapshot::{self, SnapshotError};
+use crate::urls::index::Index;
+use crate::urls::rule::{Flags, Place, Rule, RuleTable};
+use crate::verdict::{Outcome, Verdict};
 use std::fmt;
+use vocab::{Action, Cause, RuleRef};
 
 /// Compiled lists.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Rules {
+    pub(crate) keys: Keys,
     pub(crate) lists: Vec<ListReport>,
+    pub(crate) names: Names,
+    pub(crate) table: RuleTable,
+    pub(crate) blocks: Index,
+    pub(crate) exceptions: Index,
 }
 
 /// What the rules cost, in bytes of memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// How many rules about plain names there are.
     pub names: u64,
@@ -18,23 +34,42 @@ pub struct Memory {
     pub names_bytes: u64,
     /// How many rules with patterns or modifiers there are.
     pub patterns: u64,
-    /// Bytes of those, with their texts and indexes.
+    /// Bytes of those, with their texts and indexes; regular expressions grow when first used.
     pub patterns_bytes: u64,
     /// Bytes of the list reports.
     pub reports_bytes: u64,
 }
 
-/// Why bytes are no snapshot of the rules wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SnapshotError {
-    /// The bytes are no snapshot at all.
-    NotASnapshot,
-    /// Made by another version of the program.
-    Version,
-    /// Made from other lists.
-    OtherLists,
-    /// Cut off or changed.
-    Damaged,
+/// The best rule so far: important before not, other rules before hosts lines, earlier lists
+/// before later ones, then earlier lines.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Best(Option<(u64, RuleRef)>);
+
+impl Best {
+    #[inline]
+    fn offer(&mut self, weight: u64, rule: RuleRef) {
+        if self.beaten_by(weight) {
+            self.0 = Some((weight, rule));
+        }
+    }
+
+    #[inline]
+    fn beaten_by(self, weight: u64) -> bool {
+        self.0.is_none_or(|(best, _)| weight > best)
+    }
+
+    fn is_important(self) -> bool {
+        self.0.is_some_and(|(weight, _)| weight & IMPORTANT != 0)
+    }
+}
+
+const IMPORTANT: u64 = 1 << 63;
+const NOT_HOSTS: u64 = 1 << 62;
+
+#[inline]
+fn weight(important: bool, hosts: bool, rule: RuleRef) -> u64 {
+    let first = if important { IMPORTANT } else { 0 } | if hosts { 0 } else { NOT_HOSTS };
+    first | u64::from(u8::MAX - rule.list.0) << 32 | u64::from(u32::MAX - rule.line)
 }
 
 impl Rules {
@@ -45,17 +80,93 @@ impl Rules {
 
     /// What the rules cost.
     pub fn memory(&self) -> Memory {
-        Memory::default()
+        let report = |report: &ListReport| {
+            let lines = report.skipped.iter().map(|line| size_of_val(line) + line.text.capacity());
+            size_of_val(report) + report.name.capacity() + lines.sum::<usize>()
+        };
+        Memory {
+            names: self.names.len() as u64,
+            names_bytes: self.names.bytes(),
+            patterns: self.table.rules.len() as u64,
+            patterns_bytes: self.table.bytes() + self.blocks.bytes() + self.exceptions.bytes(),
+            reports_bytes: self.lists.iter().map(report).sum::<usize>() as u64,
+        }
     }
 
     /// The rules as bytes, for the next start. `key` identifies what they were compiled from.
     pub fn to_snapshot(&self, key: [u8; 32]) -> Vec<u8> {
-        key.to_vec()
+        snapshot::write(self, key)
     }
 
     /// The rules that `to_snapshot` wrote under the same key. Any other bytes are an error.
     pub fn from_snapshot(bytes: &[u8], key: [u8; 32]) -> Result<Self, SnapshotError> {
-        if bytes == key { Ok(Self::default()) } else { Err(SnapshotError::NotASnapshot) }
+        snapshot::read(bytes, key)
+    }
+
+    /// The verdict on a request. Exceptions with patterns are looked for only when something
+    /// blocks.
+    pub(crate) fn judge(&self, request: &Request<'_>) -> Verdict {
+        let (mut block, mut exception) = (Best::default(), Best::default());
+        self.names.visit(&self.keys, request.host_name(), |row| {
+            if request.in_profile(row.tag.list()) {
+                let best = if row.tag.is_exception() { &mut exception } else { &mut block };
+                let rule = self.row_rule(row);
+                let weight = weight(row.tag.is_important(), row.tag.form().is_hosts(), rule);
+                if best.beaten_by(weight) && self.row_holds(row, request).is_ok() {
+                    best.offer(weight, rule);
+                }
+            }
+        });
+        self.best_pattern(&self.blocks, request, &mut block);
+        let Some((_, blocking)) = block.0 else { return Verdict::NO_RULE };
+        self.best_pattern(&self.exceptions, request, &mut exception);
+        match exception.0 {
+            Some((_, rule)) if exception.is_important() || !block.is_important() => {
+                Verdict { action: Action::Pass, cause: Cause::Rule(rule) }
+            }
+            Some(_) | None => Verdict { action: Action::Block, cause: Cause::Rule(blocking) },
+        }
+    }
+
+    #[inline]
+    fn best_pattern(&self, index: &Index, request: &Request<'_>, best: &mut Best) {
+        index.visit(request, |id, place| {
+            let rule = &self.table.rules[id as usize];
+            let rule_ref = self.table.rule_ref(id);
+            let weight = weight(rule.flags.has(Flags::IMPORTANT), false, rule_ref);
+            if best.beaten_by(weight)
+                && request.in_profile(rule.list)
+                && self.table.suits(rule, request, place).is_ok()
+                && self.table.pattern_holds(id, request, place)
+                && self.table.conditions_hold(rule, request).is_ok()
+            {
+                best.offer(weight, rule_ref);
+            }
+        });
+    }
+
+    /// Where the row's rule stands.
+    pub(crate) fn row_rule(&self, row: Row) -> RuleRef {
+        if row.tag.is_modified() { self.table.rule_ref(row.line) } else { row.rule() }
+    }
+
+    /// Whether the row's modifiers, if it has any, hold too.
+    pub(crate) fn row_holds(&self, row: Row, request: &Request<'_>) -> Result<(), Outcome> {
+        if !row.tag.is_modified() {
+            return Ok(());
+        }
+        self.table.conditions_hold(&self.table.rules[row.line as usize], request)
+    }
+
+    /// The rule with its conditions, as far as one look at it tells.
+    pub(crate) fn rule_holds(
+        &self,
+        rule: &Rule,
+        request: &Request<'_>,
+        place: Place,
+    ) -> Result<(), Outcome> {
+        self.table.suits(rule, request, place)?;
+        self.table.conditions_hold(rule, request)
     }
 }
 
@@ -86,16 +197,3 @@ impl fmt::Display for Memory {
         )
     }
 }
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotASnapshot => "the file is no snapshot of compiled lists",
-            Self::Version => "the snapshot was made by another version",
-            Self::OtherLists => "the snapshot is of other lists",
-            Self::Damaged => "the snapshot is damaged",
-        })
-    }
-}
-
-impl std::error::Error for SnapshotError {}

@@ -96,7 +96,8 @@ impl Settings {
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         if self.lists.len() > LISTS_MAX {
-            let message = format!("{} lists are more than the {LISTS_MAX} allowed", self.lists.len());
+            let message =
+                format!("{} lists are more than the {LISTS_MAX} allowed", self.lists.len());
             complaints.push(Complaint::new("lists", message).remedy("join some into one file"));
         }
         let mut names = HashSet::new();
@@ -185,9 +186,10 @@ impl ClientSettings {
         }
         if !self.schedule.is_empty() {
             let message = "schedules are not built yet";
-            complaints.push(Complaint::new(format!("{path}.schedule"), message).remedy(
-                "leave schedule out; a list in the profile holds at all hours",
-            ));
+            complaints.push(
+                Complaint::new(format!("{path}.schedule"), message)
+                    .remedy("leave schedule out; a list in the profile holds at all hours"),
+            );
         }
     }
 }

@@ -1,0 +1,114 @@
+//! The values of modifiers, read into numbers: `domain=`, `to=`, `denyallow=`, `dnstype=`,
+//! `client=`.
+//!
+//! A value with one wrong entry refuses its rule: without that entry the rule might hold for all.
+
+use crate::fingerprint::Keys;
+use crate::lists::options::{Options, split};
+use crate::report::SkipReason;
+use crate::urls::rule::{Client, Conditions, Part, RuleTable};
+use vocab::{DomainName, Kind};
+
+/// Entries asked for and entries refused.
+#[derive(Default)]
+struct Entries<T> {
+    only: Vec<T>,
+    never: Vec<T>,
+}
+
+/// Reads the values and writes them into the table; none if there are none.
+pub(super) fn read(
+    options: &Options<'_>,
+    table: &mut RuleTable,
+    keys: &Keys,
+) -> Result<Option<u32>, SkipReason> {
+    if !options.restricts() {
+        return Ok(None);
+    }
+    let pages = names(options.domain, keys)?;
+    let mut hosts = names(options.to, keys)?;
+    let denied = names(options.denyallow, keys)?;
+    if !denied.never.is_empty() {
+        return Err(SkipReason::BadModifier);
+    }
+    hosts.never.extend(denied.only);
+    let record_types = entries(options.dnstype, |word| {
+        Kind::record_type(word).map(u64::from).ok_or(SkipReason::BadModifier)
+    })?;
+    let clients = entries(options.client, client)?;
+    let conditions = Conditions {
+        pages: numbers(pages, &mut table.numbers)?,
+        hosts: numbers(hosts, &mut table.numbers)?,
+        record_types: numbers(record_types, &mut table.numbers)?,
+        clients: part(clients, &mut table.clients)?,
+    };
+    table.conditions.push(conditions);
+    Ok(Some(table.conditions.len() as u32 - 1))
+}
+
+fn entries<T>(
+    value: Option<&str>,
+    mut read: impl FnMut(&str) -> Result<T, SkipReason>,
+) -> Result<Entries<T>, SkipReason> {
+    let mut entries = Entries { only: Vec::new(), never: Vec::new() };
+    for word in value.into_iter().flat_map(|value| split(value, '|')) {
+        match word.trim().strip_prefix('~') {
+            Some(word) => entries.never.push(read(word)?),
+            None => entries.only.push(read(word.trim())?),
+        }
+    }
+    Ok(entries)
+}
+
+fn names(value: Option<&str>, keys: &Keys) -> Result<Entries<u64>, SkipReason> {
+    entries(value, |word| {
+        if !word.is_ascii() {
+            return Err(SkipReason::NotAscii);
+        }
+        // `example.*` is the label `*` below nothing: so does a page know itself, too.
+        let (name, entity) = match word.strip_suffix(".*") {
+            Some(stem) => (stem, true),
+            None => (word, false),
+        };
+        let name = DomainName::parse(name).map_err(|_| SkipReason::BadModifier)?;
+        let name = name.as_str();
+        let found = if entity { keys.of(&format!("{name}.*")) } else { keys.of(name) };
+        Ok(found.hash)
+    })
+}
+
+/// An address, a network or the name of a profile, perhaps in quotes, with `\` before what would
+/// end it.
+fn client(word: &str) -> Result<Client, SkipReason> {
+    let quoted = |quote| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    let bare = quoted('\'').or_else(|| quoted('"')).unwrap_or(word);
+    let mut name = String::with_capacity(bare.len());
+    let mut chars = bare.chars();
+    while let Some(c) = chars.next() {
+        name.push(if c == '\\' { chars.next().unwrap_or(c) } else { c });
+    }
+    if name.is_empty() {
+        return Err(SkipReason::BadModifier);
+    }
+    Ok(name.parse().map_or_else(|_| Client::Name(name), Client::Network))
+}
+
+fn numbers(mut entries: Entries<u64>, into: &mut Vec<u64>) -> Result<Part, SkipReason> {
+    for half in [&mut entries.only, &mut entries.never] {
+        half.sort_unstable();
+        half.dedup();
+    }
+    part(entries, into)
+}
+
+fn part<T>(entries: Entries<T>, into: &mut Vec<T>) -> Result<Part, SkipReason> {
+    let length = |half: &[T]| u16::try_from(half.len()).map_err(|_| SkipReason::TooLong);
+    let (only, never) = (length(&entries.only)?, length(&entries.never)?);
+    if only == 0 && never == 0 {
+        return Ok(Part::default());
+    }
+    let start = u32::try_from(into.len()).map_err(|_| SkipReason::TooMany)?;
+    into.extend(entries.only);
+    into.extend(entries.never);
+    Ok(Part { start, only, never })
+}

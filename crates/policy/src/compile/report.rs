@@ -1,0 +1,86 @@
+//! Counts what lines became while a list is compiled.
+
+use super::ListSource;
+use crate::report::{
+    EXCERPT_BYTES_MAX, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
+};
+
+const SYNTAXES: [Syntax; 5] =
+    [Syntax::Hosts, Syntax::Names, Syntax::Wildcards, Syntax::Dnsmasq, Syntax::Adblock];
+
+/// The counts of one list.
+#[derive(Default)]
+pub(super) struct Tally {
+    lines: u32,
+    names: u32,
+    urls: u32,
+    /// Lines in each syntax, in the order of `SYNTAXES`.
+    syntaxes: [u32; SYNTAXES.len()],
+    /// Skipped lines for each reason, by its number.
+    skips: [u32; SkipReason::ALL.len()],
+    skipped: Vec<SkippedLine>,
+}
+
+impl Tally {
+    /// Counts a line and gives its number; none when numbers are used up.
+    pub(super) fn next_line(&mut self) -> Option<u32> {
+        self.lines = self.lines.checked_add(1)?;
+        Some(self.lines)
+    }
+
+    pub(super) fn names(&mut self, syntax: Syntax, count: u32) {
+        self.names = self.names.saturating_add(count);
+        if let Some(at) = SYNTAXES.iter().position(|other| *other == syntax) {
+            self.syntaxes[at] += 1;
+        }
+    }
+
+    pub(super) fn url(&mut self) {
+        self.urls += 1;
+        self.syntaxes[SYNTAXES.len() - 1] += 1;
+    }
+
+    /// Counts a line, or one of the names on it, as skipped.
+    pub(super) fn skip(&mut self, reason: SkipReason, line: &[u8]) {
+        self.skips[usize::from(reason.code())] += 1;
+        if self.skipped.len() < SKIPPED_KEPT_MAX {
+            self.skipped.push(SkippedLine { line: self.lines, reason, text: excerpt(line) });
+        }
+    }
+
+    pub(super) fn report(self, source: &ListSource<'_>) -> ListReport {
+        let most = self.syntaxes.iter().enumerate().rev().max_by_key(|(_, count)| **count);
+        let syntax = match most {
+            Some((at, count)) if *count > 0 => SYNTAXES[at],
+            Some(_) | None => Syntax::Empty,
+        };
+        let mut skipped_by_reason: Vec<(SkipReason, u32)> = SkipReason::ALL
+            .iter()
+            .map(|reason| (*reason, self.skips[usize::from(reason.code())]))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        skipped_by_reason.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        ListReport {
+            name: source.name.to_owned(),
+            kind: source.kind,
+            syntax,
+            lines: self.lines,
+            rules_names: self.names,
+            rules_urls: self.urls,
+            skipped: self.skipped,
+            skipped_by_reason,
+        }
+    }
+}
+
+/// The beginning of a line, fit for a terminal.
+fn excerpt(line: &[u8]) -> String {
+    let head = &line[..line.len().min(EXCERPT_BYTES_MAX)];
+    let text = String::from_utf8_lossy(head);
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut text: String = text.trim_end().chars().map(printable).collect();
+    if head.len() < line.len() {
+        text.push('…');
+    }
+    text
+}

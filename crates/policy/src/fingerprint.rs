@@ -1,0 +1,228 @@
+//! Names as numbers: a keyed hash that grows label by label from the right.
+//!
+//! The hash of `example.com` is a step on the way to that of `ads.example.com`, so one pass over a
+//! name yields the fingerprints of all its parents. Two lanes of folded multiplication keep 96
+//! bits: two of a billion names share a fingerprint with a chance of one in 10^11, and without the
+//! seed nobody can make a name that does. Used by every table of names.
+
+/// The secret numbers that a seed stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys {
+    seed: u64,
+    start: State,
+    letters: (u64, u64),
+    length: (u64, u64),
+}
+
+/// What is kept of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    /// Places it in a table.
+    pub(crate) hash: u64,
+    /// Tells it from others in the same place.
+    pub(crate) check: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    a: u64,
+    b: u64,
+}
+
+/// The fingerprints of a name's parents and of itself, shortest first, each with the place in the
+/// name where it begins.
+pub(crate) struct Suffixes<'k, 'n> {
+    keys: &'k Keys,
+    bytes: &'n [u8],
+    /// What stands left of this is still to be read; past the start when all is.
+    end: usize,
+    done: bool,
+    state: State,
+}
+
+impl Keys {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut word = seed;
+        let mut next = || split_mix(&mut word);
+        Self {
+            seed,
+            start: State { a: next(), b: next() },
+            // Odd and dense: a multiplier of few bits mixes little.
+            letters: (next() | 1, next() | 1),
+            length: (next() | 1, next() | 1),
+        }
+    }
+
+    pub(crate) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The name and its parents.
+    pub(crate) fn suffixes<'k, 'n>(&'k self, name: &'n str) -> Suffixes<'k, 'n> {
+        Suffixes {
+            keys: self,
+            bytes: name.as_bytes(),
+            end: name.len(),
+            done: name.is_empty(),
+            state: self.start,
+        }
+    }
+
+    /// The names `b.*`, `a.b.*` for a page `a.b` whose public suffix was cut off.
+    pub(crate) fn entities<'k, 'n>(&'k self, stem: &'n str) -> Suffixes<'k, 'n> {
+        let mut suffixes = self.suffixes(stem);
+        suffixes.state = self.label_end(self.mix(self.start, u64::from(b'*')), 1);
+        suffixes
+    }
+
+    /// The fingerprint of the whole name.
+    pub(crate) fn of(&self, name: &str) -> Fingerprint {
+        self.suffixes(name).last().map_or(self.start.finish(), |(name, _)| name)
+    }
+
+    #[inline]
+    fn mix(&self, state: State, word: u64) -> State {
+        State { a: fold(state.a ^ word, self.letters.0), b: fold(state.b ^ word, self.letters.1) }
+    }
+
+    #[inline]
+    fn label_end(&self, state: State, length: u64) -> State {
+        State { a: fold(state.a ^ length, self.length.0), b: fold(state.b ^ length, self.length.1) }
+    }
+}
+
+impl State {
+    #[inline]
+    fn finish(self) -> Fingerprint {
+        Fingerprint { hash: self.a, check: (self.b >> 32) as u32 }
+    }
+}
+
+impl Iterator for Suffixes<'_, '_> {
+    type Item = (Fingerprint, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Fingerprint, usize)> {
+        if self.done {
+            return None;
+        }
+        let mut word: u64 = 0;
+        let mut filled = 0;
+        let mut at = self.end;
+        while at > 0 {
+            let byte = self.bytes[at - 1];
+            if byte == b'.' {
+                break;
+            }
+            at -= 1;
+            word = word << 8 | u64::from(byte);
+            filled += 1;
+            if filled == 8 {
+                self.state = self.keys.mix(self.state, word);
+                (word, filled) = (0, 0);
+            }
+        }
+        if filled > 0 {
+            self.state = self.keys.mix(self.state, word);
+        }
+        self.state = self.keys.label_end(self.state, (self.end - at) as u64);
+        self.done = at == 0;
+        self.end = at.saturating_sub(1);
+        Some((self.state.finish(), at))
+    }
+}
+
+/// The upper and the lower half of the product, laid over each other.
+#[inline]
+fn fold(x: u64, y: u64) -> u64 {
+    let product = u128::from(x) * u128::from(y);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// Sebastiano Vigna's SplitMix64, which turns one seed into many unlike numbers.
+fn split_mix(word: &mut u64) -> u64 {
+    *word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *word;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The number of a token of a URL. Not keyed: a collision costs a look, never an answer.
+#[derive(Clone, Copy)]
+pub(crate) struct TokenHash(u64);
+
+impl TokenHash {
+    pub(crate) const START: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    #[inline]
+    pub(crate) fn push(self, byte: u8) -> Self {
+        Self((self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
+    #[inline]
+    pub(crate) fn finish(self) -> u64 {
+        fold(self.0, 0x9e37_79b9_7f4a_7c15)
+    }
+
+    pub(crate) fn of(token: &[u8]) -> u64 {
+        token.iter().fold(Self::START, |hash, byte| hash.push(byte.to_ascii_lowercase())).finish()
+    }
+}
+
+/// A sum over bytes that notices what storage does to them: not a defence against forgers.
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut lanes = [1u64, 2, 3, 4];
+    let (fours, tail) = words.as_chunks::<4>();
+    for four in fours {
+        for (lane, word) in lanes.iter_mut().zip(four) {
+            *lane = fold(*lane ^ u64::from_le_bytes(*word), 0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+        }
+    }
+    let mut sum = lanes.into_iter().fold(bytes.len() as u64, step);
+    for word in tail {
+        sum = step(sum, u64::from_le_bytes(*word));
+    }
+    rest.iter().fold(sum, |sum, byte| step(sum, u64::from(*byte)))
+}
+
+fn step(sum: u64, word: u64) -> u64 {
+    fold(sum ^ word, 0xbf58_476d_1ce4_e5b9).wrapping_add(word | 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parent_has_the_fingerprint_of_its_own_name() {
+        let keys = Keys::new(7);
+        let mut seen = Vec::new();
+        for (fingerprint, start) in keys.suffixes("a-rather-long-label.ads.example.co") {
+            let parent = &"a-rather-long-label.ads.example.co"[start..];
+            assert_eq!(fingerprint, keys.of(parent));
+            seen.push(parent);
+        }
+        assert_eq!(seen.len(), 4);
+    }
+
+    #[test]
+    fn labels_that_run_together_differ() {
+        let keys = Keys::new(7);
+        assert_ne!(keys.of("ab.c"), keys.of("a.bc"));
+        assert_ne!(keys.of("abc"), keys.of("ab.c"));
+        assert_ne!(keys.of("aaaaaaaa.a"), keys.of("a.aaaaaaaa"));
+        assert_ne!(Keys::new(8).of("abc"), keys.of("abc"));
+    }
+
+    #[test]
+    fn the_checksum_sees_one_flipped_bit() {
+        let bytes = [9u8; 77];
+        for at in 0..bytes.len() * 8 {
+            let mut other = bytes;
+            other[at / 8] ^= 1 << (at % 8);
+            assert_ne!(checksum(&other), checksum(&bytes), "bit {at}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Rules in the syntax of AdGuard DNS and EasyList: `@@||name^$options`.
+//!
+//! It takes a line apart into marks, anchors, pattern and options, and refuses what is too broad,
+//! hides elements, or cannot be matched. It compiles nothing. Called by `detect` for lines that
+//! look like rules.
+
+use super::options::Options;
+use crate::report::SkipReason;
+use crate::urls::index::is_name_byte;
+use crate::urls::rule::Flags;
+
+/// Longest pattern, in bytes; the longest in EasyList has about 200.
+const PATTERN_BYTES_MAX: usize = 1024;
+/// Longest regular expression, in bytes.
+const REGEX_TEXT_BYTES_MAX: usize = 4096;
+/// Fewer characters than these match nearly everything, unless something restricts the rule.
+const PATTERN_CHARS_MIN: usize = 3;
+
+/// A rule taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AdblockRule<'l> {
+    /// Everything before the `$`, with `@@`: what `$badfilter` compares.
+    pub(crate) head: &'l str,
+    /// What follows the `$`.
+    pub(crate) tail: &'l str,
+    pub(crate) exception: bool,
+    pub(crate) flags: Flags,
+    /// The pattern without its anchors, or the expression without its slashes.
+    pub(crate) pattern: &'l str,
+    pub(crate) options: Options<'l>,
+}
+
+/// Reads one rule.
+pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
+    let (exception, body) = match line.strip_prefix("@@") {
+        Some(rest) => (true, rest),
+        None => (false, line),
+    };
+    let (pattern, tail) = split_options(body);
+    let head = &line[..line.len() - body.len() + pattern.len()];
+    let options = Options::read_tail(tail)?;
+    let (flags, pattern) = match regex_of(pattern) {
+        Some(expression) if expression.len() > REGEX_TEXT_BYTES_MAX => {
+            return Err(SkipReason::TooLong);
+        }
+        Some(expression) => (Flags::REGEX, expression),
+        None => {
+            if pattern.bytes().any(|byte| !byte.is_ascii()) {
+                return Err(SkipReason::NotAscii);
+            }
+            if !pattern.bytes().all(is_pattern_byte) {
+                return Err(SkipReason::NotARule);
+            }
+            anchors(pattern)
+        }
+    };
+    if !flags.has(Flags::REGEX) && pattern.len() > PATTERN_BYTES_MAX {
+        return Err(SkipReason::TooLong);
+    }
+    let letters = pattern.bytes().filter(|byte| *byte != b'*').take(PATTERN_CHARS_MIN).count();
+    if letters < PATTERN_CHARS_MIN && !options.restricts() && !options.marks.badfilter {
+        return Err(SkipReason::TooBroad);
+    }
+    Ok(AdblockRule { head, tail, exception, flags, pattern, options })
+}
+
+impl<'l> Options<'l> {
+    fn read_tail(tail: &'l str) -> Result<Self, SkipReason> {
+        if tail.is_empty() { Ok(Self::default()) } else { Self::read(tail) }
+    }
+}
+
+/// Cuts at the `$` before the options. A `$` can also stand in a URL or end an expression, so what
+/// follows must look like a word, and behind an expression comes its closing slash.
+fn split_options(body: &str) -> (&str, &str) {
+    if body.starts_with('/')
+        && let Some(slash) = body.rfind("/$")
+        && slash > 0
+    {
+        return (&body[..=slash], &body[slash + 2..]);
+    }
+    if body.len() > 1 && body.starts_with('/') && body.ends_with('/') {
+        return (body, "");
+    }
+    let opens = |at: &usize| {
+        body[at + 1..].bytes().next().is_some_and(|next| {
+            next.is_ascii_lowercase() || matches!(next, b'~' | b'_' | b'1' | b'3')
+        })
+    };
+    match memchr::memrchr_iter(b'$', body.as_bytes()).find(opens) {
+        Some(at) => (&body[..at], &body[at + 1..]),
+        None => (body, ""),
+    }
+}
+
+/// The expression between slashes.
+fn regex_of(pattern: &str) -> Option<&str> {
+    pattern.strip_prefix('/')?.strip_suffix('/').filter(|expression| !expression.is_empty())
+}
+
+/// Takes off `||` and `|`, and stars at the ends, which say nothing.
+fn anchors(pattern: &str) -> (Flags, &str) {
+    let mut flags = Flags::default();
+    let mut rest = pattern;
+    if let Some(after) = rest.strip_prefix("||") {
+        (flags, rest) = (flags.with(Flags::AT_LABEL), after);
+    } else if let Some(after) = rest.strip_prefix('|') {
+        (flags, rest) = (flags.with(Flags::AT_START), after);
+    }
+    if let Some(before) = rest.strip_suffix('|') {
+        (flags, rest) = (flags.with(Flags::AT_END), before);
+    }
+    if rest.starts_with('*') && !flags.has(Flags::AT_LABEL) {
+        rest = rest.trim_start_matches('*');
+        flags = Flags(flags.0 & !Flags::AT_START.0);
+    }
+    if rest.ends_with('*') {
+        rest = rest.trim_end_matches('*');
+        flags = Flags(flags.0 & !Flags::AT_END.0);
+    }
+    (flags, rest)
+}
+
+/// Printable ASCII, less what no URL holds and no filter is written with: what a web page saved
+/// in place of a list is made of.
+const fn is_pattern_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}' | b'`' | b'\\')
+}
+
+impl<'l> AdblockRule<'l> {
+    /// The name, if the pattern is that name and all below it: `||name^`.
+    pub(crate) fn whole_name(&self) -> Option<&'l str> {
+        if !self.flags.has(Flags::AT_LABEL) {
+            return None;
+        }
+        let end = self.pattern.bytes().position(|byte| !is_name_byte(byte));
+        let (name, rest) = self.pattern.split_at(end.unwrap_or(self.pattern.len()));
+        let ends = match rest {
+            "^" => true,
+            "" => self.flags.has(Flags::AT_END),
+            // `||name/*`: its star went with the anchors, and what is left blocks all of the host.
+            "/" => self.head.ends_with("/*"),
+            _ => false,
+        };
+        (ends && !name.is_empty()).then_some(name)
+    }
+
+    /// Whether the pattern could stand in a host name, so that it counts for names.
+    pub(crate) fn could_be_in_a_name(&self) -> bool {
+        self.flags.has(Flags::REGEX)
+            || self.pattern.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b'^' | b'*'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_comes_apart() {
+        let rule = read("@@||ads.example^$script,domain=a.example|~b.example").unwrap();
+        assert!(rule.exception);
+        assert_eq!(rule.pattern, "ads.example^");
+        assert_eq!(rule.head, "@@||ads.example^");
+        assert_eq!(rule.options.domain, Some("a.example|~b.example"));
+        assert_eq!(rule.whole_name(), Some("ads.example"));
+    }
+
+    #[test]
+    fn a_dollar_in_a_url_or_an_expression_opens_no_options() {
+        assert_eq!(read("/ads$/$image").unwrap().pattern, "ads$");
+        assert_eq!(read("/^ads[0-9]$/").unwrap().pattern, "^ads[0-9]$");
+        assert_eq!(read("/cgi/$$/ads").unwrap().pattern, "/cgi/$$/ads");
+        assert_eq!(read("/ads/*$image").unwrap().pattern, "/ads/");
+    }
+
+    #[test]
+    fn what_would_match_nearly_everything_is_refused() {
+        assert_eq!(read("*"), Err(SkipReason::TooBroad));
+        assert_eq!(read("||a"), Err(SkipReason::TooBroad));
+        assert_eq!(read("a*$script"), Err(SkipReason::TooBroad));
+        assert!(read("*$client=kids").is_ok());
+        assert!(read("$domain=a.example,script").is_ok());
+    }
+
+    #[test]
+    fn a_web_page_in_place_of_a_list_blocks_nothing() {
+        for line in ["<html><head>", "<p>Not found</p>", "body{margin:0}"] {
+            assert_eq!(read(line), Err(SkipReason::NotARule), "{line}");
+        }
+    }
+}

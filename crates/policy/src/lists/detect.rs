@@ -1,0 +1,228 @@
+//! What a line is: each is told by its own look, so that a list may mix syntaxes.
+//!
+//! Only one thing depends on the list as a whole: in one that calls itself Adblock Plus, a bare
+//! word is a piece of a URL, and elsewhere it is a name. It never fails: what is no rule has a
+//! reason. Called by `compile` for every line.
+
+use super::adblock::{self, AdblockRule};
+use super::{dnsmasq, hosts};
+use crate::names::Form;
+use crate::report::{SkipReason, Syntax};
+use crate::urls::index::is_name_byte;
+
+/// Bytes at the start of a list in which its header is looked for.
+const HEADER_BYTES: usize = 2048;
+
+/// What bare words of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bare {
+    /// Names.
+    Names,
+    /// Pieces of URLs.
+    Patterns,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line<'l> {
+    /// A comment, a header or nothing.
+    Blank,
+    /// Not in force.
+    Skip(SkipReason),
+    /// Names with a separator between them.
+    Names { form: Form, names: &'l str, separator: Separator },
+    /// A filter rule.
+    Rule(AdblockRule<'l>),
+}
+
+/// What stands between names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Separator {
+    /// White space.
+    Blank,
+    /// A slash.
+    Slash,
+}
+
+impl Bare {
+    /// By the header of the list.
+    pub(crate) fn of_list(text: &[u8]) -> Self {
+        let head = &text[..text.len().min(HEADER_BYTES)];
+        let is_header = memchr::memmem::find(head, b"[Adblock")
+            .is_some_and(|at| at == 0 || head[at - 1] == b'\n' || head[..at] == *b"\xef\xbb\xbf");
+        if is_header { Self::Patterns } else { Self::Names }
+    }
+}
+
+/// Reads one line, without its line end.
+pub(crate) fn read(line: &str, bare: Bare) -> Line<'_> {
+    let line = line.trim();
+    // Nine of ten lines of a filter list, ahead of everything else.
+    if let Some(name) = line.strip_prefix("||").and_then(|rest| rest.strip_suffix('^'))
+        && name.bytes().all(is_name_byte)
+        && name.len() > 2
+    {
+        return Line::Names { form: Form::Adblock, names: name, separator: Separator::Blank };
+    }
+    match line.as_bytes() {
+        [] | [b'!', ..] => return Line::Blank,
+        [b'#', rest @ ..] => return after_hash(rest),
+        [b'[', rest @ ..] => {
+            let is_rule = rest.starts_with(b"$") && line.contains("##");
+            return if is_rule { Line::Skip(SkipReason::Cosmetic) } else { Line::Blank };
+        }
+        [_, ..] => {}
+    }
+    if let Some(line) = hosts_line(line) {
+        return line;
+    }
+    if is_cosmetic(line) {
+        return Line::Skip(SkipReason::Cosmetic);
+    }
+    match dnsmasq::read(line) {
+        Some(Ok((form, names))) => return Line::Names { form, names, separator: Separator::Slash },
+        Some(Err(reason)) => return Line::Skip(reason),
+        None => {}
+    }
+    if bare == Bare::Names
+        && let Some(line) = name_line(line)
+    {
+        return line;
+    }
+    match adblock::read(line) {
+        Ok(rule) => Line::Rule(rule),
+        Err(reason) => Line::Skip(reason),
+    }
+}
+
+/// A line that begins with `#`: a comment, unless it goes on like a rule that hides elements.
+fn after_hash(rest: &[u8]) -> Line<'static> {
+    let is_rule = match rest {
+        [b'#', next, ..] => !matches!(next, b'#' | b' ' | b'\t' | b'-' | b'='),
+        [b'@' | b'?' | b'$' | b'%', ..] => {
+            memchr::memchr(b'#', &rest[1..]).is_some_and(|at| at < 3)
+        }
+        _ => false,
+    };
+    if is_rule { Line::Skip(SkipReason::Cosmetic) } else { Line::Blank }
+}
+
+/// Whether a rule hides elements, changes a page's style or runs scripts: `##`, `#@#`, `#?#`,
+/// `#$#`, `#%#`, and their exceptions; `$$` removes elements.
+fn is_cosmetic(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    memchr::memchr_iter(b'#', bytes).any(|at| {
+        let rest = &bytes[at + 1..];
+        let mark = rest.iter().take(3).position(|byte| *byte == b'#');
+        mark.is_some_and(|mark| {
+            rest[..mark].iter().all(|byte| matches!(byte, b'@' | b'?' | b'$' | b'%'))
+                && rest.len() > mark + 1
+        })
+    }) || line.split_once("$$").is_some_and(|(domains, rest)| {
+        // `example.com$$script[...]`, not a URL with two dollars.
+        domains.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b',' | b'~'))
+            && rest.starts_with(|c: char| c.is_ascii_lowercase())
+    })
+}
+
+/// A line of a hosts file: an address, then names, then perhaps a comment.
+fn hosts_line(line: &str) -> Option<Line<'_>> {
+    let (address, names) = line.split_once([' ', '\t'])?;
+    let form = match hosts::form_of(address)? {
+        Ok(form) => form,
+        Err(reason) => {
+            let first = names.split_whitespace().next().unwrap_or_default();
+            let reason = if hosts::is_local(first) { SkipReason::LocalName } else { reason };
+            return Some(Line::Skip(reason));
+        }
+    };
+    let names = names.split('#').next().unwrap_or_default();
+    Some(Line::Names { form, names, separator: Separator::Blank })
+}
+
+/// A line that is a name, `*.name` or `.name`, with perhaps a comment behind.
+fn name_line(line: &str) -> Option<Line<'_>> {
+    let name = line.split('#').next().unwrap_or_default().trim_end();
+    let (form, name) = if let Some(rest) = name.strip_prefix("*.") {
+        (Form::Wildcard, rest)
+    } else if let Some(rest) = name.strip_prefix('.') {
+        (Form::Dotted, rest)
+    } else {
+        (Form::Plain, name)
+    };
+    let is_name = !name.is_empty()
+        && name.bytes().all(is_name_byte)
+        && name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+        && name.as_bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
+    is_name.then_some(Line::Names { form, names: name, separator: Separator::Blank })
+}
+
+impl Form {
+    /// The syntax that lines of this form are written in.
+    pub(crate) fn syntax(self) -> Syntax {
+        match self {
+            Self::HostsNull | Self::HostsLoopback | Self::HostsNullV6 | Self::HostsLoopbackV6 => {
+                Syntax::Hosts
+            }
+            Self::Plain => Syntax::Names,
+            Self::Wildcard | Self::Dotted => Syntax::Wildcards,
+            Self::Adblock | Self::AdblockException => Syntax::Adblock,
+            Self::DnsmasqAddress | Self::DnsmasqServer | Self::DnsmasqLocal => Syntax::Dnsmasq,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: &Line<'_>) {
+        assert_eq!(read(line, Bare::Names), *expected, "{line}");
+    }
+
+    fn names(form: Form, names: &str) -> Line<'_> {
+        Line::Names { form, names, separator: Separator::Blank }
+    }
+
+    #[test]
+    fn every_syntax_is_told_by_the_line() {
+        check("0.0.0.0 ads.example # seen today", &names(Form::HostsNull, "ads.example "));
+        check(":: a.example b.example", &names(Form::HostsNullV6, "a.example b.example"));
+        check("ads.example", &names(Form::Plain, "ads.example"));
+        check("ads.example # why", &names(Form::Plain, "ads.example"));
+        check("*.ads.example", &names(Form::Wildcard, "ads.example"));
+        check(".ads.example", &names(Form::Dotted, "ads.example"));
+        check("||ads.example^", &names(Form::Adblock, "ads.example"));
+        check("! comment", &Line::Blank);
+        check("# comment", &Line::Blank);
+        check("## comment", &Line::Blank);
+        check("#", &Line::Blank);
+        check("[Adblock Plus 2.0]", &Line::Blank);
+        assert!(matches!(read("-ads-$image", Bare::Names), Line::Rule(_)));
+        assert!(matches!(read("ads.example", Bare::Patterns), Line::Rule(_)));
+    }
+
+    #[test]
+    fn rules_that_hide_elements_are_told_apart() {
+        for line in [
+            "example.com##.ad",
+            "##.ad",
+            "#@#.ad",
+            "example.com#@#.ad",
+            "example.com#?#div:has(> .ad)",
+            "example.com#$#abort-on-property-read x",
+            "example.com#%#//scriptlet()",
+            "example.com#@$#x { }",
+            "example.com$$script[tag-content=\"ad\"]",
+            "[$path=/x]example.com##.ad",
+        ] {
+            check(line, &Line::Skip(SkipReason::Cosmetic));
+        }
+    }
+
+    #[test]
+    fn prose_is_no_rule() {
+        check("The page was not found.", &Line::Skip(SkipReason::NotARule));
+        check("127.0.0.1", &names(Form::Plain, "127.0.0.1"));
+    }
+}

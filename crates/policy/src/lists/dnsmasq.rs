@@ -1,0 +1,78 @@
+//! Lines of dnsmasq configurations that block names: `address=/name/`, `server=/name/`,
+//! `local=/name/`.
+//!
+//! An address other than null is a record and a server is a route: neither blocks. Called by
+//! `detect` for lines that begin like a dnsmasq setting.
+
+use crate::names::Form;
+use crate::report::SkipReason;
+
+/// Settings that say nothing of names to block, by how they begin.
+const OTHERS: &[&str] = &[
+    "conf-file=",
+    "conf-dir=",
+    "ipset=",
+    "nftset=",
+    "bogus-nxdomain=",
+    "cache-size=",
+    "no-resolv",
+    "resolv-file=",
+    "listen-address=",
+    "interface=",
+    "rebind-domain-ok=",
+    "host-record=",
+    "cname=",
+    "dhcp-",
+    "addn-hosts=",
+    "domain-needed",
+    "bogus-priv",
+    "log-queries",
+    "no-hosts",
+];
+
+/// The names of a blocking line, between slashes, and its form; none if it is no such setting.
+pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
+    let (form, rest) = if let Some(rest) = line.strip_prefix("address=/") {
+        (Form::DnsmasqAddress, rest)
+    } else if let Some(rest) = line.strip_prefix("server=/") {
+        (Form::DnsmasqServer, rest)
+    } else if let Some(rest) = line.strip_prefix("local=/") {
+        (Form::DnsmasqLocal, rest)
+    } else {
+        let is_other = OTHERS.iter().any(|start| line.starts_with(start));
+        return is_other.then_some(Err(SkipReason::NotABlock));
+    };
+    let Some((names, value)) = rest.rsplit_once('/') else {
+        return Some(Err(SkipReason::BadModifier));
+    };
+    let blocks = match (form, value) {
+        (_, "") => true,
+        (Form::DnsmasqAddress, "#" | "0.0.0.0" | "::" | "127.0.0.1" | "::1") => true,
+        _ => false,
+    };
+    let refused =
+        if form == Form::DnsmasqAddress { SkipReason::Record } else { SkipReason::NotABlock };
+    Some(if blocks { Ok((form, names)) } else { Err(refused) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_addresses_and_servers_block() {
+        let check = |line, expected| assert_eq!(read(line), expected, "{line}");
+        check("address=/a.example/", Some(Ok((Form::DnsmasqAddress, "a.example"))));
+        check("address=/a.example/#", Some(Ok((Form::DnsmasqAddress, "a.example"))));
+        check(
+            "address=/a.example/b.example/::",
+            Some(Ok((Form::DnsmasqAddress, "a.example/b.example"))),
+        );
+        check("server=/a.example/", Some(Ok((Form::DnsmasqServer, "a.example"))));
+        check("local=/a.example/", Some(Ok((Form::DnsmasqLocal, "a.example"))));
+        check("address=/a.example/192.0.2.1", Some(Err(SkipReason::Record)));
+        check("server=/a.example/192.0.2.1", Some(Err(SkipReason::NotABlock)));
+        check("cache-size=1000", Some(Err(SkipReason::NotABlock)));
+        check("a.example", None);
+    }
+}

@@ -1,0 +1,235 @@
+//! What follows the `$` of a filter rule: modifiers and types.
+//!
+//! It reads words and splits values; what a value means is looked at by `compile`. A rule with a
+//! modifier that is not in force here is refused as a whole, with the modifier's own reason: half a
+//! rule would block what its author did not mean. Called by `adblock`.
+
+use crate::report::SkipReason;
+use crate::urls::rule::{DOCUMENT, TYPES_ALL, TYPES_USUAL, type_bit};
+use vocab::Kind;
+
+/// Whose request a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Party {
+    /// That of a page of another owner.
+    Third,
+    /// That of a page of the same owner.
+    First,
+}
+
+/// Whether letters of either case differ, and other marks a rule may carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub(crate) important: bool,
+    pub(crate) badfilter: bool,
+    pub(crate) match_case: bool,
+    /// `$all`: every type, pages too, so that the name itself may be blocked.
+    pub(crate) all: bool,
+}
+
+/// The modifiers of one rule; values are kept as they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options<'l> {
+    pub(crate) marks: Marks,
+    pub(crate) party: Option<Party>,
+    /// Types of request, if any were named.
+    pub(crate) types: Option<u16>,
+    pub(crate) domain: Option<&'l str>,
+    pub(crate) denyallow: Option<&'l str>,
+    pub(crate) to: Option<&'l str>,
+    pub(crate) client: Option<&'l str>,
+    pub(crate) dnstype: Option<&'l str>,
+}
+
+/// Types while they are read: named ones add up, negated ones are taken from the usual.
+#[derive(Default)]
+struct Types {
+    named: u16,
+    negated: u16,
+    needs_browser: bool,
+}
+
+impl<'l> Options<'l> {
+    /// Reads the words between commas.
+    pub(crate) fn read(text: &'l str) -> Result<Self, SkipReason> {
+        let mut options = Self::default();
+        let mut types = Types::default();
+        for word in split(text, ',') {
+            options.word(word.trim(), &mut types)?;
+        }
+        if types.named == 0 && types.needs_browser {
+            return Err(SkipReason::NeedsBrowser);
+        }
+        options.types = match (types.named, types.negated) {
+            _ if options.marks.all => None,
+            (0, 0) => None,
+            (0, negated) => Some(TYPES_USUAL & !negated),
+            (named, negated) => Some(named & !negated),
+        };
+        if options.types == Some(0) {
+            return Err(SkipReason::BadModifier);
+        }
+        Ok(options)
+    }
+
+    fn word(&mut self, word: &'l str, types: &mut Types) -> Result<(), SkipReason> {
+        if let Some((name, value)) = word.split_once('=') {
+            return self.value(name, value);
+        }
+        match word {
+            "important" => self.marks.important = true,
+            "badfilter" => self.marks.badfilter = true,
+            "match-case" => self.marks.match_case = true,
+            "all" => self.marks.all = true,
+            "third-party" | "3p" | "strict3p" | "~first-party" | "~1p" => {
+                self.party = Some(Party::Third);
+            }
+            "first-party" | "1p" | "strict1p" | "~third-party" | "~3p" => {
+                self.party = Some(Party::First);
+            }
+            "popup" | "popunder" | "webrtc" => types.needs_browser = true,
+            "~popup" | "~popunder" | "~webrtc" | "~match-case" => {}
+            _ if !word.is_empty() && word.bytes().all(|byte| byte == b'_') => {}
+            _ => match word.strip_prefix('~') {
+                Some(rest) => types.negated |= type_word(rest).ok_or_else(|| refusal(rest))?,
+                None => types.named |= type_word(word).ok_or_else(|| refusal(word))?,
+            },
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, name: &str, value: &'l str) -> Result<(), SkipReason> {
+        let slot = match name {
+            "domain" | "from" => &mut self.domain,
+            "denyallow" => &mut self.denyallow,
+            "to" => &mut self.to,
+            "client" => &mut self.client,
+            "dnstype" => &mut self.dnstype,
+            _ => return Err(refusal(name)),
+        };
+        if value.is_empty() || slot.is_some() {
+            return Err(SkipReason::BadModifier);
+        }
+        *slot = Some(value);
+        Ok(())
+    }
+
+    /// Whether it says nothing that needs a URL, so that the rule counts for names.
+    pub(crate) fn is_for_names(&self) -> bool {
+        self.party.is_none()
+            && self.types.is_none()
+            && self.domain.is_none()
+            && self.to.is_none()
+            && !self.marks.match_case
+    }
+
+    /// Whether anything but the marks is set: who asks, from where, for what.
+    pub(crate) fn restricts(&self) -> bool {
+        let values = [self.domain, self.denyallow, self.to, self.client, self.dnstype];
+        values.iter().any(Option::is_some)
+    }
+
+    /// The types of request whose URL the rule is held against.
+    pub(crate) fn type_bits(&self) -> u16 {
+        match self.types {
+            Some(types) => types,
+            None if self.marks.all => TYPES_ALL,
+            None => TYPES_USUAL,
+        }
+    }
+}
+
+fn type_word(word: &str) -> Option<u16> {
+    let kind = match word {
+        "document" | "doc" => return Some(DOCUMENT),
+        "subdocument" | "frame" => Kind::Subdocument,
+        "script" => Kind::Script,
+        "stylesheet" | "css" => Kind::Stylesheet,
+        "image" | "background" => Kind::Image,
+        "font" => Kind::Font,
+        "media" => Kind::Media,
+        "object" | "object-subrequest" => Kind::Object,
+        "xmlhttprequest" | "xhr" => Kind::Fetch,
+        "ping" | "beacon" => Kind::Ping,
+        "websocket" => Kind::Websocket,
+        "other" => Kind::Other,
+        _ => return None,
+    };
+    Some(type_bit(kind))
+}
+
+/// Why a rule with this modifier is not in force.
+fn refusal(word: &str) -> SkipReason {
+    match word {
+        "generichide" | "ghide" | "elemhide" | "ehide" | "specifichide" | "shide" => {
+            SkipReason::Cosmetic
+        }
+        "genericblock" | "inline-script" | "inline-font" | "popup" | "popunder" | "jsinject"
+        | "content" | "extension" | "urlblock" | "stealth" | "cookie" => SkipReason::NeedsBrowser,
+        "csp" | "permissions" | "header" | "referrerpolicy" | "removeheader" => {
+            SkipReason::ChangesHeaders
+        }
+        "redirect" | "redirect-rule" | "rewrite" | "empty" | "mp4" => SkipReason::Redirect,
+        "removeparam" | "queryprune" | "urltransform" | "uritransform" | "urlskip" | "replace"
+        | "jsonprune" | "xmlprune" | "hls" => SkipReason::RewritesContent,
+        "dnsrewrite" => SkipReason::DnsRewrite,
+        "ctag" => SkipReason::ClientTag,
+        "method" | "app" | "ipaddress" | "network" | "responseheader" | "reason" => {
+            SkipReason::UnseenProperty
+        }
+        _ => SkipReason::UnknownModifier,
+    }
+}
+
+/// Splits at a separator that stands neither after a backslash nor between quotes.
+pub(crate) fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut quote = None;
+    let mut escaped = false;
+    text.split(move |c: char| {
+        if std::mem::take(&mut escaped) {
+            return false;
+        }
+        match c {
+            '\\' => escaped = true,
+            '\'' | '"' if quote == Some(c) => quote = None,
+            '\'' | '"' if quote.is_none() => quote = Some(c),
+            _ => {}
+        }
+        c == separator && quote.is_none()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_may_hold_what_separates_them_when_quoted_or_escaped() {
+        let words: Vec<_> = split(r"client='a,b'|c\,d,important", ',').collect();
+        assert_eq!(words, [r"client='a,b'|c\,d", "important"]);
+    }
+
+    #[test]
+    fn types_add_up_and_negated_ones_leave_the_rest() {
+        let types = |text| Options::read(text).unwrap().types;
+        assert_eq!(types("script,image"), Some(type_bit(Kind::Script) | type_bit(Kind::Image)));
+        assert_eq!(types("~script"), Some(TYPES_USUAL & !type_bit(Kind::Script)));
+        assert_eq!(types("third-party"), None);
+        assert_eq!(types("popup,script"), Some(type_bit(Kind::Script)));
+    }
+
+    #[test]
+    fn each_modifier_that_is_not_in_force_has_its_reason() {
+        let reason = |text| Options::read(text).unwrap_err();
+        assert_eq!(reason("popup"), SkipReason::NeedsBrowser);
+        assert_eq!(reason("csp=script-src"), SkipReason::ChangesHeaders);
+        assert_eq!(reason("redirect=noop.js"), SkipReason::Redirect);
+        assert_eq!(reason("removeparam=utm"), SkipReason::RewritesContent);
+        assert_eq!(reason("dnsrewrite=1.2.3.4"), SkipReason::DnsRewrite);
+        assert_eq!(reason("ctag=device_phone"), SkipReason::ClientTag);
+        assert_eq!(reason("method=post"), SkipReason::UnseenProperty);
+        assert_eq!(reason("flavour=mint"), SkipReason::UnknownModifier);
+        assert_eq!(reason("domain="), SkipReason::BadModifier);
+        assert_eq!(reason("generichide"), SkipReason::Cosmetic);
+    }
+}

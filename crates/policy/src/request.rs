@@ -1,0 +1,167 @@
+//! An ask on its way through the rules: with the URL in lower case, and what is known of the page
+//! worked out once, when a rule first wants it.
+
+use crate::ask::Ask;
+use crate::fingerprint::Keys;
+use crate::profiles::Profile;
+use crate::urls::pattern::Subject;
+use crate::urls::regexes::Case;
+use crate::urls::rule::{Client, Place};
+use std::cell::OnceCell;
+use vocab::{Kind, Name};
+
+/// Longest URL that is looked at, in bytes; what lies beyond is cut. Rules name hosts, paths and
+/// the first parameters; Internet Explorer's limit taught sites to stay below.
+pub(crate) const URL_BYTES_MAX: usize = 2048;
+/// Most parents of a page's host that `domain=` is held against; deeper names are cut at the left.
+const PAGE_NAMES_MAX: usize = 24;
+
+/// An ask, with all that rules want to know of it.
+pub(crate) struct Request<'a> {
+    ask: &'a Ask<'a>,
+    keys: &'a Keys,
+    profile: &'a Profile,
+    host: Subject<'a>,
+    url: Option<Spellings<'a>>,
+    third_party: OnceCell<Option<bool>>,
+    page: OnceCell<PageNames>,
+}
+
+/// A URL as it came, and in lower case.
+#[derive(Clone, Copy)]
+struct Spellings<'a> {
+    exact: Subject<'a>,
+    lower: Subject<'a>,
+}
+
+/// The fingerprints of a page's host and its parents, and of `example.*` for them.
+#[derive(Default)]
+struct PageNames {
+    hashes: [u64; PAGE_NAMES_MAX],
+    len: usize,
+}
+
+impl<'a> Request<'a> {
+    /// A request for a name.
+    pub(crate) fn of_name(ask: &'a Ask<'a>, keys: &'a Keys, profile: &'a Profile) -> Self {
+        Self {
+            ask,
+            keys,
+            profile,
+            host: Subject::host(ask.host.as_str().as_bytes()),
+            url: None,
+            third_party: OnceCell::new(),
+            page: OnceCell::new(),
+        }
+    }
+
+    /// A request for a URL, which is written into `lower` in lower case.
+    pub(crate) fn of_url(
+        ask: &'a Ask<'a>,
+        url: &'a str,
+        lower: &'a mut [u8; URL_BYTES_MAX],
+        keys: &'a Keys,
+        profile: &'a Profile,
+    ) -> Self {
+        let exact = &url.as_bytes()[..url.len().min(URL_BYTES_MAX)];
+        let lower = &mut lower[..exact.len()];
+        lower.copy_from_slice(exact);
+        lower.make_ascii_lowercase();
+        let lower = Subject::url(lower);
+        let spellings = Spellings { exact: lower.with_text(exact), lower };
+        Self { url: Some(spellings), ..Self::of_name(ask, keys, profile) }
+    }
+
+    pub(crate) fn host_name(&self) -> &'a str {
+        self.ask.host.as_str()
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.ask.kind
+    }
+
+    pub(crate) fn keys(&self) -> &'a Keys {
+        self.keys
+    }
+
+    pub(crate) fn has_url(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Whether a list is among those of the client.
+    #[inline]
+    pub(crate) fn in_profile(&self, list: u8) -> bool {
+        self.profile.lists >> (list & 63) & 1 == 1
+    }
+
+    /// The URL in lower case.
+    pub(crate) fn url_text(&self) -> Option<&'a [u8]> {
+        self.url.map(|url| url.lower.text)
+    }
+
+    /// What a pattern is held against; the host where there is no URL.
+    pub(crate) fn subject(&self, place: Place, case: Case) -> Subject<'a> {
+        match (place, self.url, case) {
+            (Place::Url, Some(url), Case::Same) => url.lower,
+            (Place::Url, Some(url), Case::Differs) => url.exact,
+            (Place::Url, None, _) | (Place::Host, _, _) => self.host,
+        }
+    }
+
+    /// Whether host and page belong to different owners; none where the page is unknown.
+    pub(crate) fn is_third_party(&self) -> Option<bool> {
+        *self.third_party.get_or_init(|| {
+            let page = self.ask.page?;
+            Some(owner(page.as_str()) != owner(self.host_name()))
+        })
+    }
+
+    /// Whether the page's host or a parent of it is among these fingerprints.
+    pub(crate) fn page_is_among(&self, sorted: &[u64]) -> bool {
+        self.page_names().iter().any(|hash| sorted.binary_search(hash).is_ok())
+    }
+
+    /// The fingerprints of the page's host and parents; none where the page is unknown.
+    pub(crate) fn page_names(&self) -> &[u64] {
+        let names = self.page.get_or_init(|| {
+            self.ask.page.map_or_else(PageNames::default, |page| PageNames::of(page, self.keys))
+        });
+        &names.hashes[..names.len]
+    }
+
+    /// Whether the wanted host or a parent of it is among these fingerprints.
+    pub(crate) fn host_is_among(&self, sorted: &[u64]) -> bool {
+        self.keys
+            .suffixes(self.host_name())
+            .any(|(name, _)| sorted.binary_search(&name.hash).is_ok())
+    }
+
+    pub(crate) fn client_is(&self, client: &Client) -> bool {
+        match client {
+            Client::Network(network) => network.contains(self.ask.client),
+            Client::Name(name) => *name == self.profile.name,
+        }
+    }
+}
+
+impl PageNames {
+    fn of(page: Name<'_>, keys: &Keys) -> Self {
+        let mut names = Self::default();
+        let page = page.as_str();
+        let suffix = psl::suffix(page.as_bytes()).map_or(0, |suffix| suffix.as_bytes().len());
+        let stem = page[..page.len() - suffix].trim_end_matches('.');
+        // Entities are few and come first, so that a name of many labels cannot crowd them out.
+        for suffixes in [keys.entities(stem), keys.suffixes(page)] {
+            for (name, _) in suffixes.take(PAGE_NAMES_MAX / 2) {
+                names.hashes[names.len] = name.hash;
+                names.len += 1;
+            }
+        }
+        names
+    }
+}
+
+/// The name somebody registered, by the Public Suffix List; a host without one stands for itself.
+fn owner(host: &str) -> &[u8] {
+    psl::domain(host.as_bytes()).map_or(host.as_bytes(), |domain| domain.as_bytes())
+}

@@ -1,0 +1,404 @@
+//! Compiled rules as bytes and back, so that a start need not read lists.
+//!
+//! Little-endian: magic, format, checksum, the caller's key, then every array with its length.
+//! Reading copies arrays in bulk and checks every bound that a later look-up relies on, so that a
+//! cut, flipped or forged file is an error and never a panic. Called by `Rules`.
+
+use crate::buckets::{Buckets, Multi};
+use crate::fingerprint::{Keys, checksum};
+use crate::names::{Names, Tag};
+use crate::report::{ListKind, ListReport, SkipReason, SkippedLine, Syntax};
+use crate::rules::Rules;
+use crate::settings::LISTS_MAX;
+use crate::urls::index::Index;
+use crate::urls::regexes::Lazy;
+use crate::urls::rule::{Client, Conditions, Flags, Part, Rule, RuleTable};
+use std::fmt;
+
+const MAGIC: [u8; 8] = *b"tidegate";
+/// Raised whenever the layout or the meaning of a field changes.
+const FORMAT: u32 = 1;
+const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
+/// Words of a rule and of its conditions.
+const RULE_BYTES: usize = 28;
+const CONDITIONS_BYTES: usize = 32;
+
+/// Why bytes are no snapshot of the rules wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotError {
+    /// The bytes are no snapshot at all.
+    NotASnapshot,
+    /// Made by another version of the program.
+    Version,
+    /// Made from other lists.
+    OtherLists,
+    /// Cut off or changed.
+    Damaged,
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotASnapshot => "the file is no snapshot of compiled lists",
+            Self::Version => "the snapshot was made by another version",
+            Self::OtherLists => "the snapshot is of other lists",
+            Self::Damaged => "the snapshot is damaged",
+        })
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(rules.memory().total() as usize + 4096);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&FORMAT.to_le_bytes());
+    out.extend_from_slice(&[0; 8]);
+    out.extend_from_slice(&key);
+    let mut writer = Writer(out);
+    writer.u64(rules.keys.seed());
+    writer.u32(rules.lists.len() as u32);
+    for list in &rules.lists {
+        writer.report(list);
+    }
+    writer.u64s(rules.names.index.hashes());
+    writer.u32s(&rules.names.check);
+    writer.u32s(&rules.names.line);
+    writer.array(&rules.names.tag, |tag| tag.0.to_le_bytes());
+    writer.table(&rules.table);
+    for index in [&rules.blocks, &rules.exceptions] {
+        for multi in [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token] {
+            writer.u64s(multi.index.hashes());
+            writer.u32s(&multi.values);
+        }
+        writer.u32s(&index.always);
+        writer.u32s(&index.host_always);
+    }
+    let mut out = writer.0;
+    let sum = checksum(&out[HEADER_BYTES - 32..]);
+    out[MAGIC.len() + 4..][..8].copy_from_slice(&sum.to_le_bytes());
+    out
+}
+
+pub(crate) fn read(bytes: &[u8], key: [u8; 32]) -> Result<Rules, SnapshotError> {
+    let rest = bytes.strip_prefix(&MAGIC).ok_or(SnapshotError::NotASnapshot)?;
+    let (format, rest) = rest.split_first_chunk().ok_or(SnapshotError::Damaged)?;
+    if u32::from_le_bytes(*format) != FORMAT {
+        return Err(SnapshotError::Version);
+    }
+    let (sum, rest) = rest.split_first_chunk().ok_or(SnapshotError::Damaged)?;
+    let (stored_key, body) = rest.split_first_chunk::<32>().ok_or(SnapshotError::Damaged)?;
+    if *stored_key != key {
+        return Err(SnapshotError::OtherLists);
+    }
+    if u64::from_le_bytes(*sum) != checksum(rest) {
+        return Err(SnapshotError::Damaged);
+    }
+    Reader(body).rules().ok_or(SnapshotError::Damaged)
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn u32(&mut self, word: u32) {
+        self.0.extend_from_slice(&word.to_le_bytes());
+    }
+
+    fn u64(&mut self, word: u64) {
+        self.0.extend_from_slice(&word.to_le_bytes());
+    }
+
+    fn array<T, const N: usize>(&mut self, items: &[T], bytes: impl Fn(&T) -> [u8; N]) {
+        self.u64(items.len() as u64);
+        for item in items {
+            self.0.extend_from_slice(&bytes(item));
+        }
+    }
+
+    fn u32s(&mut self, words: &[u32]) {
+        self.array(words, |word| word.to_le_bytes());
+    }
+
+    fn u64s(&mut self, words: &[u64]) {
+        self.array(words, |word| word.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.u64(text.len() as u64);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn report(&mut self, report: &ListReport) {
+        self.text(&report.name);
+        self.u32(u32::from(report.kind == ListKind::Allow));
+        self.u32(SYNTAXES.iter().position(|syntax| *syntax == report.syntax).unwrap_or(0) as u32);
+        self.u32(report.lines);
+        self.u32(report.rules_names);
+        self.u32(report.rules_urls);
+        self.u32(report.skipped.len() as u32);
+        for line in &report.skipped {
+            self.u32(line.line);
+            self.u32(u32::from(line.reason.code()));
+            self.text(&line.text);
+        }
+        self.u32(report.skipped_by_reason.len() as u32);
+        for (reason, count) in &report.skipped_by_reason {
+            self.u32(u32::from(reason.code()));
+            self.u32(*count);
+        }
+    }
+
+    fn table(&mut self, table: &RuleTable) {
+        self.array(&table.rules, rule_bytes);
+        self.text(&table.texts);
+        self.array(&table.conditions, conditions_bytes);
+        self.u64s(&table.numbers);
+        self.u32(table.clients.len() as u32);
+        for client in &table.clients {
+            match client {
+                Client::Network(network) => {
+                    self.u32(0);
+                    self.text(&network.to_string());
+                }
+                Client::Name(name) => {
+                    self.u32(1);
+                    self.text(name);
+                }
+            }
+        }
+    }
+}
+
+const SYNTAXES: [Syntax; 6] = [
+    Syntax::Empty,
+    Syntax::Hosts,
+    Syntax::Names,
+    Syntax::Wildcards,
+    Syntax::Dnsmasq,
+    Syntax::Adblock,
+];
+
+fn rule_bytes(rule: &Rule) -> [u8; RULE_BYTES] {
+    let mut bytes = [0; RULE_BYTES];
+    let words = [rule.text, rule.pattern, rule.line, rule.conditions];
+    for (slot, word) in bytes.chunks_exact_mut(4).zip(words) {
+        slot.copy_from_slice(&word.to_le_bytes());
+    }
+    let halves =
+        [rule.text_len, rule.pattern_len, rule.types, rule.flags.0, u16::from(rule.list), 0];
+    for (slot, half) in bytes[16..].chunks_exact_mut(2).zip(halves) {
+        slot.copy_from_slice(&half.to_le_bytes());
+    }
+    bytes
+}
+
+fn rule_of(bytes: [u8; RULE_BYTES]) -> Rule {
+    let word =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    Rule {
+        text: word(0),
+        pattern: word(4),
+        line: word(8),
+        conditions: word(12),
+        text_len: half(16),
+        pattern_len: half(18),
+        types: half(20),
+        flags: Flags(half(22)),
+        list: bytes[24],
+    }
+}
+
+fn conditions_bytes(conditions: &Conditions) -> [u8; CONDITIONS_BYTES] {
+    let mut bytes = [0; CONDITIONS_BYTES];
+    let Conditions { pages, hosts, record_types, clients } = *conditions;
+    for (slot, part) in bytes.chunks_exact_mut(8).zip([pages, hosts, record_types, clients]) {
+        slot[..4].copy_from_slice(&part.start.to_le_bytes());
+        slot[4..6].copy_from_slice(&part.only.to_le_bytes());
+        slot[6..].copy_from_slice(&part.never.to_le_bytes());
+    }
+    bytes
+}
+
+fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> Conditions {
+    let part = |at: usize| Part {
+        start: u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]),
+        only: u16::from_le_bytes([bytes[at + 4], bytes[at + 5]]),
+        never: u16::from_le_bytes([bytes[at + 6], bytes[at + 7]]),
+    };
+    Conditions { pages: part(0), hosts: part(8), record_types: part(16), clients: part(24) }
+}
+
+/// What is still to be read. Every method gives none at the end of the bytes, or where they say
+/// what cannot be.
+struct Reader<'b>(&'b [u8]);
+
+impl<'b> Reader<'b> {
+    fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+        let (head, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(head)
+    }
+
+    fn chunk<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.chunk().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.chunk().map(u64::from_le_bytes)
+    }
+
+    /// An array whose length stands before it: no longer than the bytes that are there.
+    fn array<T, const N: usize>(&mut self, item: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
+        let length = usize::try_from(self.u64()?).ok()?.checked_mul(N)?;
+        let (items, _) = self.take(length)?.as_chunks::<N>();
+        Some(items.iter().map(|bytes| item(*bytes)).collect())
+    }
+
+    fn u32s(&mut self) -> Option<Vec<u32>> {
+        self.array(u32::from_le_bytes)
+    }
+
+    fn u64s(&mut self) -> Option<Vec<u64>> {
+        self.array(u64::from_le_bytes)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let length = usize::try_from(self.u64()?).ok()?;
+        std::str::from_utf8(self.take(length)?).ok().map(str::to_owned)
+    }
+
+    fn rules(mut self) -> Option<Rules> {
+        let keys = Keys::new(self.u64()?);
+        let lists = self.u32()? as usize;
+        if lists > LISTS_MAX {
+            return None;
+        }
+        let lists = (0..lists).map(|_| self.report()).collect::<Option<Vec<_>>>()?;
+        let names = Names {
+            index: Buckets::from_stored(self.u64s()?)?,
+            check: self.u32s()?,
+            line: self.u32s()?,
+            tag: self.array(|bytes| Tag(u16::from_le_bytes(bytes)))?,
+        };
+        let table = self.table(lists.len())?;
+        if !names.is_whole(lists.len(), table.rules.len()) {
+            return None;
+        }
+        let blocks = self.index(table.rules.len())?;
+        let exceptions = self.index(table.rules.len())?;
+        self.0.is_empty().then_some(Rules { keys, lists, names, table, blocks, exceptions })
+    }
+
+    fn report(&mut self) -> Option<ListReport> {
+        let name = self.text()?;
+        let kind = match self.u32()? {
+            0 => ListKind::Block,
+            1 => ListKind::Allow,
+            _ => return None,
+        };
+        let syntax = *SYNTAXES.get(self.u32()? as usize)?;
+        let (lines, rules_names, rules_urls) = (self.u32()?, self.u32()?, self.u32()?);
+        let mut skipped = Vec::new();
+        for _ in 0..self.u32()? {
+            let (line, reason) = (self.u32()?, self.reason()?);
+            skipped.push(SkippedLine { line, reason, text: self.text()? });
+        }
+        let mut skipped_by_reason = Vec::new();
+        for _ in 0..self.u32()? {
+            skipped_by_reason.push((self.reason()?, self.u32()?));
+        }
+        let counts = (lines, rules_names, rules_urls);
+        let (lines, rules_names, rules_urls) = counts;
+        Some(ListReport {
+            name,
+            kind,
+            syntax,
+            lines,
+            rules_names,
+            rules_urls,
+            skipped,
+            skipped_by_reason,
+        })
+    }
+
+    fn reason(&mut self) -> Option<SkipReason> {
+        SkipReason::from_code(u8::try_from(self.u32()?).ok()?)
+    }
+
+    fn table(&mut self, lists: usize) -> Option<RuleTable> {
+        let rules = self.array(rule_of)?;
+        let texts = self.text()?;
+        let conditions = self.array(conditions_of)?;
+        let numbers = self.u64s()?;
+        let mut clients = Vec::new();
+        for _ in 0..self.u32()? {
+            let kind = self.u32()?;
+            let text = self.text()?;
+            clients.push(match kind {
+                0 => Client::Network(text.parse().ok()?),
+                1 => Client::Name(text),
+                _ => return None,
+            });
+        }
+        let regex_rules: Vec<u32> = (0..rules.len() as u32)
+            .filter(|id| rules[*id as usize].flags.has(Flags::REGEX))
+            .collect();
+        let regexes = regex_rules.iter().map(|_| Lazy::default()).collect();
+        let table = RuleTable { rules, texts, conditions, numbers, clients, regex_rules, regexes };
+        table.is_whole(lists).then_some(table)
+    }
+
+    fn index(&mut self, rules: usize) -> Option<Index> {
+        let is_known = |id: &u32| (*id as usize) < rules;
+        let index = Index {
+            by_host: self.multi()?,
+            by_token: self.multi()?,
+            by_page: self.multi()?,
+            by_host_token: self.multi()?,
+            always: self.u32s()?,
+            host_always: self.u32s()?,
+        };
+        let multis = [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token];
+        let known = multis.iter().all(|multi| multi.values.iter().all(is_known))
+            && index.always.iter().chain(&index.host_always).all(is_known);
+        known.then_some(index)
+    }
+
+    fn multi(&mut self) -> Option<Multi> {
+        let index = Buckets::from_stored(self.u64s()?)?;
+        let values = self.u32s()?;
+        (values.len() == index.len()).then_some(Multi { index, values })
+    }
+}
+
+impl RuleTable {
+    /// Whether every range of a stored table lies within what it points into.
+    fn is_whole(&self, lists: usize) -> bool {
+        let text = |start: u32, length: u16| {
+            let start = start as usize;
+            self.texts.get(start..start + usize::from(length)).is_some()
+        };
+        let part = |part: Part, length: usize| {
+            part.start as usize + usize::from(part.only) + usize::from(part.never) <= length
+        };
+        self.rules.is_sorted_by_key(|rule| (rule.list, rule.line))
+            && self.rules.iter().all(|rule| {
+                usize::from(rule.list) < lists
+                    && text(rule.text, rule.text_len)
+                    && text(rule.pattern, rule.pattern_len)
+            })
+            && self.conditions.iter().all(|conditions| {
+                part(conditions.pages, self.numbers.len())
+                    && part(conditions.hosts, self.numbers.len())
+                    && part(conditions.record_types, self.numbers.len())
+                    && part(conditions.clients, self.clients.len())
+            })
+    }
+}

@@ -1,0 +1,7 @@
+//! The engine for URL rules: patterns, their index, and the conditions that modifiers set.
+
+pub(crate) mod index;
+pub(crate) mod pattern;
+pub(crate) mod regexes;
+pub(crate) mod rule;
+pub(crate) mod tokens;

@@ -1,0 +1,189 @@
+//! Where to look for the rules that may match: by host, by token, by page, and a short rest.
+//!
+//! Each rule is filed where the fewest requests will come across it. One index holds rules that
+//! block, another exceptions, which are asked for only when something blocks. It names candidates;
+//! whether they match is tested by whoever asked.
+
+use super::pattern::{End, Start};
+use super::rule::{Conditions, Flags, Place, Rule, RuleTable};
+use super::tokens::{self, Histogram};
+use crate::buckets::Multi;
+use crate::fingerprint::Keys;
+use crate::request::Request;
+
+/// A token in so many patterns is worse than the pages a rule names.
+const TOKEN_COUNT_GOOD: u32 = 32;
+/// Most pages under which one rule is filed.
+const PAGES_MAX: usize = 2000;
+
+/// One index.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// `||name/path`, `||name^$options`, by the fingerprint of the name.
+    pub(crate) by_host: Multi,
+    /// By a token of the URL.
+    pub(crate) by_token: Multi,
+    /// By the fingerprint of a page.
+    pub(crate) by_page: Multi,
+    /// Those with nothing to file them under.
+    pub(crate) always: Vec<u32>,
+    /// Patterns of names by a token of the host.
+    pub(crate) by_host_token: Multi,
+    /// Patterns of names with nothing to file them under.
+    pub(crate) host_always: Vec<u32>,
+}
+
+/// Rules on their way into an index.
+#[derive(Default)]
+struct Filing {
+    by_host: Vec<(u64, u32)>,
+    by_token: Vec<(u64, u32)>,
+    by_page: Vec<(u64, u32)>,
+    always: Vec<u32>,
+    by_host_token: Vec<(u64, u32)>,
+    host_always: Vec<u32>,
+}
+
+/// What `compile` knows of a rule that is to be filed: its number, and the texts which whatever
+/// matches must hold if it is a regular expression.
+pub(crate) struct Draft {
+    pub(crate) id: u32,
+    /// Literals of a regular expression.
+    pub(crate) literals: Vec<Vec<u8>>,
+}
+
+/// Files all rules: what blocks, and exceptions.
+pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> (Index, Index) {
+    let mut histogram = Histogram::default();
+    for draft in drafts {
+        for_each_token(table, draft, |token| histogram.add(token));
+    }
+    let (mut blocks, mut exceptions) = (Filing::default(), Filing::default());
+    for draft in drafts {
+        let is_exception = table.rules[draft.id as usize].flags.has(Flags::EXCEPTION);
+        let filing = if is_exception { &mut exceptions } else { &mut blocks };
+        filing.file(table, draft, &histogram, keys);
+    }
+    (blocks.build(), exceptions.build())
+}
+
+fn for_each_token<'t>(table: &'t RuleTable, draft: &'t Draft, mut found: impl FnMut(&'t [u8])) {
+    let rule = &table.rules[draft.id as usize];
+    if rule.flags.has(Flags::REGEX) {
+        for literal in &draft.literals {
+            tokens::of_pattern(literal, Start::Anywhere, End::Anywhere, &mut found);
+        }
+    } else {
+        let pattern = table.pattern(rule).as_bytes();
+        tokens::of_pattern(pattern, rule.flags.start(), rule.flags.end(), &mut found);
+    }
+}
+
+/// The complete name after `||`, if one stands there: what follows it is no part of a name.
+pub(crate) fn anchored_host(rule: &Rule, pattern: &str) -> Option<usize> {
+    if !rule.flags.has(Flags::AT_LABEL) {
+        return None;
+    }
+    let end = pattern.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(pattern.len());
+    let closed = match pattern.as_bytes().get(end) {
+        Some(next) => matches!(next, b'^' | b'/' | b':' | b'?'),
+        None => rule.flags.has(Flags::AT_END),
+    };
+    (end > 0 && closed).then_some(end)
+}
+
+pub(crate) const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+impl Filing {
+    fn file(&mut self, table: &RuleTable, draft: &Draft, histogram: &Histogram, keys: &Keys) {
+        let (rule, id) = (&table.rules[draft.id as usize], draft.id);
+        let pattern = table.pattern(rule);
+        let mut found = Vec::new();
+        for_each_token(table, draft, |token| found.push(token));
+        let token = histogram.rarest(found.into_iter());
+        if rule.flags.has(Flags::FOR_NAMES) {
+            match token {
+                Some((hash, _)) => self.by_host_token.push((hash, id)),
+                None => self.host_always.push(id),
+            }
+        }
+        if let Some(end) = anchored_host(rule, pattern) {
+            let name = keys.of(&pattern[..end].to_ascii_lowercase());
+            self.by_host.push((name.hash, id));
+            return;
+        }
+        let conditions = table.conditions.get(rule.conditions as usize);
+        let pages =
+            conditions.map_or(&[][..], |conditions: &Conditions| table.numbers(conditions.pages).0);
+        match token {
+            Some((hash, count)) if count <= TOKEN_COUNT_GOOD || pages.is_empty() => {
+                self.by_token.push((hash, id));
+            }
+            _ if !pages.is_empty() && pages.len() <= PAGES_MAX => {
+                self.by_page.extend(pages.iter().map(|page| (*page, id)));
+            }
+            Some((hash, _)) => self.by_token.push((hash, id)),
+            None => self.always.push(id),
+        }
+    }
+
+    fn build(self) -> Index {
+        Index {
+            by_host: Multi::build(self.by_host),
+            by_token: Multi::build(self.by_token),
+            by_page: Multi::build(self.by_page),
+            always: self.always,
+            by_host_token: Multi::build(self.by_host_token),
+            host_always: self.host_always,
+        }
+    }
+}
+
+impl Index {
+    /// Shows every rule that may match, some more than once.
+    #[inline]
+    pub(crate) fn visit(&self, request: &Request<'_>, mut found: impl FnMut(u32, Place)) {
+        let host = request.host_name();
+        if self.by_host_token.index.len() > 0 {
+            tokens::of_text(host.as_bytes(), |token| {
+                self.by_host_token.find(token).iter().for_each(|id| found(*id, Place::Host));
+            });
+        }
+        self.host_always.iter().for_each(|id| found(*id, Place::Host));
+        if let Some(url) = request.url_text() {
+            self.visit_url(request, url, |id| found(id, Place::Url));
+        }
+    }
+
+    fn visit_url(&self, request: &Request<'_>, url: &[u8], mut found: impl FnMut(u32)) {
+        self.visit_host_rules(request, &mut found);
+        if self.by_token.index.len() > 0 {
+            tokens::of_text(url, |token| {
+                self.by_token.find(token).iter().for_each(|id| found(*id));
+            });
+        }
+        if self.by_page.index.len() > 0 {
+            for page in request.page_names() {
+                self.by_page.find(*page).iter().for_each(|id| found(*id));
+            }
+        }
+        self.always.iter().for_each(|id| found(*id));
+    }
+
+    /// Rules about URLs of the host and its parents. They are shown to those who ask why, even
+    /// where no URL is known.
+    pub(crate) fn visit_host_rules(&self, request: &Request<'_>, mut found: impl FnMut(u32)) {
+        for (name, _) in request.keys().suffixes(request.host_name()) {
+            self.by_host.find(name.hash).iter().for_each(|id| found(*id));
+        }
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        let lists = (self.always.capacity() + self.host_always.capacity()) * 4;
+        let multis = [&self.by_host, &self.by_token, &self.by_page, &self.by_host_token];
+        multis.into_iter().map(Multi::bytes).sum::<u64>() + lists as u64
+    }
+}

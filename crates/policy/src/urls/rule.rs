@@ -1,0 +1,288 @@
+//! Rules with patterns or modifiers, as flat records: texts in one arena, conditions in one array.
+//!
+//! A record is 28 bytes and points into the arena for its text and its pattern. It is made by
+//! `compile`, named by an index, and tested here in the order of cost. It knows no list and no
+//! profile; `decide` does.
+
+use super::pattern::{End, Start};
+use super::regexes::{Case, Lazy};
+use crate::request::Request;
+use crate::verdict::Outcome;
+use vocab::{Kind, ListId, Network, RuleRef};
+
+/// No conditions beyond flags and types.
+pub(crate) const NO_CONDITIONS: u32 = u32::MAX;
+/// Every kind of request.
+pub(crate) const TYPES_ALL: u16 = u16::MAX;
+/// What a rule without types is for: all but pages themselves, which only `$document`, or a rule
+/// about a name, may block.
+pub(crate) const TYPES_USUAL: u16 = TYPES_ALL & !DOCUMENT;
+pub(crate) const DOCUMENT: u16 = 1;
+
+/// One rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    pub(crate) text: u32,
+    pub(crate) pattern: u32,
+    pub(crate) line: u32,
+    pub(crate) conditions: u32,
+    pub(crate) text_len: u16,
+    pub(crate) pattern_len: u16,
+    pub(crate) types: u16,
+    pub(crate) flags: Flags,
+    pub(crate) list: u8,
+}
+
+/// What a rule is, bit by bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(pub(crate) u16);
+
+impl Flags {
+    pub(crate) const EXCEPTION: Self = Self(1);
+    pub(crate) const IMPORTANT: Self = Self(1 << 1);
+    pub(crate) const MATCH_CASE: Self = Self(1 << 2);
+    pub(crate) const REGEX: Self = Self(1 << 3);
+    /// `||`.
+    pub(crate) const AT_LABEL: Self = Self(1 << 4);
+    /// `|` in front.
+    pub(crate) const AT_START: Self = Self(1 << 5);
+    /// `|` behind.
+    pub(crate) const AT_END: Self = Self(1 << 6);
+    pub(crate) const THIRD_PARTY: Self = Self(1 << 7);
+    pub(crate) const FIRST_PARTY: Self = Self(1 << 8);
+    /// It counts for names, at every door.
+    pub(crate) const FOR_NAMES: Self = Self(1 << 9);
+    /// Its whole pattern is `||name^`: the index has proved it.
+    pub(crate) const HOST_ONLY: Self = Self(1 << 10);
+
+    #[inline]
+    pub(crate) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[must_use]
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn start(self) -> Start {
+        if self.has(Self::AT_LABEL) {
+            Start::Label
+        } else if self.has(Self::AT_START) {
+            Start::Text
+        } else {
+            Start::Anywhere
+        }
+    }
+
+    pub(crate) const fn end(self) -> End {
+        if self.has(Self::AT_END) { End::Text } else { End::Anywhere }
+    }
+
+    pub(crate) const fn case(self) -> Case {
+        if self.has(Self::MATCH_CASE) { Case::Differs } else { Case::Same }
+    }
+}
+
+/// A part of an array of which the first `only` entries are asked for and the next `never` ones
+/// refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) start: u32,
+    pub(crate) only: u16,
+    pub(crate) never: u16,
+}
+
+/// What else must hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Conditions {
+    /// `domain=`: fingerprints of hosts of pages.
+    pub(crate) pages: Part,
+    /// `to=` and `denyallow=`: fingerprints of wanted hosts.
+    pub(crate) hosts: Part,
+    /// `dnstype=`.
+    pub(crate) record_types: Part,
+    /// `client=`.
+    pub(crate) clients: Part,
+}
+
+/// One entry of `client=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Client {
+    Network(Network),
+    /// A profile.
+    Name(String),
+}
+
+/// All rules with patterns or modifiers.
+#[derive(Debug, Default)]
+pub(crate) struct RuleTable {
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) texts: String,
+    pub(crate) conditions: Vec<Conditions>,
+    /// Fingerprints and record types; those of one part stand in order.
+    pub(crate) numbers: Vec<u64>,
+    pub(crate) clients: Vec<Client>,
+    /// Which rules are regular expressions, in order, and those expressions once built.
+    pub(crate) regex_rules: Vec<u32>,
+    pub(crate) regexes: Vec<Lazy>,
+}
+
+/// The bit of a kind of request in `types`.
+pub(crate) const fn type_bit(kind: Kind) -> u16 {
+    match kind {
+        Kind::Document => DOCUMENT,
+        Kind::Subdocument => 1 << 1,
+        Kind::Script => 1 << 2,
+        Kind::Stylesheet => 1 << 3,
+        Kind::Image => 1 << 4,
+        Kind::Font => 1 << 5,
+        Kind::Media => 1 << 6,
+        Kind::Object => 1 << 7,
+        Kind::Fetch => 1 << 8,
+        Kind::Ping => 1 << 9,
+        Kind::Websocket => 1 << 10,
+        Kind::Other | Kind::Lookup(_) => 1 << 11,
+        Kind::Tunnel => 1 << 12,
+    }
+}
+
+impl RuleTable {
+    pub(crate) fn text(&self, rule: &Rule) -> &str {
+        self.slice(rule.text, rule.text_len)
+    }
+
+    pub(crate) fn pattern(&self, rule: &Rule) -> &str {
+        self.slice(rule.pattern, rule.pattern_len)
+    }
+
+    fn slice(&self, start: u32, length: u16) -> &str {
+        let start = start as usize;
+        // Ranges are made by `compile` or were checked with the snapshot.
+        self.texts.get(start..start + usize::from(length)).unwrap_or_default()
+    }
+
+    pub(crate) fn rule_ref(&self, id: u32) -> RuleRef {
+        let rule = &self.rules[id as usize];
+        RuleRef { list: ListId(rule.list), line: rule.line }
+    }
+
+    /// The rule that stands there; rules are in the order of lists and lines.
+    pub(crate) fn by_ref(&self, wanted: RuleRef) -> Option<&Rule> {
+        let key = (wanted.list.0, wanted.line);
+        let at = self.rules.binary_search_by_key(&key, |rule| (rule.list, rule.line)).ok()?;
+        self.rules.get(at)
+    }
+
+    /// Whether the pattern occurs in the URL, or in the host alone.
+    #[inline]
+    pub(crate) fn pattern_holds(&self, id: u32, request: &Request<'_>, place: Place) -> bool {
+        let rule = &self.rules[id as usize];
+        if rule.flags.has(Flags::HOST_ONLY) {
+            return true;
+        }
+        let subject = request.subject(place, rule.flags.case());
+        let pattern = self.pattern(rule);
+        if rule.flags.has(Flags::REGEX) {
+            let regex = self.regex_rules.binary_search(&id).ok();
+            return regex.is_some_and(|at| {
+                self.regexes[at].is_match(pattern, rule.flags.case(), subject.text)
+            });
+        }
+        subject.holds(pattern.as_bytes(), rule.flags.start(), rule.flags.end())
+    }
+
+    /// What can be seen from the record alone. A rule about names, held against the host, is for
+    /// every type; against a URL, only for those that it names.
+    #[inline]
+    pub(crate) fn suits(
+        &self,
+        rule: &Rule,
+        request: &Request<'_>,
+        place: Place,
+    ) -> Result<(), Outcome> {
+        if place == Place::Host {
+            return Ok(());
+        }
+        if !request.has_url() {
+            return Err(Outcome::NotForNames);
+        }
+        if rule.types & type_bit(request.kind()) == 0 {
+            return Err(Outcome::NotForThisType);
+        }
+        if rule.flags.has(Flags::THIRD_PARTY.with(Flags::FIRST_PARTY)) {
+            let wanted = rule.flags.has(Flags::THIRD_PARTY);
+            if request.is_third_party() != Some(wanted) {
+                return Err(Outcome::NotForThisParty);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the conditions say.
+    #[inline]
+    pub(crate) fn conditions_hold(
+        &self,
+        rule: &Rule,
+        request: &Request<'_>,
+    ) -> Result<(), Outcome> {
+        let Some(conditions) = self.conditions.get(rule.conditions as usize) else { return Ok(()) };
+        if !self.record_type_holds(conditions.record_types, request.kind()) {
+            return Err(Outcome::NotForThisType);
+        }
+        if !self.holds(conditions.pages, |only| request.page_is_among(only)) {
+            return Err(Outcome::NotForThisPage);
+        }
+        if !self.holds(conditions.hosts, |only| request.host_is_among(only)) {
+            return Err(Outcome::HostSpared);
+        }
+        let Part { start, only, never } = conditions.clients;
+        let clients = &self.clients[start as usize..][..usize::from(only) + usize::from(never)];
+        let (only, never) = clients.split_at(usize::from(only));
+        let named = |client: &Client| request.client_is(client);
+        if (!only.is_empty() && !only.iter().any(named)) || never.iter().any(named) {
+            return Err(Outcome::NotForThisClient);
+        }
+        Ok(())
+    }
+
+    fn record_type_holds(&self, part: Part, kind: Kind) -> bool {
+        if part == Part::default() {
+            return true;
+        }
+        let Kind::Lookup(code) = kind else { return false };
+        self.holds(part, |codes| codes.binary_search(&u64::from(code)).is_ok())
+    }
+
+    /// Whether one of the numbers asked for is met, if any is, and none of the refused ones.
+    #[inline]
+    fn holds(&self, part: Part, met: impl Fn(&[u64]) -> bool) -> bool {
+        let (only, never) = self.numbers(part);
+        (only.is_empty() || met(only)) && (never.is_empty() || !met(never))
+    }
+
+    pub(crate) fn numbers(&self, part: Part) -> (&[u64], &[u64]) {
+        let (only, never) = (usize::from(part.only), usize::from(part.never));
+        self.numbers[part.start as usize..][..only + never].split_at(only)
+    }
+
+    /// Bytes of memory, compiled expressions not counted.
+    pub(crate) fn bytes(&self) -> u64 {
+        let size = |length: usize, each: usize| (length * each) as u64;
+        size(self.rules.capacity(), size_of::<Rule>())
+            + self.texts.capacity() as u64
+            + size(self.conditions.capacity(), size_of::<Conditions>())
+            + size(self.numbers.capacity(), 8)
+            + size(self.clients.capacity(), size_of::<Client>())
+            + size(self.regexes.capacity(), size_of::<Lazy>() + 4)
+    }
+}
+
+/// What a pattern is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The host name.
+    Host,
+    /// The whole URL.
+    Url,
+}

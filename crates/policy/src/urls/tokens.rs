@@ -1,0 +1,136 @@
+//! Tokens: runs of letters, digits and `%`, by which patterns are found in a URL.
+//!
+//! A pattern that holds a whole token can match only URLs that hold it too, so each pattern is
+//! filed under its rarest one. Used when an index is built and when one is asked.
+
+use super::pattern::{End, Start};
+use crate::fingerprint::TokenHash;
+use std::collections::HashMap;
+
+/// Tokens in so many URLs that a rule filed under one would be tried for most: only where a rule
+/// has nothing better.
+const COMMON: &[&str] =
+    &["http", "https", "www", "com", "net", "org", "js", "html", "htm", "php", "css", "png", "jpg"];
+/// How rare a common token counts, whatever the lists hold.
+const COMMON_COUNT: u32 = 1_000_000;
+/// Slots of the memory of tokens that a URL has shown already.
+const SEEN_SLOTS: usize = 256;
+
+/// How often each token stands in patterns: what is rare in patterns is seldom looked at.
+#[derive(Default)]
+pub(crate) struct Histogram {
+    counts: HashMap<u64, u32>,
+}
+
+#[inline]
+pub(crate) const fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'%'
+}
+
+/// Calls `found` once for each different token of a text in lower case, or nearly once: the
+/// memory of what was seen is small and forgets.
+pub(crate) fn of_text(text: &[u8], mut found: impl FnMut(u64)) {
+    let mut seen = [0u64; SEEN_SLOTS];
+    let mut token = TokenHash::START;
+    let mut length = 0;
+    let mut end = |token: TokenHash, length: usize| {
+        if length == 0 {
+            return;
+        }
+        let hash = token.finish();
+        let slot = &mut seen[(hash % SEEN_SLOTS as u64) as usize];
+        if *slot != hash {
+            *slot = hash;
+            found(hash);
+        }
+    };
+    for byte in text {
+        if is_token_byte(*byte) {
+            token = token.push(*byte);
+            length += 1;
+        } else {
+            end(token, length);
+            (token, length) = (TokenHash::START, 0);
+        }
+    }
+    end(token, length);
+}
+
+/// Calls `found` for each token that a text matching this pattern holds whole.
+pub(crate) fn of_pattern<'t>(
+    pattern: &'t [u8],
+    start: Start,
+    end: End,
+    mut found: impl FnMut(&'t [u8]),
+) {
+    let mut at = 0;
+    while at < pattern.len() {
+        if !is_token_byte(pattern[at]) {
+            at += 1;
+            continue;
+        }
+        let run = pattern[at..].iter().take_while(|byte| is_token_byte(**byte)).count();
+        let after = at + run;
+        let opens = match at.checked_sub(1) {
+            Some(before) => pattern[before] != b'*',
+            None => start != Start::Anywhere,
+        };
+        let closes = match pattern.get(after) {
+            Some(next) => *next != b'*',
+            None => end == End::Text,
+        };
+        if opens && closes {
+            found(&pattern[at..after]);
+        }
+        at = after;
+    }
+}
+
+impl Histogram {
+    pub(crate) fn add(&mut self, token: &[u8]) {
+        *self.counts.entry(TokenHash::of(token)).or_default() += 1;
+    }
+
+    /// The rarest of the tokens, and how often it occurs.
+    pub(crate) fn rarest<'t>(&self, tokens: impl Iterator<Item = &'t [u8]>) -> Option<(u64, u32)> {
+        tokens
+            .map(|token| {
+                let hash = TokenHash::of(token);
+                let common = COMMON.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(token));
+                let count = self.counts.get(&hash).copied().unwrap_or(0);
+                // A token of a letter or two stands in many URLs, however rare it is in lists.
+                let short = if token.len() < 3 { 100 } else { 0 };
+                (hash, if common { COMMON_COUNT } else { count + short })
+            })
+            .min_by_key(|(_, count)| *count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(pattern: &str, start: Start, end: End) -> Vec<String> {
+        let mut tokens = Vec::new();
+        of_pattern(pattern.as_bytes(), start, end, |token| {
+            tokens.push(String::from_utf8_lossy(token).into_owned());
+        });
+        tokens
+    }
+
+    #[test]
+    fn only_whole_tokens_of_a_pattern_count() {
+        assert_eq!(tokens("/ads/ban*ner/x", Start::Anywhere, End::Anywhere), ["ads"]);
+        assert_eq!(tokens("ads/ban", Start::Label, End::Anywhere), ["ads"]);
+        assert_eq!(tokens("ads/ban", Start::Anywhere, End::Text), ["ban"]);
+        assert_eq!(tokens("a^b^", Start::Text, End::Anywhere), ["a", "b"]);
+        assert!(tokens("ads", Start::Anywhere, End::Anywhere).is_empty());
+    }
+
+    #[test]
+    fn a_url_shows_each_token_once() {
+        let mut count = 0;
+        of_text(b"https://ads.example/ads/ads?ads=1", |_| count += 1);
+        assert_eq!(count, 4);
+    }
+}
