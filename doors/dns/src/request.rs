@@ -13,7 +13,7 @@ use dns_wire::{
     record_type,
 };
 use ledger::{Event, Subject};
-use policy::{Ask, Policy, Verdict};
+use policy::{Ask, Effect, Outcome, Policy, Verdict};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -211,7 +211,8 @@ fn act<'v>(
     }
 }
 
-/// Answers may lead to blocked names by their aliases; then they are as blocked as those.
+/// Answers may lead to blocked names by their aliases; then they are as blocked as those, unless an
+/// exception names what was asked for.
 fn review<'v>(view: &View<'_>, asked: &Asked<'_>, found: Found<'v>) -> Found<'v> {
     let Found::Answer { answer, cause, .. } = &found else { return found };
     // A rule that lets the name itself pass covers where it leads; a pause covers everything.
@@ -220,11 +221,22 @@ fn review<'v>(view: &View<'_>, asked: &Asked<'_>, found: Found<'v>) -> Found<'v>
     }
     for alias in answer.aliases() {
         let verdict = ask(view, asked, alias.as_name());
-        if verdict.action == Action::Block {
+        if verdict.action == Action::Block && !is_excepted(view, asked) {
             return Found::Blocked(verdict.cause);
         }
     }
     found
+}
+
+/// Whether an exception holds for the name asked for. A verdict names exceptions only where they
+/// overrule something, so the full reasoning is asked for; that allocates, which answers with a
+/// blocked alias are rare enough to bear.
+fn is_excepted(view: &View<'_>, asked: &Asked<'_>) -> bool {
+    let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client);
+    view.policy.explain(&ask, asked.caller.now).considered.iter().any(|rule| {
+        rule.effect == Effect::Exception
+            && matches!(rule.outcome, Outcome::Decides | Outcome::Outranked)
+    })
 }
 
 fn shape(view: &View<'_>, asked: &Asked<'_>, found: &Found<'_>, reply: &mut Vec<u8>) {
