@@ -37,7 +37,7 @@ pub(crate) type Asked = Rc<RefCell<Vec<String>>>;
 /// Notes a request and answers it with what was noted.
 pub(crate) async fn note(asked: Asked, request: Request<Incoming>) -> Response<Body> {
     let head = format!("{} {}", request.method(), request.uri());
-    let body = match read_all(request.into_body(), 1 << 20, Duration::from_secs(3600)).await {
+    let body = match read_all(request.into_body(), 1 << 20, Duration::from_hours(1)).await {
         Ok(bytes) => format!("{}", bytes.len()),
         Err(_) => "broken".into(),
     };
