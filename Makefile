@@ -27,7 +27,9 @@ dist: dashboard
 
 # The dashboard is built from dashboard/src into dashboard/dist, which the binary embeds.
 dashboard: dashboard/dist/index.html
-dashboard/dist/index.html: $(shell find dashboard/src -type f) dashboard/index.html dashboard/package-lock.json dashboard/vite.config.ts
+DASHBOARD_SOURCES := $(shell find dashboard/src dashboard/public dashboard/dev -type f 2>/dev/null) dashboard/index.html \
+	dashboard/package.json dashboard/package-lock.json dashboard/tsconfig.json dashboard/vite.config.ts
+dashboard/dist/index.html: $(DASHBOARD_SOURCES)
 	cd dashboard && npm ci --no-audit --no-fund --silent && npm run --silent build
 	@touch $@
 

@@ -61,9 +61,7 @@ pub(crate) fn plan(file: File, source: &Path) -> Result<Plan, Vec<Complaint>> {
     if let Some(proxy) = &file.proxy {
         section("proxy", proxy.check());
     }
-    for (index, site) in file.web.iter().enumerate() {
-        section(&format!("web.{index}"), site.check());
-    }
+    section("web", door_web::check(&file.web));
     if let Some(gateway) = &file.gateway {
         section("gateway", gateway.check());
     }
@@ -132,7 +130,7 @@ fn clashing_addresses(file: &File) -> Vec<Complaint> {
 
 fn pixel_without_door(file: &File) -> Option<Complaint> {
     let dns = file.dns.as_ref()?;
-    if dns.blocked != door_dns::BlockStyle::Pixel {
+    if dns.blocked != door_dns::Style::Pixel {
         return None;
     }
     match &file.pixel {

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 /// A complaint and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// Where.
     pub place: Place,
     /// The setting, as keys joined by dots.
@@ -22,7 +22,7 @@ pub struct Placed {
 }
 
 /// Every difference between `node` and `schema`.
-pub fn check(node: &Node, schema: &Json) -> Vec<Placed> {
+pub(crate) fn check(node: &Node, schema: &Json) -> Vec<Placed> {
     let mut complaints = Vec::new();
     Checker { root: schema }.check(node, schema, "", &mut complaints);
     complaints
@@ -237,7 +237,7 @@ fn check_bounds(node: &Node, number: f64, schema: &Json, path: &str, out: &mut V
 }
 
 /// "did you mean …", if something near enough is known.
-pub fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
+pub(crate) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
     let lower = word.to_ascii_lowercase();
     known
         .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))

@@ -7,13 +7,13 @@
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 
 /// Largest configuration file, in bytes.
-pub const FILE_BYTES_MAX: usize = 4 << 20;
+pub(crate) const FILE_BYTES_MAX: usize = 4 << 20;
 /// Deepest nesting of lists and sections.
 const DEPTH_MAX: usize = 32;
 
 /// A position in the file, both counted from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub(crate) struct Place {
     /// The line.
     pub line: usize,
     /// The column.
@@ -22,12 +22,12 @@ pub struct Place {
 
 impl Place {
     /// The start of the file.
-    pub const START: Self = Self { line: 1, column: 1 };
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
 }
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub(crate) struct Node {
     /// The value.
     pub value: Value,
     /// Where it begins.
@@ -36,7 +36,7 @@ pub struct Node {
 
 /// What a YAML value can be here.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub(crate) enum Value {
     /// Nothing, `null` or `~`.
     Null,
     /// `true` or `false`.
@@ -55,7 +55,7 @@ pub enum Value {
 
 /// One key of a section and its value.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The key.
     pub key: String,
     /// Where the key stands.
@@ -66,7 +66,7 @@ pub struct Entry {
 
 /// Why a text is no configuration, and where.
 #[derive(Debug)]
-pub struct YamlError {
+pub(crate) struct YamlError {
     /// Where reading stopped.
     pub place: Place,
     /// What is wrong.
@@ -75,7 +75,7 @@ pub struct YamlError {
 
 impl Node {
     /// What it is, in a word for complaints.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "true or false",
@@ -87,7 +87,7 @@ impl Node {
     }
 
     /// The entry of a section by its key.
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
         match &self.value {
             Value::Section(entries) => entries.iter().find(|entry| entry.key == key),
             Value::Null
@@ -100,7 +100,7 @@ impl Node {
     }
 
     /// The place of the value at a dotted path, or of the nearest thing above it that exists.
-    pub fn locate(&self, path: &str) -> Place {
+    pub(crate) fn locate(&self, path: &str) -> Place {
         let mut node = self;
         let mut place = self.place;
         for step in path.split('.').filter(|step| !step.is_empty()) {
@@ -125,7 +125,7 @@ impl Node {
     }
 
     /// The same tree as JSON, for serde.
-    pub fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
             Value::Null => Json::Null,
@@ -142,7 +142,7 @@ impl Node {
 }
 
 /// Reads one YAML document. An empty file is an empty section.
-pub fn read(text: &str) -> Result<Node, YamlError> {
+pub(crate) fn read(text: &str) -> Result<Node, YamlError> {
     let start = |message: String| YamlError { place: Place::START, message };
     if text.len() > FILE_BYTES_MAX {
         return Err(start(format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20)));

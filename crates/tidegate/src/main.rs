@@ -1,1 +1,30 @@
-fn main() {}
+//! Tidegate: five doors at the edge of a network, one policy, one ledger.
+//!
+//! The story: read the command line, do what it says, leave with an exit code that means
+//! something. Everything else is in [`cli`] (one file a command) and [`app`] (the running
+//! program).
+
+// This binary talks to people on standard output and error; everything below it does not.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod app;
+mod cli;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Small answers are allocated and freed on different threads all day; mimalloc does that with
+/// less memory and time than the system's allocator (docs/adr/0010).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli::carry_out(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprint!("{}", failure.message);
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}

@@ -1,7 +1,17 @@
-//! web
-#![allow(missing_docs)]
-use serde::{Deserialize,Serialize}; use schemars::JsonSchema; use settings::Text; use vocab::*;
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct SiteSettings { pub listen: Vec<Text<Listen>>, pub root: String }
-impl SiteSettings { pub fn check(&self) -> Vec<Complaint> { vec![] } }
+//! The web door: files of a folder, with the conditions and ranges of RFC 9110, and nothing outside
+//! the folder.
+//!
+//! It lists no directories, runs no programs and compresses nothing yet. A request reads from top to
+//! bottom in `request`. The binary makes a [`Door`] from the list of sites and hands it connections.
+
+mod content;
+mod door;
+mod pages;
+mod path;
+mod request;
+mod root;
+mod settings;
+mod ticket;
+
+pub use crate::door::{Door, Parts};
+pub use crate::settings::{SiteSettings, check};

@@ -1,0 +1,193 @@
+//! From a checked plan to running doors.
+//!
+//! Order matters: what can fail for reasons outside the plan (state folder, lists, ledger,
+//! certificate authority, addresses) is tried before the first door answers anybody.
+
+use super::doors::Doors;
+use super::http::HttpListeners;
+use super::lists::{self, Origin};
+use super::mint::BlockedNames;
+use super::state::StateDir;
+use super::{App, Running};
+use crate::cli::{Exit, Failure, Setup};
+use arc_swap::{ArcSwap, ArcSwapOption};
+use config::Plan;
+use door_dns::Style;
+use ledger::RuleTexts;
+use policy::{Policy, Profiles};
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use transport::{ClientTls, Cores, Drain, Signer};
+use upstream::origins::Dialer;
+use upstream::resolver::Resolver;
+use vocab::{ListId, Listen, Name, RuleRef, Scheme};
+
+/// A page for the web door of the built-in configuration.
+const WELCOME: &str = include_str!("../../assets/welcome.html");
+
+/// Starts everything that the plan names.
+pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Failure> {
+    let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
+    let state = StateDir::open(&setup.state_dir(&plan)).map_err(|why| cannot(&why))?;
+    if plan.is_built_in() {
+        write_welcome(state.path()).map_err(|why| cannot(&why))?;
+    }
+    let (policy, origin) = compile(&plan, state.path())?;
+    let policy = Arc::new(ArcSwap::from_pointee(policy));
+    let texts = Arc::new(Texts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
+    let ledger =
+        ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _).map_err(|why| cannot(&why))?;
+    let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
+    let signer = Signer::open(&state.path().join("ca"), blocked_names).map_err(|why| cannot(&why))?;
+    let tls = ClientTls::new();
+    let resolver = Resolver::start(&resolver_settings(&plan), tls.clone()).map_err(|why| cannot(&why))?;
+    let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
+    let app = Arc::new(App {
+        setup,
+        state,
+        cores: Arc::new(cores),
+        drain: Drain::new(),
+        policy,
+        texts,
+        ledger,
+        signer: Arc::new(signer),
+        tls,
+        resolver,
+        started: transport::clock::now(),
+        running: Mutex::new(Running::nothing(plan.clone())),
+    });
+    app.open_doors(plan).map_err(|why| cannot(&why))?;
+    app.open_admin().map_err(|why| cannot(&why))?;
+    Ok((app, origin))
+}
+
+/// Reads the lists and compiles the policy, or takes it from the snapshot.
+pub(crate) fn compile(plan: &Plan, state_dir: &Path) -> Result<(Policy, Origin), Failure> {
+    let texts = lists::read(plan, state_dir);
+    if !texts.problems.is_empty() {
+        let message = texts.problems.iter().map(|problem| format!("{problem}\n")).collect();
+        return Err(Failure { exit: Exit::Wrong, message });
+    }
+    let (rules, origin) = texts.rules(state_dir);
+    Ok((Policy::new(rules, profiles(plan)), origin))
+}
+
+/// Who gets which lists.
+pub(crate) fn profiles(plan: &Plan) -> Profiles {
+    Profiles::build(&plan.file.policy)
+}
+
+/// What the resolver is built from: the DNS door's section, or its defaults when only other doors
+/// resolve names.
+pub(super) fn resolver_settings(plan: &Plan) -> upstream::resolver::ResolverSettings {
+    plan.file.dns.clone().unwrap_or_default().resolver()
+}
+
+/// The block style as it works out: `auto` means the pixel door where a browser reaches it.
+pub(super) fn effective_style(plan: &Plan) -> Style {
+    match plan.file.dns.as_ref().map_or(Style::Nodata, |dns| dns.blocked) {
+        Style::Auto if pixel_addresses(plan).is_empty() => Style::Nodata,
+        Style::Auto => Style::Pixel,
+        style => style,
+    }
+}
+
+/// The addresses that blocked names get. Browsers ask at ports 80 and 443, so under `auto` a pixel
+/// door elsewhere is worth no connection; whoever writes `pixel` knows of a redirect.
+pub(super) fn pixel_addresses(plan: &Plan) -> Vec<IpAddr> {
+    let (Some(dns), Some(pixel)) = (&plan.file.dns, &plan.file.pixel) else { return Vec::new() };
+    let listens = |scheme, port| {
+        pixel.listen.iter().any(|listen| listen.scheme == scheme && listen.address.port() == port)
+    };
+    let reachable = listens(Scheme::Http, 80) && listens(Scheme::Https, 443);
+    match dns.blocked {
+        Style::Auto if !reachable => Vec::new(),
+        Style::Auto | Style::Pixel | Style::Nodata | Style::Nxdomain | Style::Null
+        | Style::Refused => pixel.addresses.iter().map(|address| address.0).collect(),
+    }
+}
+
+fn write_welcome(state_dir: &Path) -> std::io::Result<()> {
+    let page = state_dir.join("www/index.html");
+    if page.exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(state_dir.join("www"))?;
+    std::fs::write(page, WELCOME)
+}
+
+/// The texts of rules, as the ledger's writer asks for them: the policy's, and the gateway's own
+/// patterns.
+pub(super) struct Texts {
+    policy: Arc<ArcSwap<Policy>>,
+    /// The gateway, where it runs.
+    pub(super) gateway: ArcSwapOption<door_gateway::Door>,
+}
+
+impl RuleTexts for Texts {
+    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, String)> {
+        let text = if rule.list < ListId::DOOR_FIRST {
+            let host = Name::from_lowercase(host).unwrap_or(Name::ROOT);
+            self.policy.load().rule_text(rule, host)
+        } else {
+            self.gateway.load().as_ref().and_then(|gateway| gateway.rule_text(rule))
+        }?;
+        Some((text.list, text.text))
+    }
+}
+
+impl Running {
+    /// Before the first door is open.
+    fn nothing(plan: Plan) -> Self {
+        Self {
+            plan,
+            doors: Doors::default(),
+            http: HttpListeners::default(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl App {
+    /// Every open listener with its door, in the order of the doors.
+    pub(super) fn listeners(&self) -> Vec<(&'static str, Listen)> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<(&'static str, Listen)> = Vec::new();
+        if let Some(dns) = &running.doors.dns {
+            all.extend(dns.listeners().into_iter().map(|listen| ("dns", listen)));
+        }
+        for name in ["pixel", "proxy", "web", "gateway", "admin"] {
+            all.extend(
+                running
+                    .http
+                    .list()
+                    .filter(|(door, _)| *door == name)
+                    .map(|(door, listen)| (door, listen.clone())),
+            );
+        }
+        all
+    }
+
+    /// What the operator should know.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone()
+    }
+
+    /// The dialer of the doors that fetch.
+    pub(super) fn dialer(&self) -> Dialer {
+        Dialer::new(self.resolver.clone(), self.tls.clone())
+    }
+
+    /// Closes all doors; what is open goes on until the drain's end.
+    pub(super) fn close_doors(&self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(dns) = running.doors.dns.take() {
+            dns.close();
+        }
+        for door in ["pixel", "proxy", "web", "gateway", "admin"] {
+            running.http.keep_only(door, &[]);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The running program as the admin API sees it.
+
+use super::reload::size;
+use super::{App, why};
+use admin::model::{self, List, Listener, Reloaded, SkippedCount, SkippedLine, Upstream};
+use admin::{Admin, Control, Question, Token};
+use std::sync::{Arc, PoisonError};
+use transport::ConnectionLimits;
+use upstream::resolver::Standing;
+use vocab::{Listen, Now, Scheme};
+
+/// Admin connections at once: people and scripts, not the public.
+const ADMIN_CONNECTIONS_MAX: usize = 256;
+
+impl App {
+    /// Opens the admin listener; it stays as it is until the program ends.
+    pub(super) fn open_admin(self: &Arc<Self>) -> Result<(), String> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut settings = running.plan.file.admin.clone();
+        let entry = Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() };
+        let bound = running
+            .http
+            .bind("admin", &[entry], &self.cores)
+            .map_err(|why| why.to_string())?;
+        let token = Token::open(self.state.path()).map_err(|why| why.to_string())?;
+        for listener in bound {
+            settings.listen.0 = listener.address();
+            super::state::replace_file(
+                &self.state.path().join(crate::cli::ADDRESS_FILE),
+                settings.listen.to_string().as_bytes(),
+            )
+            .map_err(|why| why.to_string())?;
+            let parts = admin::Parts {
+                control: Arc::new(Handle(Arc::clone(self))),
+                ledger: self.ledger.clone(),
+                token: token.clone(),
+                clock: transport::clock::now,
+            };
+            let admin = Admin::new(&settings, parts);
+            let serve: super::http::Serve = Arc::new(move |_, stream, drain| {
+                let admin = admin.clone();
+                Box::pin(async move {
+                    // How a connection ends is the client's affair.
+                    drop(admin.serve_connection(stream, async move { drain.begun().await }).await);
+                })
+            });
+            let limits = ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_MAX);
+            running
+                .http
+                .start(listener, &limits, &self.cores, &self.drain, &serve)
+                .map_err(|why| why.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+/// What the API holds of the program.
+struct Handle(Arc<App>);
+
+impl Control for Handle {
+    fn running(&self, now: Now) -> model::Running {
+        let app = &self.0;
+        let policy = app.policy.load();
+        let (lists, rules) = size(&policy);
+        let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let config = (!running.plan.is_built_in()).then(|| running.plan.source.display().to_string());
+        drop(running);
+        let paused = policy.paused_until();
+        model::Running {
+            version: env!("CARGO_PKG_VERSION").into(),
+            started_at: admin::iso(app.started.unix_ms),
+            uptime_s: now.mono_ms.saturating_sub(app.started.mono_ms) / 1000,
+            paused_until: (paused > now.unix_ms).then(|| admin::iso(paused)),
+            config,
+            listeners: app
+                .listeners()
+                .into_iter()
+                .map(|(door, listen)| Listener { door: door.into(), url: listen.to_string() })
+                .collect(),
+            lists,
+            rules,
+            rules_bytes: policy.rules().memory().total(),
+            resident_bytes: resident_bytes(),
+            ca_fingerprint: Some(app.signer.ca_fingerprint()),
+            warnings: app.warnings(),
+        }
+    }
+
+    fn why(&self, question: &Question, now: Now) -> model::Why {
+        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
+        why::why(&self.0.policy.load(), &running.plan, question, None, now)
+    }
+
+    fn lists(&self) -> Vec<List> {
+        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let policy = self.0.policy.load();
+        let reports = policy.rules().lists().iter();
+        reports
+            .zip(&running.plan.file.policy.lists)
+            .map(|(report, settings)| List {
+                name: report.name.clone(),
+                kind: report.kind.to_string(),
+                from: super::lists::origin_of(settings),
+                syntax: report.syntax.to_string(),
+                lines: report.lines,
+                rules_names: report.rules_names,
+                rules_urls: report.rules_urls,
+                skipped: report.skipped_by_reason.iter().map(|(_, count)| count).sum(),
+                skipped_by_reason: report
+                    .skipped_by_reason
+                    .iter()
+                    .map(|(reason, count)| SkippedCount { reason: reason.to_string(), count: *count })
+                    .collect(),
+                skipped_lines: report
+                    .skipped
+                    .iter()
+                    .map(|line| SkippedLine {
+                        line: line.line,
+                        reason: line.reason.to_string(),
+                        text: line.text.clone(),
+                    })
+                    .collect(),
+                loaded_at: None,
+            })
+            .collect()
+    }
+
+    fn upstreams(&self) -> Vec<Upstream> {
+        self.0
+            .resolver
+            .stats()
+            .upstreams
+            .into_iter()
+            .map(|upstream| Upstream {
+                name: upstream.name.to_string(),
+                address: upstream.address.to_string(),
+                queries: upstream.sent,
+                failures: upstream.failed,
+                latency_us: upstream.mean_time.map(|time| time.as_micros() as u64),
+                healthy: upstream.standing == Standing::Asked,
+            })
+            .collect()
+    }
+
+    fn reload(&self) -> Result<Reloaded, Vec<String>> {
+        self.0.reload()
+    }
+
+    fn pause_until(&self, unix_ms: u64) {
+        self.0.policy.load().pause_until(unix_ms);
+    }
+
+    fn paused_until(&self) -> u64 {
+        self.0.policy.load().paused_until()
+    }
+
+    fn ca_pem(&self) -> Option<String> {
+        Some(self.0.signer.ca_pem().to_owned())
+    }
+
+    fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
+        vec![Arc::new(super::metrics::Gauges::of(&self.0))]
+    }
+}
+
+/// Resident memory of this process, in bytes, as Linux tells it.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}

@@ -1,0 +1,192 @@
+//! The five doors as the program holds them: made from a plan, joined with those that run.
+//!
+//! Each is made anew from every plan, which proves the plan before anything changes; one that runs
+//! already keeps its place, its connections and its listeners, and takes the new settings.
+
+use super::http::Serve;
+use super::{App, build};
+use config::Plan;
+use std::fmt::Write;
+use std::sync::Arc;
+use transport::{ConnectionLimits, Drain, ServerTls, Stream};
+use vocab::{Complaint, Listen, Scheme};
+
+/// The doors that run; none where the plan has no such section.
+#[derive(Default)]
+pub(super) struct Doors {
+    pub(super) dns: Option<Arc<door_dns::Door>>,
+    pub(super) pixel: Option<Arc<door_pixel::Door>>,
+    pub(super) proxy: Option<Arc<door_proxy::Door>>,
+    pub(super) web: Option<Arc<door_web::Door>>,
+    pub(super) gateway: Option<Arc<door_gateway::Door>>,
+}
+
+/// An HTTP door as its listeners need it. A door that does not run listens nowhere.
+pub(super) struct Opening {
+    pub(super) name: &'static str,
+    pub(super) listen: Vec<Listen>,
+    pub(super) limits: ConnectionLimits,
+    pub(super) serve: Serve,
+}
+
+impl Doors {
+    /// Makes every door of the plan; nothing listens yet.
+    pub(super) fn make(app: &App, plan: &Plan) -> Result<Self, String> {
+        let file = &plan.file;
+        let base = plan.base(app.state.path()).to_path_buf();
+        let dns = match &file.dns {
+            None => None,
+            Some(settings) => {
+                let parts = door_dns::Parts {
+                    policy: Arc::clone(&app.policy),
+                    resolver: app.resolver.clone(),
+                    ledger: app.ledger.clone(),
+                    pixel: build::pixel_addresses(plan),
+                    drain: app.drain.clone(),
+                };
+                Some(door_dns::Door::new(settings, parts).map_err(|why| why.to_string())?)
+            }
+        };
+        let pixel = file.pixel.clone().map(|settings| {
+            let parts = door_pixel::Parts {
+                policy: Arc::clone(&app.policy),
+                ledger: app.ledger.clone(),
+                tls: ServerTls::with_signer(Arc::clone(&app.signer)),
+                dashboard: Some(file.admin.listen.0),
+            };
+            door_pixel::Door::new(settings, parts)
+        });
+        let proxy = file.proxy.clone().map(|settings| {
+            let parts = door_proxy::Parts {
+                policy: Arc::clone(&app.policy),
+                ledger: app.ledger.clone(),
+                dialer: app.dialer(),
+                off_limits: vec![file.admin.listen.0],
+            };
+            door_proxy::Door::new(settings, parts)
+        });
+        let web = match file.web.as_slice() {
+            [] => None,
+            sites => {
+                let parts = door_web::Parts {
+                    policy: Arc::clone(&app.policy),
+                    ledger: app.ledger.clone(),
+                    base: base.clone(),
+                };
+                let made = door_web::Door::new(sites, parts);
+                Some(made.map_err(|complaints| lines("web", &complaints))?)
+            }
+        };
+        let gateway = match file.gateway.clone() {
+            None => None,
+            Some(settings) => {
+                let parts = door_gateway::Parts {
+                    policy: Arc::clone(&app.policy),
+                    ledger: app.ledger.clone(),
+                    dialer: app.dialer(),
+                    base,
+                };
+                let made = door_gateway::Door::new(settings, parts);
+                Some(made.map_err(|complaints| lines("gateway", &complaints))?)
+            }
+        };
+        Ok(Self { dns, pixel, proxy, web, gateway })
+    }
+
+    /// The doors of `fresh`, each replaced by the one that runs already.
+    pub(super) fn joined(&self, fresh: Self) -> Self {
+        fn join<D>(runs: Option<&Arc<D>>, fresh: Option<Arc<D>>) -> Option<Arc<D>> {
+            fresh.map(|fresh| runs.map_or(fresh, Arc::clone))
+        }
+        Self {
+            dns: join(self.dns.as_ref(), fresh.dns),
+            pixel: join(self.pixel.as_ref(), fresh.pixel),
+            proxy: join(self.proxy.as_ref(), fresh.proxy),
+            web: join(self.web.as_ref(), fresh.web),
+            gateway: join(self.gateway.as_ref(), fresh.gateway),
+        }
+    }
+
+    /// Gives the HTTP doors the plan's settings.
+    pub(super) fn take_settings(&self, plan: &Plan) -> Result<(), String> {
+        let file = &plan.file;
+        if let (Some(door), Some(settings)) = (&self.pixel, &file.pixel) {
+            door.reload(settings.clone());
+        }
+        if let (Some(door), Some(settings)) = (&self.proxy, &file.proxy) {
+            door.reload(settings.clone());
+        }
+        if let Some(door) = &self.web {
+            door.reload(&file.web).map_err(|complaints| lines("web", &complaints))?;
+        }
+        if let (Some(door), Some(settings)) = (&self.gateway, &file.gateway) {
+            door.reload(settings.clone()).map_err(|complaints| lines("gateway", &complaints))?;
+        }
+        Ok(())
+    }
+
+    /// Every HTTP door, those that do not run with no listener.
+    pub(super) fn openings(&self) -> [Opening; 4] {
+        let pixel = opening("pixel", self.pixel.as_ref(), |door| {
+            (door.listeners(), door.connection_limits(), serving_pixel(door))
+        });
+        let proxy = opening("proxy", self.proxy.as_ref(), |door| {
+            let serve = serving(door, door_proxy::Door::serve_connection);
+            (door.listeners(), door.connection_limits(), serve)
+        });
+        let web = opening("web", self.web.as_ref(), |door| {
+            let serve = serving(door, door_web::Door::serve_connection);
+            (door.listeners(), door.connection_limits(), serve)
+        });
+        let gateway = opening("gateway", self.gateway.as_ref(), |door| {
+            let serve = serving(door, door_gateway::Door::serve_connection);
+            (door.listeners(), door.connection_limits(), serve)
+        });
+        [pixel, proxy, web, gateway]
+    }
+}
+
+fn opening<D>(
+    name: &'static str,
+    door: Option<&Arc<D>>,
+    describe: impl FnOnce(&Arc<D>) -> (Vec<Listen>, ConnectionLimits, Serve),
+) -> Opening {
+    let nowhere = || -> (Vec<Listen>, ConnectionLimits, Serve) {
+        (Vec::new(), ConnectionLimits::new(0, 0), Arc::new(|_, _, _| Box::pin(async {})))
+    };
+    let (listen, limits, serve) = door.map_or_else(nowhere, describe);
+    Opening { name, listen, limits, serve }
+}
+
+/// A door's way to serve a connection, in the one form that listeners take.
+fn serving<D, F>(door: &Arc<D>, serve: fn(Arc<D>, Stream, Drain) -> F) -> Serve
+where
+    D: Send + Sync + 'static,
+    F: Future<Output = ()> + 'static,
+{
+    let door = Arc::clone(door);
+    Arc::new(move |_, stream, drain| Box::pin(serve(Arc::clone(&door), stream, drain)))
+}
+
+/// The pixel door's way: with TLS at its `https` listeners.
+fn serving_pixel(door: &Arc<door_pixel::Door>) -> Serve {
+    let door = Arc::clone(door);
+    Arc::new(move |scheme, stream, drain| {
+        let door = Arc::clone(&door);
+        if scheme == Scheme::Https {
+            Box::pin(door.serve_tls_connection(stream, drain))
+        } else {
+            Box::pin(door.serve_connection(stream, drain))
+        }
+    })
+}
+
+/// Complaints of a section, a line each.
+pub(super) fn lines(section: &str, complaints: &[Complaint]) -> String {
+    let mut text = String::new();
+    for complaint in complaints {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", complaint.clone().under(section));
+    }
+    text
+}

@@ -1,0 +1,80 @@
+//! What is printed at the start: where each door listens, and one line to try for each.
+
+use super::App;
+use super::lists::Origin;
+use super::reload::size;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::PoisonError;
+use vocab::{Listen, Scheme};
+
+/// A name of the starter list, so that the lines to try show something.
+const SAMPLE: &str = "doubleclick.net";
+
+/// The lines, in the order of the doors.
+pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
+    let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let plan = &running.plan;
+    let mut lines = vec![format!(
+        "tidegate {} · configuration {} · state {}",
+        env!("CARGO_PKG_VERSION"),
+        plan.source.display(),
+        app.state.path().display()
+    )];
+    let policy = app.policy.load();
+    let (lists, rules) = size(&policy);
+    let from = match origin {
+        Origin::Snapshot => "from the snapshot",
+        Origin::Compiled => "compiled",
+    };
+    lines.push(format!("{lists} lists with {rules} rules, {from}"));
+    drop(running);
+    let listeners = app.listeners();
+    lines.push(String::new());
+    for (door, listen) in &listeners {
+        lines.push(format!("  {door:<8} {listen}"));
+    }
+    lines.push(String::new());
+    let mut tried: Vec<&str> = Vec::new();
+    for (door, listen) in &listeners {
+        if !tried.contains(door)
+            && let Some(line) = to_try(door, listen)
+        {
+            tried.push(door);
+            lines.push(format!("  try {door:<8} {line}"));
+        }
+    }
+    if let Some((_, admin)) = listeners.iter().find(|(door, _)| *door == "admin") {
+        let token = std::fs::read_to_string(app.state.path().join("admin.token"));
+        lines.push(format!(
+            "\n  dashboard    http://{}/?token={}",
+            reachable(admin.address),
+            token.unwrap_or_default().trim()
+        ));
+    }
+    lines.extend(app.warnings().into_iter().map(|warning| format!("\n  note         {warning}")));
+    lines
+}
+
+/// An address that a client on this machine can use.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V4(_) | IpAddr::V6(_) => address,
+    }
+}
+
+fn to_try(door: &str, listen: &Listen) -> Option<String> {
+    let address = reachable(listen.address);
+    let (ip, port) = (address.ip(), address.port());
+    match (door, listen.scheme) {
+        ("dns", Scheme::Udp) => Some(format!("dig @{ip} -p {port} {SAMPLE}")),
+        ("pixel", Scheme::Http) => {
+            Some(format!("curl -i -H 'Host: {SAMPLE}' http://{address}/tag.js"))
+        }
+        ("proxy", Scheme::Http) => Some(format!("curl -i -x http://{address} http://{SAMPLE}/")),
+        ("web", Scheme::Http) => Some(format!("curl http://{address}/")),
+        ("gateway", Scheme::Http) => Some(format!("curl -i http://{address}/.env")),
+        _ => None,
+    }
+}

@@ -1,0 +1,137 @@
+//! The running program: what it is made of, and how it starts, reloads and stops.
+//!
+//! Everything that is made once stands in [`App`]; what a configuration changes is swapped inside
+//! it. Called by the `run` command alone.
+
+mod build;
+mod control;
+mod doors;
+mod greeting;
+mod http;
+pub(crate) mod lists;
+mod metrics;
+mod mint;
+mod reload;
+pub(crate) mod state;
+pub(crate) mod why;
+
+pub(crate) use build::compile;
+
+use crate::cli::{Exit, Failure, Setup};
+use arc_swap::ArcSwap;
+use config::Plan;
+use doors::Doors;
+use http::HttpListeners;
+use ledger::Ledger;
+use policy::Policy;
+use state::StateDir;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use transport::{ClientTls, Cores, Drain, Signer};
+use upstream::resolver::Resolver;
+use vocab::Now;
+
+/// How long open requests may take to end when the program stops.
+const DRAIN_MAX: Duration = Duration::from_secs(5);
+
+/// Everything that runs.
+pub(crate) struct App {
+    /// The command line that started it: reload reads the same configuration again.
+    setup: Setup,
+    state: StateDir,
+    cores: Arc<Cores>,
+    /// Begun when the program is to end.
+    drain: Drain,
+    policy: Arc<ArcSwap<Policy>>,
+    texts: Arc<build::Texts>,
+    ledger: Ledger,
+    signer: Arc<Signer>,
+    tls: ClientTls,
+    resolver: Resolver,
+    started: Now,
+    /// What a configuration changes; the lock makes reloads queue up.
+    running: Mutex<Running>,
+}
+
+/// The doors and the plan they follow.
+struct Running {
+    plan: Plan,
+    doors: Doors,
+    /// The listeners of the HTTP doors; the DNS door keeps its own.
+    http: HttpListeners,
+    /// What the operator should know about this configuration.
+    warnings: Vec<String>,
+}
+
+/// Runs until a signal ends it.
+pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
+    let plan = setup.plan()?;
+    let (app, origin) = build::start(setup.clone(), plan)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Fault, error))?;
+    let signals = {
+        let _inside = runtime.enter();
+        Signals::listen().map_err(|error| Failure::new(Exit::Fault, error))?
+    };
+    for line in greeting::lines(&app, origin) {
+        println!("{line}");
+    }
+    println!("ready");
+    runtime.block_on(signals.obey(&app));
+    runtime.block_on(stop(&app));
+    Ok(())
+}
+
+/// The signals that mean something here.
+struct Signals {
+    term: Signal,
+    int: Signal,
+    hup: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+            hup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Reloads on SIGHUP; returns on SIGTERM or SIGINT.
+    async fn obey(mut self, app: &Arc<App>) {
+        loop {
+            tokio::select! {
+                _ = self.term.recv() => return,
+                _ = self.int.recv() => return,
+                _ = self.hup.recv() => {
+                    // Reading and compiling lists takes a while; the thread is this one's own.
+                    match app.reload() {
+                        Ok(done) => println!("reloaded: {} lists, {} rules, {} ms", done.lists, done.rules, done.took_ms),
+                        Err(complaints) => {
+                            for complaint in complaints {
+                                eprintln!("{complaint}");
+                            }
+                            eprintln!("tidegate: nothing was changed");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Closes the listeners, lets open requests end, and writes what is recorded.
+async fn stop(app: &App) {
+    app.drain.begin();
+    app.close_doors();
+    if let Err(open) = app.drain.finished(DRAIN_MAX).await {
+        eprintln!("tidegate: {} connections were still open and are cut", open.0);
+    }
+    app.ledger.close();
+    // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.
+    let _ = std::fs::remove_file(app.state.path().join(crate::cli::ADDRESS_FILE));
+}

@@ -1,0 +1,109 @@
+//! Bringing the doors to what a plan says: at the start, and again on each reload.
+//!
+//! Everything that can fail comes first: the configuration, the lists, the doors made from it, the
+//! new addresses. Only then do running doors take their new settings; listeners that stay are
+//! never touched. On any failure nothing has changed.
+
+use super::build;
+use super::doors::{self, Doors};
+use super::http::Bound;
+use super::{App, Running};
+use admin::model::Reloaded;
+use config::Plan;
+use policy::Policy;
+use std::fmt::Display;
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+impl App {
+    /// Opens every door of the plan for the first time.
+    pub(super) fn open_doors(&self, plan: Plan) -> Result<(), String> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        self.apply(&mut running, plan)
+    }
+
+    /// Reads configuration and lists again and takes them over, or says every complaint.
+    pub(crate) fn reload(&self) -> Result<Reloaded, Vec<String>> {
+        let begun = Instant::now();
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let plan = self.setup.plan().map_err(|failure| lines(failure.message))?;
+        let (policy, _) =
+            build::compile(&plan, self.state.path()).map_err(|failure| lines(failure.message))?;
+        self.apply(&mut running, plan).map_err(lines)?;
+        policy.pause_until(self.policy.load().paused_until());
+        let (lists, rules) = size(&policy);
+        self.policy.store(Arc::new(policy));
+        Ok(Reloaded {
+            lists,
+            rules,
+            took_ms: begun.elapsed().as_millis() as u64,
+            warnings: running.warnings.clone(),
+        })
+    }
+
+    fn apply(&self, running: &mut Running, plan: Plan) -> Result<(), String> {
+        let say = |why: &dyn Display| why.to_string();
+        let fresh = Doors::make(self, &plan)?;
+        // A door that runs goes on with new settings; a new one begins.
+        let doors = running.doors.joined(fresh);
+        let openings = doors.openings();
+        let mut bound: Vec<(usize, Bound)> = Vec::new();
+        for (index, opening) in openings.iter().enumerate() {
+            let listeners = running
+                .http
+                .bind(opening.name, &opening.listen, &self.cores)
+                .map_err(|why| say(&why))?;
+            bound.extend(listeners.into_iter().map(|listener| (index, listener)));
+        }
+        // The resolver and the DNS door change all or nothing: they are the last that can fail.
+        let names = build::resolver_settings(&plan);
+        self.resolver.reload(&names).map_err(|complaints| doors::lines("dns", &complaints))?;
+        if let (Some(door), Some(settings)) = (&doors.dns, &plan.file.dns) {
+            door.reload(settings, &build::pixel_addresses(&plan), &self.cores)
+                .map_err(|why| say(&why))?;
+        }
+        for (index, listener) in bound {
+            let opening = &openings[index];
+            running
+                .http
+                .start(listener, &opening.limits, &self.cores, &self.drain, &opening.serve)
+                .map_err(|why| say(&why))?;
+        }
+        doors.take_settings(&plan)?;
+        for opening in &openings {
+            running.http.keep_only(opening.name, &opening.listen);
+        }
+        self.texts.gateway.store(doors.gateway.clone());
+        self.ledger.apply(&plan.file.ledger);
+        running.doors = doors;
+        running.warnings = warnings(&plan);
+        running.warnings.extend(self.ledger.health().warnings);
+        running.plan = plan;
+        Ok(())
+    }
+}
+
+/// How many lists and rules a policy has.
+pub(super) fn size(policy: &Policy) -> (u32, u64) {
+    let lists = policy.rules().lists();
+    let rules = lists.iter().map(|list| u64::from(list.rules_names) + u64::from(list.rules_urls));
+    (lists.len() as u32, rules.sum())
+}
+
+/// What is allowed and still worth saying.
+fn warnings(plan: &Plan) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let auto = plan.file.dns.as_ref().is_some_and(|dns| dns.blocked == door_dns::Style::Auto);
+    if auto && plan.file.pixel.is_some() && build::pixel_addresses(plan).is_empty() {
+        warnings.push(
+            "browsers reach a pixel door at ports 80 and 443 only; until it listens there, \
+             blocked names have no address (nodata)"
+                .into(),
+        );
+    }
+    if plan.file.policy.lists.is_empty() {
+        warnings.push("no list is configured under policy.lists: nothing is blocked".into());
+    }
+    warnings
+}

@@ -1,0 +1,116 @@
+//! A verdict told to a person: the policy's explanation in the words of the API, and what the door
+//! would do. The `why` command and the admin API say the same.
+
+use admin::model::{Rule, RuleMatch, Why};
+use admin::Question;
+use config::Plan;
+use door_dns::Style;
+use policy::{Ask, Considered, Explanation, Outcome, Policy, RuleText};
+use vocab::{Action, Cause, Door, Kind, Name, Now};
+
+/// The answer to a question, as the running program or a fresh one would give it.
+pub(crate) fn why(
+    policy: &Policy,
+    plan: &Plan,
+    question: &Question,
+    page: Option<Name<'_>>,
+    now: Now,
+) -> Why {
+    let ask = Ask {
+        door: question.door,
+        client: question.client,
+        host: question.host.as_name(),
+        kind: question.kind,
+        url: question.url.as_deref(),
+        page,
+    };
+    let explanation = policy.explain(&ask, now);
+    let target = question.url.clone().unwrap_or_else(|| question.host.to_string());
+    Why {
+        summary: summary(&explanation),
+        target,
+        client: question.client.to_string(),
+        profile: explanation.profile.clone(),
+        door: question.door.to_string(),
+        kind: question.kind.to_string(),
+        action: explanation.verdict.action.to_string(),
+        cause: cause_word(explanation.verdict.cause).into(),
+        rule: explanation.winner.as_ref().map(rule),
+        matches: explanation.considered.iter().map(considered).collect(),
+        door_outcome: outcome(plan, question, explanation.verdict.action),
+    }
+}
+
+fn rule(text: &RuleText) -> Rule {
+    Rule { list: text.list.clone(), line: text.line, text: text.text.clone() }
+}
+
+fn considered(found: &Considered) -> RuleMatch {
+    RuleMatch {
+        rule: rule(&found.rule),
+        decides: found.outcome == Outcome::Decides,
+        note: found.outcome.to_string(),
+    }
+}
+
+fn cause_word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::NoRule => "none",
+        Cause::Rule(_) => "rule",
+        Cause::Paused => "paused",
+        Cause::NotAsked => "not_asked",
+    }
+}
+
+fn summary(explanation: &Explanation) -> String {
+    let verdict = explanation.verdict;
+    match (&explanation.winner, verdict.action, verdict.cause) {
+        (_, _, Cause::Paused) => "passes: protection is paused".into(),
+        (Some(rule), Action::Block, _) => {
+            format!("blocked: {} stands on line {} of list {:?}", rule.text, rule.line, rule.list)
+        }
+        (Some(rule), Action::Pass, _) => format!(
+            "passes: the exception {} stands on line {} of list {:?}",
+            rule.text, rule.line, rule.list
+        ),
+        (None, Action::Block, _) => "blocked".into(),
+        (None, Action::Pass, _) => "passes: no rule matches".into(),
+    }
+}
+
+/// What the door would do, in a few words.
+fn outcome(plan: &Plan, question: &Question, action: Action) -> String {
+    if action == Action::Pass {
+        return match question.door {
+            Door::Dns => "asks the upstream resolvers, or answers from the cache",
+            Door::Pixel => "refuses: the name is not blocked, so it gets no certificate and no answer",
+            Door::Proxy => "fetches it from its origin",
+            Door::Web => "serves the file",
+            Door::Gateway => "passes it to the pool of its route",
+        }
+        .into();
+    }
+    match question.door {
+        Door::Dns => dns_outcome(plan, question.kind),
+        Door::Pixel => match question.kind {
+            Kind::Document => "403 with a page that says why".into(),
+            kind => format!("an empty answer of the type {kind}"),
+        },
+        Door::Proxy | Door::Web | Door::Gateway => "403 that names list and rule".into(),
+    }
+}
+
+fn dns_outcome(plan: &Plan, kind: Kind) -> String {
+    let Some(dns) = &plan.file.dns else { return "the DNS door is not configured".into() };
+    let nodata = "NODATA with SOA and EDE 15";
+    let is_address = matches!(kind, Kind::Lookup(1 | 28));
+    match super::build::effective_style(plan) {
+        Style::Pixel if is_address => {
+            format!("the pixel door's address, for {} s", dns.blocked_ttl.0.0.as_secs())
+        }
+        Style::Null if is_address => "0.0.0.0 or ::".into(),
+        Style::Nxdomain => "NXDOMAIN with SOA and EDE 15".into(),
+        Style::Refused => "REFUSED with EDE 15".into(),
+        Style::Pixel | Style::Null | Style::Nodata | Style::Auto => nodata.into(),
+    }
+}

@@ -1,0 +1,144 @@
+//! `tidegate ctl`: talks to the running process through its admin API.
+//!
+//! The address and the token are in the state folder, so whoever may read that may control it.
+
+use super::{CtlCommand, Exit, Failure, Setup};
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use http_engine::Body;
+use serde_json::{Value as Json, json};
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// The file in the state folder that says where the admin API listens.
+pub(crate) const ADDRESS_FILE: &str = "admin.address";
+
+/// Sends the command and prints the answer.
+pub(super) fn ctl(setup: &Setup, command: CtlCommand) -> Result<(), Failure> {
+    // A wrong configuration must not keep anybody from controlling what runs: only the state
+    // folder is needed.
+    let state = match (&setup.state, setup.plan()) {
+        (Some(named), _) => named.clone(),
+        (None, Ok(plan)) => setup.state_dir(&plan),
+        (None, Err(failure)) => return Err(failure),
+    };
+    let (method, path, body) = match command {
+        CtlCommand::Status => (Method::GET, "/api/status", None),
+        CtlCommand::Reload => (Method::POST, "/api/reload", Some(json!({}))),
+        CtlCommand::Pause { minutes } => {
+            (Method::POST, "/api/pause", Some(json!({ "seconds": u64::from(minutes) * 60 })))
+        }
+        CtlCommand::Resume => (Method::POST, "/api/resume", Some(json!({}))),
+    };
+    let (status, answer) = ask(&state, method, path, body)?;
+    if !status.is_success() {
+        return Err(refused(status, &answer));
+    }
+    match command {
+        CtlCommand::Status => print_status(&answer),
+        CtlCommand::Reload => {
+            println!("reloaded: {} lists, {} rules, {} ms", answer["lists"], answer["rules"], answer["took_ms"]);
+            for warning in answer["warnings"].as_array().into_iter().flatten() {
+                println!("warning: {}", warning.as_str().unwrap_or_default());
+            }
+        }
+        CtlCommand::Pause { .. } => {
+            println!("everything passes until {}", answer["paused_until"].as_str().unwrap_or("?"));
+        }
+        CtlCommand::Resume => println!("the policy decides again"),
+    }
+    Ok(())
+}
+
+fn refused(status: StatusCode, answer: &Json) -> Failure {
+    let complaints: Vec<&str> =
+        answer["complaints"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    if complaints.is_empty() {
+        let error = answer["error"].as_str().unwrap_or("no reason given");
+        let remedy = answer["remedy"].as_str().unwrap_or_default();
+        return Failure::new(Exit::Wrong, format!("{status}: {error}; {remedy}"));
+    }
+    Failure { exit: Exit::Wrong, message: format!("{}\nnothing was changed\n", complaints.join("\n")) }
+}
+
+fn print_status(status: &Json) {
+    let text = |key: &str| status[key].as_str().unwrap_or("-").to_owned();
+    println!("tidegate {}, up {} s since {}", text("version"), status["uptime_s"], text("started_at"));
+    println!("configuration   {}", status["config"].as_str().unwrap_or("built-in"));
+    for listener in status["listeners"].as_array().into_iter().flatten() {
+        println!(
+            "{:<15} {}",
+            listener["door"].as_str().unwrap_or("-"),
+            listener["url"].as_str().unwrap_or("-")
+        );
+    }
+    println!("lists           {} with {} rules", status["lists"], status["rules"]);
+    if let Some(until) = status["paused_until"].as_str() {
+        println!("paused          until {until}");
+    }
+    if let Some(bytes) = status["resident_bytes"].as_u64() {
+        println!("memory          {} MiB resident", bytes >> 20);
+    }
+    for door in status["latency"].as_array().into_iter().flatten() {
+        println!(
+            "{:<15} {} requests, median {} µs, 99 of 100 within {} µs",
+            door["door"].as_str().unwrap_or("-"),
+            door["count"],
+            door["median_us"],
+            door["p99_us"]
+        );
+    }
+    for warning in status["warnings"].as_array().into_iter().flatten() {
+        println!("warning         {}", warning.as_str().unwrap_or_default());
+    }
+}
+
+fn ask(
+    state: &Path,
+    method: Method,
+    path: &str,
+    body: Option<Json>,
+) -> Result<(StatusCode, Json), Failure> {
+    let not_running = |why: &dyn std::fmt::Display| {
+        Failure::new(
+            Exit::NotStarted,
+            format!(
+                "no Tidegate is running on the state folder {}: {why}; name another with --state",
+                state.display()
+            ),
+        )
+    };
+    let read = |name: &str| std::fs::read_to_string(state.join(name));
+    let address: SocketAddr = read(ADDRESS_FILE)
+        .map_err(|error| not_running(&error))?
+        .trim()
+        .parse()
+        .map_err(|error| not_running(&error))?;
+    let token = read("admin.token").map_err(|error| not_running(&error))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(tokio::runtime::LocalOptions::default())
+        .map_err(|error| Failure::new(Exit::Fault, error))?;
+    runtime.block_on(async {
+        let stream =
+            tokio::net::TcpStream::connect(address).await.map_err(|error| not_running(&error))?;
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", address.to_string())
+            .header("authorization", format!("Bearer {}", token.trim()))
+            .header("content-type", "application/json")
+            .body(body.map_or_else(Body::empty, |json| Body::full(json.to_string())))
+            .map_err(|error| Failure::new(Exit::Fault, error))?;
+        let failed = |why: &dyn std::fmt::Display| Failure::new(Exit::Fault, why);
+        let mut sender = http_engine::client::connect_http1(stream)
+            .await
+            .map_err(|error| failed(&error))?;
+        let response = sender.send(request).await.map_err(|error| failed(&error))?;
+        let status = response.status();
+        let bytes: Bytes =
+            response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
+        Ok((status, serde_json::from_slice(&bytes).unwrap_or(Json::Null)))
+    })
+}

@@ -1,0 +1,223 @@
+//! The command line: what can be said, and which file does it.
+//!
+//! Exit codes: 0 fine, 1 the configuration or input is wrong, 2 usage, 3 could not start, 4
+//! stopped by a fault.
+
+mod cert;
+mod check;
+mod ctl;
+mod lists;
+mod why;
+
+pub(crate) use ctl::ADDRESS_FILE;
+
+use crate::app;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use config::Plan;
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// One binary, five doors, one policy, one ledger.
+///
+/// Without a command it runs: with no configuration named or found, all five doors start on this
+/// machine only, on ports that need no privilege.
+#[derive(Debug, Parser)]
+#[command(name = "tidegate", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    setup: Setup,
+}
+
+/// Which configuration, which state folder.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Setup {
+    /// The configuration file [default: ./tidegate.yaml if it exists, else the built-in one]
+    #[arg(long, short, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// The state folder [default: state_dir of the configuration, else ./tidegate-state]
+    #[arg(long, value_name = "DIR", global = true)]
+    state: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run all doors that the configuration names
+    Run,
+    /// Report everything that is wrong with a configuration, and start nothing
+    Check,
+    /// Say what the policy decides about a name or URL, and why
+    Why(WhyArgs),
+    /// Show the state of each list, or read a list file and report what it holds
+    Lists {
+        #[command(subcommand)]
+        what: Option<ListsCommand>,
+    },
+    /// Show the certificate authority to install on your devices
+    Cert {
+        #[command(subcommand)]
+        what: Option<CertCommand>,
+    },
+    /// Talk to the running Tidegate
+    Ctl {
+        #[command(subcommand)]
+        what: CtlCommand,
+    },
+    /// Print the JSON Schema of the configuration, for editors
+    Schema,
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// What `why` is asked.
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// A domain name or an absolute URL
+    #[arg(value_name = "NAME-OR-URL")]
+    target: String,
+    /// The client that asks
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    client: IpAddr,
+    /// What is asked for: a record type (A, AAAA, HTTPS) or script, image, document, fetch …
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// The door it is asked at [default: dns for a name, proxy for a URL]
+    #[arg(long, value_name = "DOOR")]
+    door: Option<String>,
+    /// The page that asks, for rules about third parties
+    #[arg(long, value_name = "NAME")]
+    page: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ListsCommand {
+    /// Rules by kind, skipped lines with reasons, memory
+    Stats,
+    /// Read one list file and report what it holds
+    Test {
+        /// The list
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum CertCommand {
+    /// The CA certificate to install, with instructions for each platform
+    Ca {
+        /// Print the certificate alone, in PEM
+        #[arg(long)]
+        pem: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum CtlCommand {
+    /// What runs, since when, and what it did
+    Status,
+    /// Read configuration and lists again; a wrong configuration changes nothing
+    Reload,
+    /// Let everything pass for a while
+    Pause {
+        /// For how many minutes
+        #[arg(default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1440))]
+        minutes: u32,
+    },
+    /// End a pause
+    Resume,
+}
+
+/// How a command can fail: its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Exit {
+    /// The configuration or the input is wrong.
+    Wrong = 1,
+    /// It could not start, or nothing runs.
+    NotStarted = 3,
+    /// It was stopped by a fault.
+    Fault = 4,
+}
+
+/// A failed command: what to say, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// One line of explanation.
+    pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
+        Self { exit, message: format!("tidegate: {message}\n") }
+    }
+
+    /// The complaints of a configuration, a line each.
+    pub(crate) fn complaints(complaints: &[config::FileComplaint]) -> Self {
+        let mut message = String::new();
+        for complaint in complaints {
+            message += &format!("{complaint}\n");
+        }
+        Self { exit: Exit::Wrong, message }
+    }
+}
+
+/// Does what the command line says.
+pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
+    let setup = &cli.setup;
+    match cli.command.unwrap_or(Command::Run) {
+        Command::Run => app::run(setup),
+        Command::Check => check::check(setup),
+        Command::Why(args) => why::why(setup, &args),
+        Command::Lists { what } => match what.unwrap_or(ListsCommand::Stats) {
+            ListsCommand::Stats => lists::stats(setup),
+            ListsCommand::Test { file } => lists::test(&file),
+        },
+        Command::Cert { what } => match what.unwrap_or(CertCommand::Ca { pem: false }) {
+            CertCommand::Ca { pem: false } => cert::explain(setup),
+            CertCommand::Ca { pem: true } => cert::pem(setup),
+        },
+        Command::Ctl { what } => ctl::ctl(setup, what),
+        Command::Schema => {
+            println!("{:#}", config::schema());
+            Ok(())
+        }
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut std::io::stdout());
+            Ok(())
+        }
+        Command::Man => clap_mangen::Man::new(Cli::command())
+            .render(&mut std::io::stdout())
+            .map_err(|error| Failure::new(Exit::Fault, error)),
+    }
+}
+
+impl Setup {
+    /// The configuration that applies: the named one, `./tidegate.yaml`, or the built-in one.
+    pub(crate) fn plan(&self) -> Result<Plan, Failure> {
+        let found = Path::new("tidegate.yaml");
+        let loaded = match &self.config {
+            Some(path) => config::load(path),
+            None if found.exists() => config::load(found),
+            None => return Ok(config::default_plan()),
+        };
+        loaded.map_err(|complaints| Failure::complaints(&complaints))
+    }
+
+    /// The state folder that applies.
+    pub(crate) fn state_dir(&self, plan: &Plan) -> PathBuf {
+        match (&self.state, &plan.file.state_dir) {
+            (Some(named), _) => named.clone(),
+            (None, Some(configured)) => PathBuf::from(configured),
+            (None, None) => PathBuf::from("tidegate-state"),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `tidegate why`: the verdict and its reasoning, without a running process.
+
+use super::{Exit, Failure, Setup, WhyArgs};
+use crate::app;
+use admin::Question;
+use admin::model::Why;
+use vocab::{DomainName, Door, Kind};
+
+/// Explains what the policy of this configuration says.
+pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
+    let question = question(args)?;
+    let page = match &args.page {
+        None => None,
+        Some(text) => Some(DomainName::parse(text).map_err(|why| {
+            Failure::new(Exit::Wrong, format!("{text:?} is no page's host: {why}"))
+        })?),
+    };
+    let plan = setup.plan()?;
+    let (policy, _) = app::compile(&plan, &setup.state_dir(&plan))?;
+    let page = page.as_ref().map(DomainName::as_name);
+    let why = app::why::why(&policy, &plan, &question, page, transport::clock::now());
+    if args.json {
+        let json = serde_json::to_string_pretty(&why)
+            .map_err(|error| Failure::new(Exit::Fault, error))?;
+        println!("{json}");
+    } else {
+        print(&why);
+    }
+    Ok(())
+}
+
+/// What is asked, in the words of the API.
+fn question(args: &WhyArgs) -> Result<Question, Failure> {
+    let wrong = |message: String| Failure::new(Exit::Wrong, message);
+    let url = args.target.contains("://").then(|| args.target.clone());
+    let host = match &url {
+        Some(url) => host_of(url).ok_or_else(|| wrong(format!("{url:?} has no host")))?,
+        None => &args.target,
+    };
+    let host = DomainName::parse(host)
+        .map_err(|why| wrong(format!("{host:?} is no domain name: {why}")))?;
+    let kind = match &args.kind {
+        Some(word) => word.parse().map_err(|why| {
+            wrong(format!("{why}: --kind takes a record type or script, image, document, fetch …"))
+        })?,
+        None if url.is_some() => Kind::Document,
+        None => Kind::Lookup(1),
+    };
+    let door = match &args.door {
+        Some(word) => word
+            .parse()
+            .map_err(|why| wrong(format!("{why}: --door takes dns, pixel, proxy, web or gateway")))?,
+        None if url.is_some() => Door::Proxy,
+        None => Door::Dns,
+    };
+    Ok(Question { host, url, client: args.client, kind, door })
+}
+
+/// The host of an absolute URL, without user and port.
+fn host_of(url: &str) -> Option<&str> {
+    let rest = url.split_once("://")?.1;
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let host_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = host_port.rsplit_once(':').map_or(host_port, |(host, _)| host);
+    (!host.is_empty()).then_some(host)
+}
+
+fn print(why: &Why) {
+    println!("{}", why.summary);
+    println!("  target   {} ({})", why.target, why.kind);
+    println!("  client   {} (profile {})", why.client, why.profile);
+    println!("  door     {}: {}", why.door, why.door_outcome);
+    let others: Vec<_> = why.matches.iter().filter(|found| !found.decides).collect();
+    if !others.is_empty() {
+        println!("  also matched:");
+    }
+    for found in others {
+        let rule = &found.rule;
+        println!("    {} (list {:?}, line {}) {}", rule.text, rule.list, rule.line, found.note);
+    }
+}
