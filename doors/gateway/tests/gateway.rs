@@ -99,9 +99,9 @@ fn simple(servers: &[SocketAddr]) -> Settings {
     }
 }
 
-fn block(patterns: &[&str]) -> Option<BlockSettings> {
+fn block(patterns: &[&str]) -> BlockSettings {
     let patterns = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-    Some(BlockSettings { patterns: PatternSource::Inline(patterns) })
+    BlockSettings { patterns: PatternSource::Inline(patterns) }
 }
 
 fn get(gateway: &Gateway, path: &str) -> String {
@@ -156,7 +156,7 @@ fn a_post_that_reached_a_dying_server_is_not_repeated() {
 fn a_blocked_url_never_reaches_a_server_and_is_counted() {
     let server = Origin::start(|_, _, _| ok("x"));
     let mut settings = simple(&[server.address]);
-    settings.routes[0].block = block(&["/wp-login.php", "/.env"]);
+    settings.routes[0].block = Some(block(&["/wp-login.php", "/.env"]));
     let gateway = start(settings, parts(""));
     for path in ["/.env", "/app/.ENV", "/%2eenv", "/wp-login.php?x"] {
         let answer = get(&gateway, path);
@@ -212,7 +212,7 @@ fn routes_are_taken_in_order_by_host_and_path() {
         ..Default::default()
     };
     settings.routes = vec![
-        RouteSettings { block: block(&["/secret"]), ..Default::default() },
+        RouteSettings { block: Some(block(&["/secret"])), ..Default::default() },
         route(Some("*.two.example"), "/*", Some("two")),
         route(None, "/two/*", Some("two")),
         route(Some("one.example"), "/*", Some("app")),
@@ -297,12 +297,12 @@ fn a_websocket_passes_through_both_ways() {
     let head = read_message(&mut client).unwrap().to_ascii_lowercase();
     assert!(head.starts_with("http/1.1 101") && head.contains("upgrade: websocket"), "{head}");
     client.write_all(b"ping").unwrap();
-    let mut pong = [0; 4];
-    client.read_exact(&mut pong).unwrap();
+    let mut reply = [0; 4];
+    client.read_exact(&mut reply).unwrap();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     let (request, ping, rest) = server.join().unwrap();
     assert!(request.contains("connection: upgrade") && request.contains("sec-websocket-key: k"));
-    assert_eq!((&pong, &ping, rest), (b"pong", b"ping", Vec::new()));
+    assert_eq!((&reply, &ping, rest), (b"pong", b"ping", Vec::new()));
 }
 
 #[test]
