@@ -73,24 +73,25 @@ impl<'l> Options<'l> {
 /// Cuts at the `$` before the options. A `$` can also stand in a URL or end an expression, so what
 /// follows must look like a word, and behind an expression comes its closing slash.
 fn split_options(body: &str) -> (&str, &str) {
+    let cut = |at: usize| (&body[..at], &body[at + 1..]);
     if body.starts_with('/')
         && let Some(slash) = body.rfind("/$")
         && slash > 0
+        && opens_options(&body[slash + 2..])
     {
-        return (&body[..=slash], &body[slash + 2..]);
+        return cut(slash + 1);
     }
     if body.len() > 1 && body.starts_with('/') && body.ends_with('/') {
         return (body, "");
     }
-    let opens = |at: &usize| {
-        body[at + 1..].bytes().next().is_some_and(|next| {
-            next.is_ascii_lowercase() || matches!(next, b'~' | b'_' | b'1' | b'3')
-        })
-    };
-    match memchr::memrchr_iter(b'$', body.as_bytes()).find(opens) {
-        Some(at) => (&body[..at], &body[at + 1..]),
-        None => (body, ""),
-    }
+    memchr::memrchr_iter(b'$', body.as_bytes())
+        .find(|at| opens_options(&body[at + 1..]))
+        .map_or((body, ""), cut)
+}
+
+fn opens_options(tail: &str) -> bool {
+    let first = tail.bytes().next();
+    first.is_some_and(|byte| byte.is_ascii_lowercase() || matches!(byte, b'~' | b'_' | b'1' | b'3'))
 }
 
 /// The expression between slashes.

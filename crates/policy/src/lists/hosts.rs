@@ -35,12 +35,14 @@ pub(crate) fn form_of(word: &str) -> Option<Result<Form, SkipReason>> {
         "127.0.0.1" => return Some(Ok(Form::HostsLoopback)),
         _ => {}
     }
-    if !word.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b'.' | b':' | b'%')) {
+    // An address of IPv6 may name the interface behind `%`.
+    let bare = word.split('%').next()?;
+    if !bare.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b'.' | b':')) {
         return None;
     }
-    let address: IpAddr = match word {
+    let address: IpAddr = match bare {
         "0" => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        _ => word.split('%').next()?.parse().ok()?,
+        _ => bare.parse().ok()?,
     };
     Some(match address {
         IpAddr::V4(address) if address.is_unspecified() => Ok(Form::HostsNull),

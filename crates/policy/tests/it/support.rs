@@ -1,0 +1,59 @@
+//! What all areas share: a policy from a text, and asks in few words.
+
+use policy::{Ask, ListKind, ListSource, Policy, Profiles, Rules, Verdict};
+use std::net::{IpAddr, Ipv4Addr};
+use vocab::{Action, Door, Kind, Name, Now};
+
+pub(crate) const NOW: Now = Now { unix_ms: 1_700_000_000_000, mono_ms: 5 };
+pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 7));
+pub(crate) const SEED: u64 = 0x5eed;
+const A: u16 = 1;
+
+pub(crate) fn rules(text: &str) -> Rules {
+    let source = ListSource { name: "list", kind: ListKind::Block, text: text.as_bytes() };
+    policy::compile(&[source], SEED)
+}
+
+pub(crate) fn policy(text: &str) -> Policy {
+    Policy::new(rules(text).into(), Profiles::everyone())
+}
+
+pub(crate) fn name(text: &str) -> Name<'_> {
+    Name::from_lowercase(text).unwrap()
+}
+
+/// What a policy says to a look-up of an address.
+pub(crate) fn lookup(policy: &Policy, host: &str) -> Verdict {
+    policy.decide(&Ask::lookup(name(host), A, CLIENT), NOW)
+}
+
+/// A request for a URL, of a kind, by a page if one is named.
+#[derive(Clone, Copy)]
+pub(crate) struct Fetch<'a>(pub(crate) &'a str, pub(crate) Kind, pub(crate) &'a str);
+
+/// The host of a URL, in lower case.
+pub(crate) fn host_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+pub(crate) fn fetch(policy: &Policy, Fetch(url, kind, page): Fetch<'_>) -> Verdict {
+    let host = host_of(url);
+    let ask = Ask {
+        door: Door::Proxy,
+        client: CLIENT,
+        host: name(&host),
+        kind,
+        url: Some(url),
+        page: (!page.is_empty()).then(|| name(page)),
+    };
+    let verdict = policy.decide(&ask, NOW);
+    assert_eq!(verdict, policy.explain(&ask, NOW).verdict, "{url}");
+    verdict
+}
+
+pub(crate) fn blocks(verdict: Verdict) -> bool {
+    verdict.action == Action::Block
+}
