@@ -154,11 +154,12 @@ fn a_name_that_is_not_blocked_gets_no_certificate() {
 fn a_name_no_longer_blocked_is_refused_though_its_leaf_is_cached() {
     run(async {
         let mut rig = rig(HANDSHAKE_DEADLINE);
-        rig.visit(&rig.trusting(), "a.ads.example.com").await.unwrap();
+        let tls = rig.trusting();
+        rig.visit(&tls, "a.ads.example.com").await.unwrap();
         rig.outcomes.recv().await.unwrap().unwrap();
         rig.policy.0.lock().unwrap().clear();
-        // The very client that holds a session ticket, too.
-        let again = rig.visit(&rig.trusting(), "a.ads.example.com").await;
+        // The same client: it holds a session ticket from the first visit.
+        let again = rig.visit(&tls, "a.ads.example.com").await;
         assert!(matches!(again, Err(ConnectError::Other(_))));
         let seen = rig.outcomes.recv().await.unwrap();
         assert_eq!(seen, Err(HandshakeError::NameNotBlocked("a.ads.example.com".into())));
