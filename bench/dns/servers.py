@@ -20,6 +20,7 @@ UPSTREAM_PORT = 5390
 UPSTREAM_ADDRESS = "192.0.2.53"
 LOCAL = [(f"{host}.bench.test", f"192.0.2.{10 + i}", f"2001:db8::{10 + i}")
          for i, host in enumerate(["www", "api", "cdn", "mail", "metrics"])]
+RULES_OF = {"set": ("full", "domain"), "patterns": ("full", "domain", "regexp")}
 CACHED = [f"www{i}.cached.test" for i in range(16)]
 
 
@@ -56,6 +57,9 @@ class Server:
 
     name = "?"
     program = None
+
+    def rules_of(self, scenario):
+        return [rule for rule in self.rules if rule[0] in RULES_OF[scenario]]
 
     def available(self):
         return self.program is not None
@@ -124,10 +128,10 @@ class Tidegate(Server):
 
     def command(self, scenario):
         lists = []
-        if scenario == "set":
+        if scenario in RULES_OF:
             rules = self.folder / "set.adblock"
             with open(rules, "w") as out:
-                for kind, text in self.rules:
+                for kind, text in self.rules_of(scenario):
                     form = {"full": "|{}^", "domain": "||{}^", "regexp": "/{}/"}.get(kind)
                     if form:
                         print(form.format(text), file=out)
@@ -168,9 +172,10 @@ class Mosdns(Server):
             {"tag": "forward", "type": "forward", "args": upstream},
         ]
         steps = [{"exec": "$hosts"}, {"matches": ["has_resp"], "exec": "accept"}]
-        if scenario == "set":
+        if scenario in RULES_OF:
             rules = self.folder / f"{self.name}.rules"
-            rules.write_text("".join(f"{kind}:{text}\n" for kind, text in self.rules))
+            lines = [f"{kind}:{text}\n" for kind, text in self.rules_of(scenario)]
+            rules.write_text("".join(lines))
             plugins.append({"tag": "set", "type": "domain_set", "args": {"files": [str(rules)]}})
             steps.append({"matches": ["qname $set"], "exec": "reject 5"})
         steps += [{"exec": "$cache"}, {"matches": ["has_resp"], "exec": "accept"},
@@ -201,12 +206,12 @@ class Dnsdist(Server):
             *[f'addAction(QNameRule("{name}"), SpoofAction({{"{v4}", "{v6}"}}))'
               for name, v4, v6 in LOCAL],
         ]
-        if scenario == "set":
+        if scenario in RULES_OF:
             exact = [text for kind, text in self.rules if kind == "full"]
             below = [text for kind, text in self.rules if kind == "domain"]
             (self.folder / "exact.txt").write_text("\n".join(exact))
             (self.folder / "below.txt").write_text("\n".join(below))
-            # dnsdist has no cheap set of regular expressions; it is spared them.
+            # It has no set of regular expressions; in "patterns" it is spared them.
             lines += [
                 "local below, exact = newSuffixMatchNode(), newDNSNameSet()",
                 'for name in io.lines("below.txt") do below:add(newDNSName(name)) end',
