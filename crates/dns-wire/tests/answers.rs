@@ -30,7 +30,7 @@ fn write(answer: &Answer, packet: &[u8], age_s: u32, limit: usize) -> Read {
 
 fn simple(ttl: u32) -> Answer {
     kept(&response("www.example", Rtype::A, Rcode::NOERROR, |it| {
-        a(it, "www.example", ttl, [1, 2, 3, 4])
+        a(it, "www.example", ttl, [1, 2, 3, 4]);
     }))
 }
 
@@ -286,7 +286,7 @@ fn mangled_messages_are_refused_or_kept_but_never_crash() {
     let mut out = Vec::new();
     for _ in 0..100_000 {
         let mut message = good.clone();
-        for _ in 0..1 + numbers.below(4) {
+        for _ in 0..=numbers.below(4) {
             let at = numbers.below(message.len() as u64) as usize;
             message[at] = numbers.below(256) as u8;
         }

@@ -38,18 +38,34 @@ pub(super) enum Command {
 /// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
 pub(super) struct Done {
     tell: Option<Box<dyn FnOnce(Resolution) + Send>>,
-    shared: Arc<Shared>,
+    place: Option<Place>,
+}
+
+/// A place among those who wait.
+struct Place(Arc<Shared>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Done {
+    /// Whoever makes one has counted itself among those who wait.
     pub(super) fn new(
         tell: Option<Box<dyn FnOnce(Resolution) + Send>>,
         shared: Arc<Shared>,
     ) -> Self {
-        Self { tell, shared }
+        Self { tell, place: Some(Place(shared)) }
     }
 
     fn tell(mut self, resolution: Resolution) {
+        self.end(resolution);
+    }
+
+    fn end(&mut self, resolution: Resolution) {
+        // First, so that whoever is told can ask the next thing.
+        drop(self.place.take());
         if let Some(tell) = self.tell.take() {
             tell(resolution);
         }
@@ -58,9 +74,8 @@ impl Done {
 
 impl Drop for Done {
     fn drop(&mut self) {
-        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-        if let Some(tell) = self.tell.take() {
-            tell(Resolution::failed(ResolveError::Stopped));
+        if self.tell.is_some() {
+            self.end(Resolution::failed(ResolveError::Stopped));
         }
     }
 }

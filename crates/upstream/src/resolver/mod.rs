@@ -20,6 +20,7 @@ mod record;
 mod settings;
 mod streams;
 mod udp;
+mod waitlist;
 
 pub use address::{AddressError, Host, PlainServer, Protocol, UpstreamAddress};
 pub use cache::CacheStats;

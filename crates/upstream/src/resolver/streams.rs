@@ -5,9 +5,9 @@
 //! once more on a new one.
 
 use super::exchange::{ExchangeError, Means, Place};
-use dns_wire::{Answer, KeyBuffer, check_response, write_query};
+use super::waitlist::Waitlist;
+use dns_wire::{Answer, write_query};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -15,8 +15,7 @@ use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadHalf,
     WriteHalf,
 };
-use tokio::sync::{Notify, oneshot};
-use transport::tls::Alpn;
+use tokio::sync::Notify;
 
 /// Connections to one upstream, at most.
 const LINES_MAX: usize = 4;
@@ -50,30 +49,13 @@ pub(super) struct StreamWay {
 /// One connection.
 #[derive(Default)]
 struct Line {
-    waiting: RefCell<HashMap<u16, Waiting>>,
+    waiting: Rc<Waitlist>,
     /// Bytes to be sent.
     outbox: RefCell<Vec<u8>>,
     /// Told when there is something to send, or when the connection is to be closed.
     changed: Notify,
     closed: Cell<bool>,
     heard: Cell<Option<Instant>>,
-}
-
-struct Waiting {
-    key: Rc<[u8]>,
-    tell: oneshot::Sender<Result<Answer, ExchangeError>>,
-}
-
-/// A place among those who wait on a line, given up when dropped.
-struct Ticket {
-    line: Rc<Line>,
-    id: u16,
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.line.waiting.borrow_mut().remove(&self.id);
-    }
 }
 
 /// A line, and whether it was there before the question.
@@ -119,27 +101,18 @@ impl StreamWay {
     }
 
     async fn ask_on(&self, line: Rc<Line>, key: &[u8]) -> Result<Answer, ExchangeError> {
-        let id = loop {
-            let id = self.means.dice.number();
-            if !line.waiting.borrow().contains_key(&id) {
-                break id;
-            }
-        };
-        let (tell, told) = oneshot::channel();
-        line.waiting.borrow_mut().insert(id, Waiting { key: key.into(), tell });
+        let mut ticket = line.waiting.enter(key, &self.means.dice);
         {
             let mut outbox = line.outbox.borrow_mut();
             let at = outbox.len();
             outbox.extend_from_slice(&[0, 0]);
-            write_query(id, key, &mut outbox);
+            write_query(ticket.id, key, &mut outbox);
             let length = (outbox.len() - at - 2) as u16;
             outbox[at..at + 2].copy_from_slice(&length.to_be_bytes());
         }
         line.changed.notify_one();
-        let ticket = Ticket { line, id };
-        let outcome = told.await.unwrap_or(Err(ExchangeError::Unreachable));
-        drop(ticket);
-        outcome
+        // A stream cuts nothing, so a truncated answer is a bad one.
+        ticket.told().await?.ok_or(ExchangeError::BadAnswer)
     }
 
     /// A connection with place; a new one if all are busy.
@@ -162,8 +135,8 @@ impl StreamWay {
     fn open_line(&self, most: usize) -> Option<Rc<Line>> {
         let mut lines = self.lines.borrow_mut();
         lines.retain(|line| !line.closed.get());
-        let least = lines.iter().min_by_key(|line| line.waiting.borrow().len())?;
-        (least.waiting.borrow().len() < most).then(|| Rc::clone(least))
+        let least = lines.iter().min_by_key(|line| line.waiting.len())?;
+        (least.waiting.len() < most).then(|| Rc::clone(least))
     }
 
     async fn open(&self, limit: Duration) -> Result<Rc<Line>, ExchangeError> {
@@ -178,7 +151,8 @@ impl StreamWay {
             Security::None => line.start(stream),
             Security::Tls => {
                 let name = self.place.server_name();
-                let opened = self.means.tls.connect(stream, &name, &[Alpn::Dot]).await;
+                // No ALPN: RFC 7858 knows none, and a server that lists others would refuse us.
+                let opened = self.means.tls.connect(stream, &name, &[]).await;
                 line.start(opened.map_err(|_| ExchangeError::Tls)?);
             }
         }
@@ -213,7 +187,7 @@ impl Line {
 
     /// Takes no more questions; ends when nobody waits.
     fn retire(&self) {
-        if self.waiting.borrow().is_empty() {
+        if self.waiting.is_empty() {
             self.close();
         }
     }
@@ -221,9 +195,7 @@ impl Line {
     fn close(&self) {
         self.closed.set(true);
         self.changed.notify_one();
-        for (_, it) in self.waiting.borrow_mut().drain() {
-            drop(it.tell.send(Err(ExchangeError::Unreachable)));
-        }
+        self.waiting.fail_all();
     }
 
     async fn read<I: AsyncRead>(&self, reader: ReadHalf<I>) -> io::Result<()> {
@@ -236,7 +208,7 @@ impl Line {
                         return Ok(());
                     }
                 }
-                Err(_) if self.waiting.borrow().is_empty() => return Ok(()),
+                Err(_) if self.waiting.is_empty() => return Ok(()),
                 // Those who wait have patience of their own.
                 Err(_) => continue,
             }
@@ -246,7 +218,7 @@ impl Line {
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
             }
             self.heard.set(Some(Instant::now()));
-            self.deliver(&message);
+            self.waiting.deliver(&message);
         }
     }
 
@@ -264,20 +236,6 @@ impl Line {
                 writer.write_all(&sending).await?;
                 writer.flush().await?;
             }
-        }
-    }
-
-    fn deliver(&self, message: &[u8]) {
-        let Some(id) = message.first_chunk().map(|it| u16::from_be_bytes(*it)) else { return };
-        let mut waiting = self.waiting.borrow_mut();
-        let Some(it) = waiting.get(&id) else { return };
-        if check_response(message, id, KeyBuffer::question(&it.key)).is_err() {
-            return;
-        }
-        // A stream cuts nothing, so a truncated answer is a bad one.
-        let outcome = Answer::from_response(message).map_err(|_| ExchangeError::BadAnswer);
-        if let Some(it) = waiting.remove(&id) {
-            drop(it.tell.send(outcome));
         }
     }
 }

@@ -5,15 +5,15 @@
 //! or it is ignored and the wait goes on (RFC 5452 §9).
 
 use super::exchange::{ExchangeError, Means};
-use dns_wire::{Answer, BadAnswer, KeyBuffer, check_response, write_query};
+use super::waitlist::{Outcome, Waitlist};
+use dns_wire::write_query;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
 /// Sockets of one upstream, at most.
 const PORTS_MAX: usize = 32;
@@ -46,33 +46,20 @@ pub(super) struct UdpWay {
 /// One socket.
 struct Port {
     socket: UdpSocket,
-    /// Those who wait, by number.
-    waiting: RefCell<HashMap<u16, Waiting>>,
+    waiting: Rc<Waitlist>,
     opened: Instant,
     questions_left: Cell<usize>,
     /// Told when the port may be done for.
     changed: Notify,
 }
 
-struct Waiting {
-    key: Rc<[u8]>,
-    tell: oneshot::Sender<Outcome>,
-}
+/// Tells a spent port that one less waits there.
+struct Leaving(Rc<Port>);
 
-/// An answer, or none where the upstream truncated it.
-type Outcome = Result<Option<Answer>, ExchangeError>;
-
-/// A place among those who wait at a port, given up when dropped.
-struct Ticket {
-    port: Rc<Port>,
-    id: u16,
-}
-
-impl Drop for Ticket {
+impl Drop for Leaving {
     fn drop(&mut self) {
-        self.port.waiting.borrow_mut().remove(&self.id);
-        if self.port.is_spent() {
-            self.port.changed.notify_one();
+        if self.0.is_spent() {
+            self.0.changed.notify_one();
         }
     }
 }
@@ -85,30 +72,24 @@ impl UdpWay {
     /// Asks until it is answered; the caller sets the end. `mean` is how long answers took of late.
     pub(super) async fn ask(&self, key: &[u8], mean: Option<Duration>) -> Outcome {
         let port = self.port()?;
-        let id = loop {
-            let id = self.means.dice.number();
-            if !port.waiting.borrow().contains_key(&id) {
-                break id;
-            }
-        };
-        let (tell, mut told) = oneshot::channel();
-        port.waiting.borrow_mut().insert(id, Waiting { key: key.into(), tell });
+        // Dropped last: by then the ticket has been given up.
+        let _leaving = Leaving(Rc::clone(&port));
+        let mut ticket = port.waiting.enter(key, &self.means.dice);
         port.questions_left.set(port.questions_left.get().saturating_sub(1));
-        let ticket = Ticket { port, id };
         let mut query = Vec::with_capacity(key.len() + 32);
-        write_query(id, key, &mut query);
+        write_query(ticket.id, key, &mut query);
         let mut again = mean.map_or(RESEND_AFTER_MAX, |mean| {
             (mean * RESEND_AFTER_MEANS).clamp(RESEND_AFTER_MIN, RESEND_AFTER_MAX)
         });
         loop {
-            if let Err(why) = ticket.port.socket.send(&query).await {
+            if let Err(why) = port.socket.send(&query).await {
                 // A full buffer or a passing lack of memory is like a lost packet.
                 if !matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory) {
                     return Err(ExchangeError::Unreachable);
                 }
             }
-            match tokio::time::timeout(again, &mut told).await {
-                Ok(outcome) => return outcome.unwrap_or(Err(ExchangeError::Unreachable)),
+            match tokio::time::timeout(again, ticket.told()).await {
+                Ok(outcome) => return outcome,
                 Err(_) => again *= 2,
             }
         }
@@ -124,7 +105,7 @@ impl UdpWay {
             }
             good
         });
-        let waiting: usize = ports.iter().map(|port| port.waiting.borrow().len()).sum();
+        let waiting: usize = ports.iter().map(|port| port.waiting.len()).sum();
         let wanted = (waiting / WAITING_PER_PORT + 1).clamp(PORTS_MIN, PORTS_MAX);
         if ports.len() < wanted {
             match self.open() {
@@ -138,7 +119,7 @@ impl UdpWay {
             }
         }
         let port = Rc::clone(&ports[self.means.dice.below(ports.len())]);
-        if port.waiting.borrow().len() >= WAITING_PER_PORT_MAX {
+        if port.waiting.len() >= WAITING_PER_PORT_MAX {
             return Err(ExchangeError::Unreachable);
         }
         Ok(port)
@@ -156,7 +137,7 @@ impl UdpWay {
         let life = QUESTIONS_PER_PORT + self.means.dice.below(QUESTIONS_PER_PORT);
         let port = Rc::new(Port {
             socket: UdpSocket::from_std(socket)?,
-            waiting: RefCell::new(HashMap::new()),
+            waiting: Rc::default(),
             opened: Instant::now(),
             questions_left: Cell::new(life),
             changed: Notify::new(),
@@ -180,41 +161,6 @@ impl Port {
     fn is_spent(&self) -> bool {
         self.questions_left.get() == 0 || self.opened.elapsed() > PORT_AGE_MAX
     }
-
-    /// Hands `message` to whoever waits for it, if anyone does.
-    fn deliver(&self, message: &[u8]) {
-        let Some(id) = message.first_chunk().map(|it| u16::from_be_bytes(*it)) else { return };
-        let mut waiting = self.waiting.borrow_mut();
-        let Some(it) = waiting.get(&id) else { return };
-        // Somebody else's answer, or a forged one: the right one may still come.
-        let Ok(received) = check_response(message, id, KeyBuffer::question(&it.key)) else {
-            return;
-        };
-        let outcome = if received.truncated {
-            Ok(None)
-        } else {
-            match Answer::from_response(message) {
-                Ok(answer) => Ok(Some(answer)),
-                Err(BadAnswer::Truncated) => Ok(None),
-                Err(
-                    BadAnswer::Malformed
-                    | BadAnswer::NoResponse
-                    | BadAnswer::Questions
-                    | BadAnswer::TooManyAliases,
-                ) => Err(ExchangeError::BadAnswer),
-            }
-        };
-        if let Some(it) = waiting.remove(&id) {
-            // Whoever asked may have stopped waiting.
-            drop(it.tell.send(outcome));
-        }
-    }
-
-    fn fail_all(&self) {
-        for (_, it) in self.waiting.borrow_mut().drain() {
-            drop(it.tell.send(Err(ExchangeError::Unreachable)));
-        }
-    }
 }
 
 /// Receives for a port until it is spent and nobody waits there.
@@ -222,17 +168,17 @@ async fn receive(port: Weak<Port>) {
     let Some(port) = port.upgrade() else { return };
     let mut buffer = vec![0; ANSWER_BYTES_MAX];
     loop {
-        if port.is_spent() && port.waiting.borrow().is_empty() {
+        if port.is_spent() && port.waiting.is_empty() {
             return;
         }
         tokio::select! {
             received = port.socket.recv(&mut buffer) => match received {
-                Ok(length) => port.deliver(&buffer[..length]),
+                Ok(length) => port.waiting.deliver(&buffer[..length]),
                 // Nobody listens there, as an ICMP message says.
-                Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => port.fail_all(),
+                Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => port.waiting.fail_all(),
                 Err(_) => {
                     port.questions_left.set(0);
-                    port.fail_all();
+                    port.waiting.fail_all();
                     return;
                 }
             },

@@ -183,6 +183,8 @@ async fn names_go_to_the_upstream_that_is_responsible_for_them() {
     assert_eq!(&*resolver.stats().upstreams[1].name, "corp");
 }
 
+const BURST: usize = 2000;
+
 #[tokio::test]
 async fn a_burst_of_different_questions_is_answered_whole() {
     let fake = Fake::start(Deed::Answer(300));
@@ -190,7 +192,6 @@ async fn a_burst_of_different_questions_is_answered_whole() {
     let answered = Arc::new(AtomicUsize::new(0));
     let (all, done) = oneshot::channel();
     let all = Arc::new(std::sync::Mutex::new(Some(all)));
-    const BURST: usize = 2000;
     for i in 0..BURST {
         let (answered, all) = (Arc::clone(&answered), Arc::clone(&all));
         let tell = move |resolution: upstream::resolver::Resolution| {

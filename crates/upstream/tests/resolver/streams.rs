@@ -117,7 +117,8 @@ async fn an_upstream_by_name_is_found_through_the_bootstrap_server() {
 async fn a_certificate_that_is_not_trusted_is_an_error() {
     let fake = Fake::start(Deed::Answer(300));
     for url in [format!("tls://{}", fake.tls), format!("https://{}", fake.https)] {
-        let resolver = Resolver::start(&settings(&[url.clone()]), ClientTls::new()).unwrap();
+        let resolver =
+            Resolver::start(&settings(std::slice::from_ref(&url)), ClientTls::new()).unwrap();
         assert_eq!(error(&ask(&resolver, "www.example").await), ResolveError::Tls, "{url}");
     }
     // Right authority, wrong name.
