@@ -150,7 +150,7 @@ impl Upstream {
             match name.as_str() {
                 "silent.test" => {}
                 held if held.starts_with("held") => {
-                    self.held.lock().unwrap().push((query.to_vec(), client))
+                    self.held.lock().unwrap().push((query.to_vec(), client));
                 }
                 _ => {
                     // A client that gave up is no failure of ours.
