@@ -25,7 +25,8 @@ const TIMING: HeaderName = HeaderName::from_static("timing-allow-origin");
 const ASKS_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOWS_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+const METHODS: HeaderValue =
+    HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 /// Long enough for one visit, short enough that nobody notices after a name is let through.
 const BRIEFLY: HeaderValue = HeaderValue::from_static("max-age=60");

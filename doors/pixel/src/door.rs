@@ -77,7 +77,10 @@ impl Door {
     /// The caps on its connections, to share among all its listeners.
     pub fn connection_limits(&self) -> ConnectionLimits {
         let settings = self.settings.load();
-        ConnectionLimits::new(settings.connections as usize, settings.connections_per_client as usize)
+        ConnectionLimits::new(
+            settings.connections as usize,
+            settings.connections_per_client as usize,
+        )
     }
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
@@ -110,8 +113,13 @@ impl Door {
         }
     }
 
-    async fn serve<I>(self: Arc<Self>, io: I, connection: Connection, versions: Versions, drain: Drain)
-    where
+    async fn serve<I>(
+        self: Arc<Self>,
+        io: I,
+        connection: Connection,
+        versions: Versions,
+        drain: Drain,
+    ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let connection = Arc::new(connection);

@@ -145,7 +145,8 @@ fn fetched<'r>(hints: &Hints<'r>) -> Null<'r> {
     if contains_ignoring_case(hints.path, "vmap") {
         return Null::Vmap;
     }
-    let is_xml = extension_is(hints.path, "xml") || accepts("application/xml") || accepts("text/xml");
+    let is_xml =
+        extension_is(hints.path, "xml") || accepts("application/xml") || accepts("text/xml");
     if is_xml || contains_ignoring_case(hints.path, "vast") {
         return Null::Vast;
     }

@@ -1,11 +1,13 @@
 //! The bytes of null answers: the smallest ones that are valid.
 
-/// A GIF89a of one transparent pixel, 43 bytes.
-pub(crate) const BITMAP: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff\x21\xf9\x04\x01\0\0\0\0\
+/// A `GIF89a` of one transparent pixel, 43 bytes.
+pub(crate) const BITMAP: &[u8] =
+    b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff\x21\xf9\x04\x01\0\0\0\0\
 \x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0\x3b";
 
 /// An SVG of one transparent pixel.
-pub(crate) const DRAWING: &[u8] = b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"/>";
+pub(crate) const DRAWING: &[u8] =
+    b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"/>";
 
 /// A page that shows nothing.
 pub(crate) const FRAME: &[u8] = b"<!doctype html><title></title>";
@@ -17,7 +19,7 @@ pub(crate) const VAST: &[u8] = b"<?xml version=\"1.0\"?><VAST version=\"3.0\"/>"
 pub(crate) const VMAP: &[u8] = b"<?xml version=\"1.0\"?>\
 <vmap:VMAP xmlns:vmap=\"http://www.iab.net/videosuite/vmap\" version=\"1.0\"/>";
 
-/// WebVTT without a cue.
+/// `WebVTT` without a cue.
 pub(crate) const CAPTIONS: &[u8] = b"WEBVTT\n";
 
 /// An HLS playlist that has ended (RFC 8216 §4.3.3.4).

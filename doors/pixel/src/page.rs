@@ -26,7 +26,7 @@ const NOT_COVERED: &str = include_str!("not_covered.html");
 /// `style-src` holds the SHA-256 of the style sheet; a test says what to write here when that
 /// changes.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'sha256-HASH'; \
+    "default-src 'none'; style-src 'sha256-ycIa32wE1pvpmTOKk5ma3KYFLmwOhCcRvWO1D7YFWG0='; \
      img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
@@ -59,10 +59,8 @@ pub(crate) fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response
         ),
     };
     let client = told.client.to_string();
-    let command = format!(
-        "tidegate why {} --client {client} --kind document --door pixel",
-        shell_word(url)
-    );
+    let command =
+        format!("tidegate why {} --client {client} --kind document --door pixel", shell_word(url));
     let content = fill(
         BLOCKED,
         &[
@@ -110,13 +108,13 @@ fn dashboard(url: &str, told: &Told<'_>) -> String {
     }
     let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let (target, client) = (encoded(shortened(url)), encoded(&told.client.to_string()));
-    let link = format!("http://{address}/#/why?target={target}&client={client}&kind=document&door=pixel");
+    let link =
+        format!("http://{address}/#/why?target={target}&client={client}&kind=document&door=pixel");
     format!("<a class=\"button\" href=\"{}\">Ask the dashboard</a>", escape(&link))
 }
 
 fn respond(status: StatusCode, title: &str, content: &str) -> Response<Body> {
-    let page =
-        fill(PAGE, &[("title", &escape(title)), ("style", STYLE), ("content", content)]);
+    let page = fill(PAGE, &[("title", &escape(title)), ("style", STYLE), ("content", content)]);
     let length = page.len();
     let mut response = Response::new(Body::from(page));
     *response.status_mut() = status;
@@ -128,7 +126,10 @@ fn respond(status: StatusCode, title: &str, content: &str) -> Response<Body> {
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            HeaderValue::from_static("same-origin"),
+        ),
         (ALT_SVC, HeaderValue::from_static("clear")),
     ];
     response.headers_mut().extend(fields);
@@ -178,11 +179,11 @@ fn shortened(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sha2::Digest;
 
     #[test]
     fn the_pages_policy_names_its_style_sheet() {
         let expected = format!("'sha256-{}'", base64(&sha2::Sha256::digest(STYLE.as_bytes())));
-        use sha2::Digest;
         assert!(POLICY.to_str().unwrap().contains(&expected), "write {expected} into POLICY");
     }
 
@@ -190,9 +191,10 @@ mod tests {
         const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let mut text = String::new();
         for three in bytes.chunks(3) {
-            let bits = three.iter().enumerate().fold(0, |bits, (at, byte)| {
-                bits | u32::from(*byte) << (16 - 8 * at)
-            });
+            let bits = three
+                .iter()
+                .enumerate()
+                .fold(0, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
             for at in 0..4 {
                 let letter = LETTERS[(bits >> (18 - 6 * at)) as usize & 63];
                 text.push(if at <= three.len() { char::from(letter) } else { '=' });

@@ -49,8 +49,9 @@ impl Settings {
         let mut complaints = Vec::new();
         if self.listen.is_empty() {
             complaints.push(
-                Complaint::new("listen", "the pixel door has nowhere to listen")
-                    .remedy("write listen: [\"http://127.0.0.1:8080\", \"https://127.0.0.1:8443\"]"),
+                Complaint::new("listen", "the pixel door has nowhere to listen").remedy(
+                    "write listen: [\"http://127.0.0.1:8080\", \"https://127.0.0.1:8443\"]",
+                ),
             );
         }
         for (index, listen) in self.listen.iter().enumerate() {
@@ -77,7 +78,8 @@ impl Settings {
         if address.is_unspecified() || address.is_multicast() {
             let message = format!("{address} is no address that a client can connect to");
             return Some(
-                Complaint::new(path, message).remedy("write this machine's address, as clients see it"),
+                Complaint::new(path, message)
+                    .remedy("write this machine's address, as clients see it"),
             );
         }
         let listens_on_loopback = self.listen.iter().any(|it| it.address.ip().is_loopback());
@@ -102,8 +104,11 @@ fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
                 .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
         ),
         Scheme::Quic => Some(
-            Complaint::new(path, "HTTP/3 is not built yet, and browsers refuse it for a private CA")
-                .remedy(format!("write https://{}", listen.address)),
+            Complaint::new(
+                path,
+                "HTTP/3 is not built yet, and browsers refuse it for a private CA",
+            )
+            .remedy(format!("write https://{}", listen.address)),
         ),
         Scheme::Udp | Scheme::Tcp | Scheme::Tls => Some(
             Complaint::new(

@@ -76,10 +76,8 @@ impl Door {
         let client = stream.peer().ip().to_canonical();
         let sites: Arc<[Arc<Site>]> = self.sites.load().at(&stream).into();
         let stop = async move { drain.begun().await };
-        let handler = move |incoming| {
-            let (door, sites) = (Arc::clone(&self), Arc::clone(&sites));
-            async move { request::answer(&door, &sites, client, incoming).await }
-        };
+        let handler =
+            move |incoming| std::future::ready(request::answer(&self, &sites, client, incoming));
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve(stream, Versions::Http1, Limits::default(), stop, handler).await);
     }

@@ -12,8 +12,21 @@ use std::path::Path;
 /// What a path of a `Location` must not hold as it is (RFC 3986 §3.3), and backslashes, which
 /// browsers take for slashes.
 const ENCODED: &AsciiSet = &CONTROLS
-    .add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'[').add(b'\\')
-    .add(b']').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// What is asked for below the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +77,8 @@ impl Target {
     /// Reads the path of a URL, without its query.
     pub(crate) fn parse(path: &str) -> Result<Self, BadPath> {
         let inside = path.strip_prefix('/').ok_or(BadPath::NotAPath)?;
-        let form = if inside.is_empty() || inside.ends_with('/') { Form::Folder } else { Form::File };
+        let form =
+            if inside.is_empty() || inside.ends_with('/') { Form::Folder } else { Form::File };
         let mut target: Vec<u8> = Vec::with_capacity(inside.len());
         // Several slashes count as one.
         for segment in inside.split('/').filter(|segment| !segment.is_empty()) {

@@ -72,11 +72,15 @@ enum Due {
 enum Payload {
     /// The response's own body, which is at hand.
     AtHand,
-    Content { open: OwnedFd, offset: u64, len: u64 },
+    Content {
+        open: OwnedFd,
+        offset: u64,
+        len: u64,
+    },
 }
 
-/// Answers one request. The future is dropped when the client goes away; the ticket notes it.
-pub(crate) async fn answer(
+/// Answers one request. Nothing here waits: the bytes of a large file follow as its body is read.
+pub(crate) fn answer(
     door: &Door,
     sites: &[Arc<Site>],
     client: IpAddr,
@@ -105,8 +109,9 @@ pub(crate) async fn answer(
     let source = match &outcome {
         Outcome::Refused(_) => Source::Refused,
         Outcome::Blocked(_) => Source::Policy,
-        Outcome::File(_) | Outcome::Elsewhere(_) => Source::File,
-        Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
+        Outcome::File(_)
+        | Outcome::Elsewhere(_)
+        | Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
         Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
     };
 
@@ -269,7 +274,8 @@ fn due(head: &request::Parts, validators: &Validators, len: u64, now: Now) -> Du
     }
 }
 
-/// The tag is strong: a file's inode, size and time to the nanosecond change with its bytes.
+/// The tag is strong: a file's inode, size or time (to the grain of the file system's clock) changes
+/// with its bytes.
 fn validators(facts: &Facts) -> Validators {
     let nanos = u128::from(facts.modified_secs) * 1_000_000_000 + u128::from(facts.modified_nanos);
     Validators {

@@ -28,7 +28,7 @@ pub struct SiteSettings {
     pub root: String,
     /// Compression. Not built yet: must be absent or false.
     pub compress: bool,
-    /// FastCGI servers by pattern of path. Not built yet: must be absent.
+    /// `FastCGI` servers by pattern of path. Not built yet: must be absent.
     pub fastcgi: BTreeMap<String, String>,
 }
 

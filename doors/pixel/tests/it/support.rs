@@ -1,0 +1,237 @@
+//! A pixel door on real sockets, and clients that show every byte.
+
+use arc_swap::ArcSwap;
+use door_pixel::{Door, Parts, Settings};
+use ledger::{Filter, Ledger, Row, RuleTexts};
+use policy::{Ask, ListKind, ListSource, Policy, Profiles, compile};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use transport::{
+    Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, listen_tcp,
+};
+use vocab::{Action, Door as DoorName, Kind, Name, RuleRef};
+
+/// No step of a test may take longer.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A running pixel door.
+pub(crate) struct Edge {
+    pub(crate) http: SocketAddr,
+    pub(crate) https: SocketAddr,
+    pub(crate) policy: Arc<ArcSwap<Policy>>,
+    pub(crate) ledger: Ledger,
+    folder: PathBuf,
+    drain: Drain,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Blocked(Arc<ArcSwap<Policy>>);
+
+impl MintPolicy for Blocked {
+    fn may_mint(&self, name: &str) -> bool {
+        let Ok(host) = Name::from_lowercase(name) else { return false };
+        let ask = Ask {
+            door: DoorName::Pixel,
+            client: Ipv4Addr::LOCALHOST.into(),
+            host,
+            kind: Kind::Other,
+            url: None,
+            page: None,
+        };
+        self.0.load().decide(&ask, transport::clock::now()).action == Action::Block
+    }
+}
+
+struct Texts(Arc<ArcSwap<Policy>>);
+
+impl RuleTexts for Texts {
+    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, String)> {
+        let host = Name::from_lowercase(host).unwrap_or(Name::ROOT);
+        self.0.load().rule_text(rule, host).map(|it| (it.list, it.text))
+    }
+}
+
+pub(crate) fn policy_of(rules: &str) -> Policy {
+    let list = ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes() };
+    Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone())
+}
+
+impl Edge {
+    /// A door that blocks by these rules, one a line.
+    pub(crate) fn start(rules: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("tidegate-pixel-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let policy = Arc::new(ArcSwap::from_pointee(policy_of(rules)));
+        let texts = Arc::new(Texts(Arc::clone(&policy)));
+        let ledger = ledger::open(&ledger::Settings::default(), &folder, texts).unwrap();
+        let blocked = Arc::new(Blocked(Arc::clone(&policy)));
+        let signer = Signer::open(&folder.join("ca"), blocked).unwrap();
+        let parts = Parts {
+            policy: Arc::clone(&policy),
+            ledger: ledger.clone(),
+            tls: ServerTls::with_signer(Arc::new(signer)),
+            dashboard: Some(([127, 0, 0, 1], 9053).into()),
+        };
+        let door = Door::new(Settings::default(), parts);
+        let drain = Drain::new();
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let http = listen_tcp(any, WaitForData::No).unwrap();
+        let https = listen_tcp(any, WaitForData::No).unwrap();
+        let (plain, secure) = (http.local_addr(), https.local_addr());
+        let stop = drain.clone();
+        let thread = std::thread::spawn(move || serve(door, http, https, stop));
+        Self { http: plain, https: secure, policy, ledger, folder, drain, thread: Some(thread) }
+    }
+
+    /// Sends a request without a body over HTTP: `GET /path`, and fields.
+    pub(crate) fn ask(&self, request: &str, fields: &[(&str, &str)]) -> Answer {
+        self.ask_host("ads.example", request, fields)
+    }
+
+    /// The same for another host.
+    pub(crate) fn ask_host(&self, host: &str, request: &str, fields: &[(&str, &str)]) -> Answer {
+        let mut text = format!("{request} HTTP/1.1\r\nHost: {host}\r\n");
+        for (name, value) in fields {
+            write!(text, "{name}: {value}\r\n").unwrap();
+        }
+        text.push_str("\r\n");
+        let mut stream = self.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        Answer::read(&mut stream, request.starts_with("HEAD"))
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.http).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream
+    }
+
+    /// What curl gets over HTTPS, with our CA trusted: the head and the body.
+    pub(crate) fn curl(&self, url: &str, args: &[&str]) -> (bool, String) {
+        let output = Command::new("curl")
+            .args(["-sS", "-i", "--max-time", "20", "--noproxy", "*", "--cacert"])
+            .arg(self.folder.join("ca/ca.pem"))
+            .args(["--connect-to", &format!("::{}", self.https)])
+            .args(args)
+            .arg(url)
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Every recorded request, newest first.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        self.ledger.flush();
+        self.ledger.rows(&Filter::default(), 100).unwrap().rows
+    }
+
+    /// Waits until so many requests are recorded.
+    pub(crate) fn rows_at_least(&self, count: usize) -> Vec<Row> {
+        let start = Instant::now();
+        loop {
+            let rows = self.rows();
+            if rows.len() >= count {
+                return rows;
+            }
+            assert!(start.elapsed() < DEADLINE, "only {} rows: {rows:#?}", rows.len());
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn serve(door: Arc<Door>, http: TcpListener, https: TcpListener, drain: Drain) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let tasks = tokio::task::LocalSet::new();
+    tasks.block_on(&runtime, async move {
+        let (plain, secure) = (Arc::clone(&door), door);
+        let (d1, d2) = (drain.clone(), drain.clone());
+        let limits = plain.connection_limits();
+        let on_http = accept_loop(http, limits.clone(), drain.clone(), move |stream| {
+            Arc::clone(&plain).serve_connection(stream, d1.clone())
+        });
+        let on_https = accept_loop(https, limits, drain.clone(), move |stream| {
+            Arc::clone(&secure).serve_tls_connection(stream, d2.clone())
+        });
+        let (one, two) = tokio::join!(on_http, on_https);
+        one.and(two).unwrap();
+        drain.finished(Duration::from_secs(2)).await.ok();
+    });
+}
+
+impl Drop for Edge {
+    fn drop(&mut self) {
+        self.drain.begin();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// One HTTP answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) fields: HashMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads one answer; a HEAD's has no body whatever its length says.
+    pub(crate) fn read(stream: &mut TcpStream, to_head: bool) -> Self {
+        let mut bytes = Vec::new();
+        loop {
+            if let Some(end) = find(&bytes, b"\r\n\r\n") {
+                let mut answer = Self::head(&bytes[..end]);
+                let length = answer.field("content-length").parse().unwrap_or(0);
+                if to_head || bytes.len() >= end + 4 + length {
+                    answer.body = bytes[end + 4..].to_vec();
+                    return answer;
+                }
+            }
+            let mut piece = [0; 4096];
+            match stream.read(&mut piece).unwrap() {
+                0 => panic!("cut off: {}", String::from_utf8_lossy(&bytes)),
+                count => bytes.extend_from_slice(&piece[..count]),
+            }
+        }
+    }
+
+    fn head(bytes: &[u8]) -> Self {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let mut lines = text.split("\r\n");
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let fields = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        Self { status, fields, body: Vec::new() }
+    }
+
+    /// A field, or nothing.
+    pub(crate) fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|it| it == what)
+}
+
+/// The address that every test client has.
+pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -1,0 +1,7 @@
+//! The web door from outside.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod files;
+mod safety;
+mod sites;
+mod support;
