@@ -230,7 +230,7 @@ fn the_ledger_holds_exactly_the_requests(edge: &Tidegate) {
     // The beacon is sent without anybody waiting for it, so it may come last.
     wait::until("the ledger to hold every request to the pixel door", || {
         let rows = edge.api("/api/requests?door=pixel&limit=200");
-        let mut urls: Vec<&str> = rows["requests"]
+        let mut urls: Vec<&str> = rows["rows"]
             .as_array()
             .unwrap()
             .iter()
@@ -241,7 +241,7 @@ fn the_ledger_holds_exactly_the_requests(edge: &Tidegate) {
         (urls == expected).then_some(())
     });
     let rows = edge.api("/api/requests?door=dns&limit=200");
-    let rows = rows["requests"].as_array().unwrap();
+    let rows = rows["rows"].as_array().unwrap();
     let names: BTreeSet<&str> = rows.iter().map(|row| row["subject"].as_str().unwrap()).collect();
     let expected = [
         "ad.doubleclick.net",

@@ -188,7 +188,7 @@ fn every_request_is_one_event_and_outlives_kill_9() {
         dig(dns, &[name]);
     }
     let rows = wait::until("four events to be written", || {
-        let rows = edge.api("/api/requests?limit=50")["requests"].as_array().unwrap().clone();
+        let rows = edge.api("/api/requests?limit=50")["rows"].as_array().unwrap().clone();
         (rows.len() >= 4).then_some(rows)
     });
     assert_eq!(rows.len(), 4, "{rows:#?}");
@@ -206,7 +206,7 @@ fn every_request_is_one_event_and_outlives_kill_9() {
     let (_, scratch) = edge.stop_by("KILL");
     let again =
         Tidegate::start_in(scratch, &YAML.replace("UPSTREAM", &upstream.address.to_string()));
-    assert_eq!(again.api("/api/requests?limit=50")["requests"].as_array().unwrap().len(), 4);
+    assert_eq!(again.api("/api/requests?limit=50")["rows"].as_array().unwrap().len(), 4);
 }
 
 #[test]

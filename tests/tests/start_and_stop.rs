@@ -22,9 +22,7 @@ admin: { listen: "127.0.0.1:0" }
 
 #[test]
 fn all_five_doors_start_and_say_where_and_how_to_try_them() {
-    let scratch = Scratch::new();
-    scratch.write("www/index.html", "<h1>hello</h1>");
-    let edge = Tidegate::start_in(scratch, FIVE_DOORS);
+    let edge = Tidegate::start_in(with_page(), FIVE_DOORS);
     let greeting = edge.greeting.join("\n");
     for word in ["dig", "curl", "wget"] {
         assert!(greeting.contains(word) || word == "wget", "no {word} line in:\n{greeting}");
@@ -40,9 +38,16 @@ fn all_five_doors_start_and_say_where_and_how_to_try_them() {
     }
 }
 
+/// A folder with the one page of [`FIVE_DOORS`].
+fn with_page() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("www/index.html", "<h1>hello</h1>");
+    scratch
+}
+
 #[test]
 fn term_ends_it_with_exit_code_zero() {
-    let (status, _) = Tidegate::start(FIVE_DOORS).stop_by("TERM");
+    let (status, _) = Tidegate::start_in(with_page(), FIVE_DOORS).stop_by("TERM");
     assert_eq!(status.code(), Some(0));
 }
 
@@ -56,7 +61,7 @@ fn a_taken_port_names_the_address_and_a_remedy_and_exits_with_three() {
     );
     let (said, code) = tidegate::refused(&yaml, &scratch, &scratch.path().join("state"));
     assert_eq!(code, 3, "{said}");
-    assert!(said.contains(&address.to_string()) && said.contains("in use"), "{said}");
+    assert!(said.contains(&address.to_string()) && said.contains("choose another port"), "{said}");
 }
 
 #[test]
@@ -71,8 +76,8 @@ fn a_state_folder_that_cannot_be_written_is_named_with_a_remedy() {
 
 #[test]
 fn a_second_process_on_the_same_state_is_refused() {
-    let edge = Tidegate::start(FIVE_DOORS);
-    let scratch = Scratch::new();
+    let edge = Tidegate::start_in(with_page(), FIVE_DOORS);
+    let scratch = with_page();
     let (said, code) = tidegate::refused(FIVE_DOORS, &scratch, &edge.state());
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("in use by a running Tidegate"), "{said}");
@@ -80,7 +85,7 @@ fn a_second_process_on_the_same_state_is_refused() {
 
 #[test]
 fn what_must_be_secret_is_readable_by_the_owner_alone() {
-    let edge = Tidegate::start(FIVE_DOORS);
+    let edge = Tidegate::start_in(with_page(), FIVE_DOORS);
     for name in ["admin.token", "ca/ca.key"] {
         let mode = std::fs::metadata(edge.state().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");

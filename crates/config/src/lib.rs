@@ -84,7 +84,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
         message,
         remedy,
     };
-    let node = yaml::read(text)
+    let mut node = yaml::read(text)
         .map_err(|error| vec![placed(error.place, String::new(), error.message, None)])?;
     if let Some(entry) = node.entry("plugins") {
         return Err(vec![placed(
@@ -94,7 +94,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
             Some("describe the resolver in the dns section instead (docs/manual/dns.md)".into()),
         )]);
     }
-    let mut complaints: Vec<FileComplaint> = shape::check(&node, schema())
+    let mut complaints: Vec<FileComplaint> = shape::check(&mut node, schema())
         .into_iter()
         .map(|found| placed(found.place, found.path, found.message, found.remedy))
         .collect();

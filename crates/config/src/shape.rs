@@ -21,8 +21,9 @@ pub(crate) struct Placed {
     pub remedy: Option<String>,
 }
 
-/// Every difference between `node` and `schema`.
-pub(crate) fn check(node: &Node, schema: &Json) -> Vec<Placed> {
+/// Every difference between `node` and `schema`. An unquoted `null` where the word is expected (a
+/// block style is called so) becomes that word.
+pub(crate) fn check(node: &mut Node, schema: &Json) -> Vec<Placed> {
     let mut complaints = Vec::new();
     Checker { root: schema }.check(node, schema, "", &mut complaints);
     complaints
@@ -33,7 +34,7 @@ struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    fn check(&self, node: &Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
+    fn check(&self, node: &mut Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
         let schema = self.resolve(schema);
         for key in ["anyOf", "oneOf"] {
             if let Some(choices) = schema.get(key).and_then(Json::as_array) {
@@ -55,24 +56,24 @@ impl<'s> Checker<'s> {
             out.push(wrong(node, path, &format!("expected {expected}, found {}", node.kind())));
             return;
         }
-        match &node.value {
+        match &mut node.value {
             Value::Section(_) => self.check_section(node, schema, path, out),
             Value::List(items) => {
                 if let Some(item_schema) = schema.get("items") {
-                    for (index, item) in items.iter().enumerate() {
+                    for (index, item) in items.iter_mut().enumerate() {
                         self.check(item, item_schema, &join(path, &index.to_string()), out);
                     }
                 }
             }
-            Value::Text(text) => check_text(node, text, schema, path, out),
+            Value::Text(text) => check_text(node.place, text, schema, path, out),
             Value::Integer(number) => {
                 if has_type(schema, "string") {
-                    check_text(node, &number.to_string(), schema, path, out);
+                    check_text(node.place, &number.to_string(), schema, path, out);
                 } else {
-                    check_bounds(node, *number as f64, schema, path, out);
+                    check_bounds(node.place, *number as f64, schema, path, out);
                 }
             }
-            Value::Float(number) => check_bounds(node, *number, schema, path, out),
+            Value::Float(number) => check_bounds(node.place, *number, schema, path, out),
             Value::Null | Value::Bool(_) => {}
         }
     }
@@ -94,22 +95,22 @@ impl<'s> Checker<'s> {
         schema
     }
 
-    fn check_section(&self, node: &Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
-        let Value::Section(entries) = &node.value else { return };
+    fn check_section(&self, node: &mut Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
+        let Value::Section(entries) = &mut node.value else { return };
         let empty = serde_json::Map::new();
         let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
         let others = schema.get("additionalProperties");
         for entry in entries {
             let inner = join(path, &entry.key);
             match (properties.get(&entry.key), others) {
-                (Some(property), _) => self.check(&entry.node, property, &inner, out),
+                (Some(property), _) => self.check(&mut entry.node, property, &inner, out),
                 (None, Some(Json::Bool(false))) => out.push(Placed {
                     place: entry.place,
                     path: inner,
                     message: "this key is not known".into(),
                     remedy: suggest(&entry.key, properties.keys().map(String::as_str)),
                 }),
-                (None, Some(other)) => self.check(&entry.node, other, &inner, out),
+                (None, Some(other)) => self.check(&mut entry.node, other, &inner, out),
                 (None, None) => {}
             }
         }
@@ -124,7 +125,7 @@ impl<'s> Checker<'s> {
 
     /// Of several allowed forms, the one that fits; else the complaints of the form that comes
     /// closest: one of the right type, with the fewest complaints.
-    fn check_choices(&self, node: &Node, choices: &'s [Json], path: &str, out: &mut Vec<Placed>) {
+    fn check_choices(&self, node: &mut Node, choices: &'s [Json], path: &str, out: &mut Vec<Placed>) {
         let words: Vec<Json> = choices.iter().filter_map(|c| c.get("const").cloned()).collect();
         if words.len() == choices.len() {
             return self.check_word(node, &words, path, out);
@@ -144,7 +145,10 @@ impl<'s> Checker<'s> {
         out.extend(best.unwrap_or_default());
     }
 
-    fn check_word(&self, node: &Node, words: &[Json], path: &str, out: &mut Vec<Placed>) {
+    fn check_word(&self, node: &mut Node, words: &[Json], path: &str, out: &mut Vec<Placed>) {
+        if matches!(node.value, Value::Null) && words.iter().any(|word| word == "null") {
+            node.value = Value::Text("null".into());
+        }
         if words.contains(&node.to_json()) {
             return;
         }
@@ -162,7 +166,11 @@ fn join(path: &str, step: &str) -> String {
 }
 
 fn wrong(node: &Node, path: &str, message: &str) -> Placed {
-    Placed { place: node.place, path: path.into(), message: message.into(), remedy: None }
+    wrong_at(node.place, path, message)
+}
+
+fn wrong_at(place: Place, path: &str, message: &str) -> Placed {
+    Placed { place, path: path.into(), message: message.into(), remedy: None }
 }
 
 fn types(schema: &Json) -> Vec<&str> {
@@ -218,21 +226,21 @@ fn expected(schema: &Json) -> String {
     words.join(" or ")
 }
 
-fn check_text(node: &Node, text: &str, schema: &Json, path: &str, out: &mut Vec<Placed>) {
+fn check_text(place: Place, text: &str, schema: &Json, path: &str, out: &mut Vec<Placed>) {
     if let Some(format) = schema.get("format").and_then(Json::as_str)
         && let Err(message) = settings::check_format(format, text)
     {
-        out.push(wrong(node, path, &message));
+        out.push(wrong_at(place, path, &message));
     }
 }
 
-fn check_bounds(node: &Node, number: f64, schema: &Json, path: &str, out: &mut Vec<Placed>) {
+fn check_bounds(place: Place, number: f64, schema: &Json, path: &str, out: &mut Vec<Placed>) {
     let bound = |key: &str| schema.get(key).and_then(Json::as_f64);
     if let Some(least) = bound("minimum").filter(|least| number < *least) {
-        out.push(wrong(node, path, &format!("{number} is less than {least}")));
+        out.push(wrong_at(place, path, &format!("{number} is less than {least}")));
     }
     if let Some(most) = bound("maximum").filter(|most| number > *most) {
-        out.push(wrong(node, path, &format!("{number} is more than {most}")));
+        out.push(wrong_at(place, path, &format!("{number} is more than {most}")));
     }
 }
 
