@@ -42,7 +42,7 @@ pub enum Deed {
     WrongSource,
     /// The truth, once [`Fake::open_gate`] was called.
     WaitForGate,
-    /// Closes the stream instead of answering.
+    /// Closes the stream instead of answering; from then on it answers.
     HangUp,
     /// Over HTTPS, a page instead of a message.
     Page,
@@ -220,7 +220,10 @@ impl State {
                 vec![Reply::Message(forged), with(ADDRESS, 300)]
             }
             Deed::WrongSource => vec![Reply::Elsewhere(forged), with(ADDRESS, 300)],
-            Deed::HangUp => vec![Reply::HangUp],
+            Deed::HangUp => {
+                *self.deed.lock().unwrap() = Deed::Answer(300);
+                vec![Reply::HangUp]
+            }
             Deed::Page => vec![Reply::Page],
         }
     }

@@ -54,13 +54,7 @@ async fn a_connection_that_broke_is_opened_again_and_nothing_is_lost() {
         many(&resolver, 0, 1).await;
         // The server closes the connection on the next question.
         fake.deed(Deed::HangUp);
-        let asking = tokio::spawn({
-            let resolver = resolver.clone();
-            async move { resolver.resolve(question("broken.example")).await }
-        });
-        fake.asked_times(2).await;
-        fake.deed(Deed::Answer(300));
-        assert_eq!(addresses(&asking.await.unwrap()), [ADDRESS], "way {way}");
+        assert_eq!(addresses(&ask(&resolver, "broken.example").await), [ADDRESS], "way {way}");
         assert_eq!(fake.connections(), 2, "way {way}");
     }
 }
