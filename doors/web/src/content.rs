@@ -19,6 +19,9 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// One piece of a large file; also the largest file that is read in one go.
 pub(crate) const PIECE_BYTES: usize = 128 << 10;
 
+/// The largest piece that is read without knowing that it is in memory.
+const SMALL_BYTES: usize = 64 << 10;
+
 /// Part of a file, piece by piece.
 pub(crate) struct Content {
     file: Arc<OwnedFd>,
@@ -101,7 +104,8 @@ impl Drop for Content {
     }
 }
 
-/// What is in memory, if anything is and the file system can tell.
+/// What is in memory, if anything is. Where the file system cannot tell, a small piece is read all the
+/// same: handing it to a thread would cost more than nearly every such read.
 fn at_hand(file: &OwnedFd, offset: u64, len: usize) -> Option<io::Result<Vec<u8>>> {
     let mut piece = vec![0; len];
     let outcome = preadv2(file, &mut [IoSliceMut::new(&mut piece)], offset, ReadWriteFlags::NOWAIT);
@@ -109,6 +113,9 @@ fn at_hand(file: &OwnedFd, offset: u64, len: usize) -> Option<io::Result<Vec<u8>
         Ok(count) => {
             piece.truncate(count);
             Some(Ok(piece))
+        }
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) if len <= SMALL_BYTES => {
+            Some(from_disk(file, offset, len))
         }
         Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR) => None,
         Err(why) => Some(Err(why.into())),
