@@ -12,8 +12,10 @@ const BUCKET_HASHES: usize = 4;
 /// The sorted hashes and their index.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    /// Where each bucket begins, and where the last one ends.
-    starts: Vec<u32>,
+    /// For each bucket where it begins (lower half) and a bit for each of its hashes (upper half),
+    /// then where the last one ends. The bits settle five of six misses by this word alone: the
+    /// hashes of a million names are seldom in a cache, their index mostly is.
+    index: Vec<u64>,
     hashes: Vec<u64>,
     /// How far a hash is shifted to give its bucket.
     shift: u32,
@@ -24,16 +26,18 @@ impl Buckets {
     pub(crate) fn build(hashes: Vec<u64>) -> Self {
         let bits = (hashes.len() / BUCKET_HASHES).max(1).ilog2();
         let shift = 64 - bits;
-        let mut starts = Vec::with_capacity((1 << bits) + 1);
+        let mut index = Vec::with_capacity((1 << bits) + 1);
         let mut at = 0;
         for bucket in 0..1u64 << bits {
-            while at < hashes.len() && bucket_of(hashes[at], shift) < bucket {
+            let mut word = at as u64;
+            while at < hashes.len() && bucket_of(hashes[at], shift) == bucket {
+                word |= 1 << filter_bit(hashes[at]);
                 at += 1;
             }
-            starts.push(at as u32);
+            index.push(word);
         }
-        starts.push(hashes.len() as u32);
-        Self { starts, hashes, shift }
+        index.push(at as u64);
+        Self { index, hashes, shift }
     }
 
     /// Takes hashes that somebody else stored: none if they are not in order.
@@ -45,8 +49,11 @@ impl Buckets {
     #[inline]
     pub(crate) fn find(&self, hash: u64) -> Range<usize> {
         let bucket = bucket_of(hash, self.shift) as usize;
-        let Some(&[start, end]) = self.starts.get(bucket..bucket + 2) else { return 0..0 };
-        let (start, end) = (start as usize, end as usize);
+        let Some(&[word, next]) = self.index.get(bucket..bucket + 2) else { return 0..0 };
+        if word >> filter_bit(hash) & 1 == 0 {
+            return 0..0;
+        }
+        let (start, end) = (word as u32 as usize, next as u32 as usize);
         let hashes = &self.hashes[start..end];
         let Some(first) = hashes.iter().position(|other| *other == hash) else { return 0..0 };
         let equal = hashes[first..].iter().take_while(|other| **other == hash).count();
@@ -63,13 +70,20 @@ impl Buckets {
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.hashes.capacity() * 8 + self.starts.capacity() * 4) as u64
+        ((self.hashes.capacity() + self.index.capacity()) * 8) as u64
     }
 }
 
 #[inline]
 fn bucket_of(hash: u64, shift: u32) -> u64 {
     hash.checked_shr(shift).unwrap_or(0)
+}
+
+/// The bit of a hash in the upper half of its bucket's word. Buckets are told apart by the top bits
+/// of a hash, so this takes the lowest.
+#[inline]
+fn filter_bit(hash: u64) -> u32 {
+    32 + (hash & 31) as u32
 }
 
 /// Hashes that each stand for some numbers: those of rules.

@@ -139,7 +139,7 @@ fn fold(x: u64, y: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Sebastiano Vigna's SplitMix64, which turns one seed into many unlike numbers.
+/// Sebastiano Vigna's `SplitMix64`, which turns one seed into many unlike numbers.
 fn split_mix(word: &mut u64) -> u64 {
     *word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *word;

@@ -1,6 +1,6 @@
 //! The table of names: which plain names the lists hold, without their texts.
 //!
-//! A row is 18 bytes and its share of the index one: a fingerprint of 96 bits, the line, and a tag
+//! A row is 20 bytes and its share of the index two: a fingerprint of 96 bits, the line, and a tag
 //! that says list, form and effect. A name in several lists has several rows, side by side. What
 //! `rule_text` shows is written anew from the name that matched and the row's form. Filled by
 //! `compile`, walked by every decision.
@@ -156,9 +156,16 @@ impl Row {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     pub(crate) index: Buckets,
-    pub(crate) check: Vec<u32>,
-    pub(crate) line: Vec<u32>,
-    pub(crate) tag: Vec<Tag>,
+    /// In the order of the hashes. All of a row stands together: a hit costs one more cache line.
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// What is kept of a name besides its hash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    pub(crate) check: u32,
+    pub(crate) line: u32,
+    pub(crate) tag: Tag,
 }
 
 /// Rows on their way into the table.
@@ -179,12 +186,10 @@ impl NamesBuilder {
             (next.0, next.1, next.2) == (kept.0, kept.1, kept.2) && !next.2.is_modified()
         });
         // The tables are made to measure: what a vector keeps in hand would be charged to a name.
-        let rows = &self.rows;
+        let cell = |row: &(u64, u32, Tag, u32)| Cell { check: row.1, line: row.3, tag: row.2 };
         Names {
-            check: rows.iter().map(|row| row.1).collect(),
-            line: rows.iter().map(|row| row.3).collect(),
-            tag: rows.iter().map(|row| row.2).collect(),
-            index: Buckets::build(rows.iter().map(|row| row.0).collect()),
+            cells: self.rows.iter().map(cell).collect(),
+            index: Buckets::build(self.rows.iter().map(|row| row.0).collect()),
         }
     }
 }
@@ -194,14 +199,14 @@ impl Names {
     /// reach below.
     #[inline]
     pub(crate) fn visit(&self, keys: &Keys, host: &str, mut found: impl FnMut(Row)) {
-        if self.check.is_empty() {
+        if self.cells.is_empty() {
             return;
         }
         for (name, start) in keys.suffixes(host) {
-            for at in self.index.find(name.hash) {
-                let tag = self.tag[at];
-                if self.check[at] == name.check && (start == 0 || !tag.form().is_exact()) {
-                    found(Row { tag, line: self.line[at], start });
+            for cell in &self.cells[self.index.find(name.hash)] {
+                let Cell { check, line, tag } = *cell;
+                if check == name.check && (start == 0 || !tag.form().is_exact()) {
+                    found(Row { tag, line, start });
                 }
             }
         }
@@ -209,22 +214,18 @@ impl Names {
 
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
-        self.check.len()
+        self.cells.len()
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        let rows = self.check.capacity() * 4 + self.line.capacity() * 4 + self.tag.capacity() * 2;
-        self.index.bytes() + rows as u64
+        self.index.bytes() + (self.cells.capacity() * size_of::<Cell>()) as u64
     }
 
-    /// Whether stored columns fit together, and into `lists` lists and `rules` rules.
+    /// Whether a stored table fits together, and into `lists` lists and `rules` rules.
     pub(crate) fn is_whole(&self, lists: usize, rules: usize) -> bool {
-        let rows = self.index.len();
-        rows == self.check.len()
-            && rows == self.line.len()
-            && rows == self.tag.len()
-            && self.tag.iter().zip(&self.line).all(|(tag, line)| {
+        self.index.len() == self.cells.len()
+            && self.cells.iter().all(|Cell { check: _, line, tag }| {
                 usize::from(tag.list()) < lists
                     && usize::from(tag.0 >> 6 & 15) < FORMS.len()
                     && (!tag.is_modified() || (*line as usize) < rules)

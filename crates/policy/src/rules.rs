@@ -136,7 +136,7 @@ impl Rules {
             let weight = weight(rule.flags.has(Flags::IMPORTANT), false, rule_ref);
             if best.beaten_by(weight)
                 && request.in_profile(rule.list)
-                && self.table.suits(rule, request, place).is_ok()
+                && rule.suits(request, place).is_ok()
                 && self.table.pattern_holds(id, request, place)
                 && self.table.conditions_hold(rule, request).is_ok()
             {
@@ -165,7 +165,7 @@ impl Rules {
         request: &Request<'_>,
         place: Place,
     ) -> Result<(), Outcome> {
-        self.table.suits(rule, request, place)?;
+        rule.suits(request, place)?;
         self.table.conditions_hold(rule, request)
     }
 }

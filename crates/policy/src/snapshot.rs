@@ -6,7 +6,7 @@
 
 use crate::buckets::{Buckets, Multi};
 use crate::fingerprint::{Keys, checksum};
-use crate::names::{Names, Tag};
+use crate::names::{Cell, Names, Tag};
 use crate::report::{ListKind, ListReport, SkipReason, SkippedLine, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
@@ -19,9 +19,10 @@ const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
 const FORMAT: u32 = 1;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
-/// Words of a rule and of its conditions.
+/// Sizes of a rule, of its conditions, and of what is kept of a name besides its hash.
 const RULE_BYTES: usize = 28;
 const CONDITIONS_BYTES: usize = 32;
+const CELL_BYTES: usize = 10;
 
 /// Why bytes are no snapshot of the rules wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,9 +63,7 @@ pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
         writer.report(list);
     }
     writer.u64s(rules.names.index.hashes());
-    writer.u32s(&rules.names.check);
-    writer.u32s(&rules.names.line);
-    writer.array(&rules.names.tag, |tag| tag.0.to_le_bytes());
+    writer.array(&rules.names.cells, cell_bytes);
     writer.table(&rules.table);
     for index in [&rules.blocks, &rules.exceptions] {
         for multi in [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token] {
@@ -178,6 +177,27 @@ const SYNTAXES: [Syntax; 6] = [
     Syntax::Adblock,
 ];
 
+fn cell_bytes(cell: &Cell) -> [u8; CELL_BYTES] {
+    let mut bytes = [0; CELL_BYTES];
+    bytes[..4].copy_from_slice(&cell.check.to_le_bytes());
+    bytes[4..8].copy_from_slice(&cell.line.to_le_bytes());
+    bytes[8..].copy_from_slice(&cell.tag.0.to_le_bytes());
+    bytes
+}
+
+fn cell_of(bytes: [u8; CELL_BYTES]) -> Cell {
+    Cell { check: word(&bytes, 0), line: word(&bytes, 4), tag: Tag(half(&bytes, 8)) }
+}
+
+/// The word that stands at a place within a record of fixed size.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn half(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
 fn rule_bytes(rule: &Rule) -> [u8; RULE_BYTES] {
     let mut bytes = [0; RULE_BYTES];
     let words = [rule.text, rule.pattern, rule.line, rule.conditions];
@@ -193,18 +213,15 @@ fn rule_bytes(rule: &Rule) -> [u8; RULE_BYTES] {
 }
 
 fn rule_of(bytes: [u8; RULE_BYTES]) -> Rule {
-    let word =
-        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
     Rule {
-        text: word(0),
-        pattern: word(4),
-        line: word(8),
-        conditions: word(12),
-        text_len: half(16),
-        pattern_len: half(18),
-        types: half(20),
-        flags: Flags(half(22)),
+        text: word(&bytes, 0),
+        pattern: word(&bytes, 4),
+        line: word(&bytes, 8),
+        conditions: word(&bytes, 12),
+        text_len: half(&bytes, 16),
+        pattern_len: half(&bytes, 18),
+        types: half(&bytes, 20),
+        flags: Flags(half(&bytes, 22)),
         list: bytes[24],
     }
 }
@@ -222,9 +239,9 @@ fn conditions_bytes(conditions: &Conditions) -> [u8; CONDITIONS_BYTES] {
 
 fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> Conditions {
     let part = |at: usize| Part {
-        start: u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]),
-        only: u16::from_le_bytes([bytes[at + 4], bytes[at + 5]]),
-        never: u16::from_le_bytes([bytes[at + 6], bytes[at + 7]]),
+        start: word(&bytes, at),
+        only: half(&bytes, at + 4),
+        never: half(&bytes, at + 6),
     };
     Conditions { pages: part(0), hosts: part(8), record_types: part(16), clients: part(24) }
 }
@@ -281,12 +298,8 @@ impl<'b> Reader<'b> {
             return None;
         }
         let lists = (0..lists).map(|_| self.report()).collect::<Option<Vec<_>>>()?;
-        let names = Names {
-            index: Buckets::from_stored(self.u64s()?)?,
-            check: self.u32s()?,
-            line: self.u32s()?,
-            tag: self.array(|bytes| Tag(u16::from_le_bytes(bytes)))?,
-        };
+        let names =
+            Names { index: Buckets::from_stored(self.u64s()?)?, cells: self.array(cell_of)? };
         let table = self.table(lists.len())?;
         if !names.is_whole(lists.len(), table.rules.len()) {
             return None;
@@ -314,8 +327,6 @@ impl<'b> Reader<'b> {
         for _ in 0..self.u32()? {
             skipped_by_reason.push((self.reason()?, self.u32()?));
         }
-        let counts = (lines, rules_names, rules_urls);
-        let (lines, rules_names, rules_urls) = counts;
         Some(ListReport {
             name,
             kind,

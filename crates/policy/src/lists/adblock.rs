@@ -58,7 +58,8 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
         return Err(SkipReason::TooLong);
     }
     let letters = pattern.bytes().filter(|byte| *byte != b'*').take(PATTERN_CHARS_MIN).count();
-    if letters < PATTERN_CHARS_MIN && !options.restricts() && !options.marks.badfilter {
+    let narrow = options.restricts() || options.is_for_few() || options.marks.badfilter;
+    if letters < PATTERN_CHARS_MIN && !narrow {
         return Err(SkipReason::TooBroad);
     }
     Ok(AdblockRule { head, tail, exception, flags, pattern, options })
@@ -180,6 +181,8 @@ mod tests {
         assert_eq!(read("*"), Err(SkipReason::TooBroad));
         assert_eq!(read("||a"), Err(SkipReason::TooBroad));
         assert_eq!(read("a*$script"), Err(SkipReason::TooBroad));
+        assert_eq!(read("$third-party"), Err(SkipReason::TooBroad));
+        assert!(read("$ping,third-party").is_ok(), "EasyPrivacy says so");
         assert!(read("*$client=kids").is_ok());
         assert!(read("$domain=a.example,script").is_ok());
     }

@@ -45,11 +45,8 @@ pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
     let Some((names, value)) = rest.rsplit_once('/') else {
         return Some(Err(SkipReason::BadModifier));
     };
-    let blocks = match (form, value) {
-        (_, "") => true,
-        (Form::DnsmasqAddress, "#" | "0.0.0.0" | "::" | "127.0.0.1" | "::1") => true,
-        _ => false,
-    };
+    let is_null = matches!(value, "#" | "0.0.0.0" | "::" | "127.0.0.1" | "::1");
+    let blocks = value.is_empty() || (form == Form::DnsmasqAddress && is_null);
     let refused =
         if form == Form::DnsmasqAddress { SkipReason::Record } else { SkipReason::NotABlock };
     Some(if blocks { Ok((form, names)) } else { Err(refused) })

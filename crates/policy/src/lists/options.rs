@@ -17,7 +17,8 @@ pub(crate) enum Party {
     First,
 }
 
-/// Whether letters of either case differ, and other marks a rule may carry.
+/// Words that stand alone.
+#[expect(clippy::struct_excessive_bools, reason = "each is a word that is there or not")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
     pub(crate) important: bool,
@@ -40,6 +41,9 @@ pub(crate) struct Options<'l> {
     pub(crate) client: Option<&'l str>,
     pub(crate) dnstype: Option<&'l str>,
 }
+
+/// Types without which pages still work.
+const TYPES_FEW: u16 = type_bit(Kind::Ping) | type_bit(Kind::Websocket) | type_bit(Kind::Other);
 
 /// Types while they are read: named ones add up, negated ones are taken from the usual.
 #[derive(Default)]
@@ -127,6 +131,11 @@ impl<'l> Options<'l> {
     pub(crate) fn restricts(&self) -> bool {
         let values = [self.domain, self.denyallow, self.to, self.client, self.dnstype];
         values.iter().any(Option::is_some)
+    }
+
+    /// Whether it names both types and a party: `$ping,third-party` may stand without a pattern.
+    pub(crate) fn is_for_few(&self) -> bool {
+        self.party.is_some() && self.types.is_some_and(|types| types & !TYPES_FEW == 0)
     }
 
     /// The types of request whose URL the rule is held against.

@@ -160,7 +160,7 @@ impl Index {
     fn visit_url(&self, request: &Request<'_>, url: &[u8], mut found: impl FnMut(u32)) {
         self.visit_host_rules(request, &mut found);
         if self.by_token.index.len() > 0 {
-            tokens::of_text(url, |token| {
+            tokens::of_url(url, |token| {
                 self.by_token.find(token).iter().for_each(|id| found(*id));
             });
         }

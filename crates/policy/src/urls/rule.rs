@@ -147,6 +147,30 @@ pub(crate) const fn type_bit(kind: Kind) -> u16 {
     }
 }
 
+impl Rule {
+    /// What can be seen from the record alone. A rule about names, held against the host, is for
+    /// every type; against a URL, only for those that it names.
+    #[inline]
+    pub(crate) fn suits(&self, request: &Request<'_>, place: Place) -> Result<(), Outcome> {
+        if place == Place::Host {
+            return Ok(());
+        }
+        if !request.has_url() {
+            return Err(Outcome::NotForNames);
+        }
+        if self.types & type_bit(request.kind()) == 0 {
+            return Err(Outcome::NotForThisType);
+        }
+        if self.flags.has(Flags::THIRD_PARTY.with(Flags::FIRST_PARTY)) {
+            let wanted = self.flags.has(Flags::THIRD_PARTY);
+            if request.is_third_party() != Some(wanted) {
+                return Err(Outcome::NotForThisParty);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl RuleTable {
     pub(crate) fn text(&self, rule: &Rule) -> &str {
         self.slice(rule.text, rule.text_len)
@@ -190,33 +214,6 @@ impl RuleTable {
             });
         }
         subject.holds(pattern.as_bytes(), rule.flags.start(), rule.flags.end())
-    }
-
-    /// What can be seen from the record alone. A rule about names, held against the host, is for
-    /// every type; against a URL, only for those that it names.
-    #[inline]
-    pub(crate) fn suits(
-        &self,
-        rule: &Rule,
-        request: &Request<'_>,
-        place: Place,
-    ) -> Result<(), Outcome> {
-        if place == Place::Host {
-            return Ok(());
-        }
-        if !request.has_url() {
-            return Err(Outcome::NotForNames);
-        }
-        if rule.types & type_bit(request.kind()) == 0 {
-            return Err(Outcome::NotForThisType);
-        }
-        if rule.flags.has(Flags::THIRD_PARTY.with(Flags::FIRST_PARTY)) {
-            let wanted = rule.flags.has(Flags::THIRD_PARTY);
-            if request.is_third_party() != Some(wanted) {
-                return Err(Outcome::NotForThisParty);
-            }
-        }
-        Ok(())
     }
 
     /// What the conditions say.

@@ -27,33 +27,36 @@ pub(crate) const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'%'
 }
 
-/// Calls `found` once for each different token of a text in lower case, or nearly once: the
-/// memory of what was seen is small and forgets.
-pub(crate) fn of_text(text: &[u8], mut found: impl FnMut(u64)) {
+/// Calls `found` once for each different token of a URL in lower case, or nearly once: the memory
+/// of what was seen is small and forgets.
+pub(crate) fn of_url(text: &[u8], mut found: impl FnMut(u64)) {
     let mut seen = [0u64; SEEN_SLOTS];
-    let mut token = TokenHash::START;
-    let mut length = 0;
-    let mut end = |token: TokenHash, length: usize| {
-        if length == 0 {
-            return;
-        }
-        let hash = token.finish();
+    of_text(text, |hash| {
         let slot = &mut seen[(hash % SEEN_SLOTS as u64) as usize];
         if *slot != hash {
             *slot = hash;
             found(hash);
         }
-    };
+    });
+}
+
+/// Calls `found` for each token of a text in lower case.
+#[inline]
+pub(crate) fn of_text(text: &[u8], mut found: impl FnMut(u64)) {
+    let mut token = TokenHash::START;
+    let mut open = false;
     for byte in text {
         if is_token_byte(*byte) {
             token = token.push(*byte);
-            length += 1;
-        } else {
-            end(token, length);
-            (token, length) = (TokenHash::START, 0);
+            open = true;
+        } else if open {
+            found(token.finish());
+            (token, open) = (TokenHash::START, false);
         }
     }
-    end(token, length);
+    if open {
+        found(token.finish());
+    }
 }
 
 /// Calls `found` for each token that a text matching this pattern holds whole.
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn a_url_shows_each_token_once() {
         let mut count = 0;
-        of_text(b"https://ads.example/ads/ads?ads=1", |_| count += 1);
+        of_url(b"https://ads.example/ads/ads?ads=1", |_| count += 1);
         assert_eq!(count, 4);
     }
 }

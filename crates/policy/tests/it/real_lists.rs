@@ -1,5 +1,5 @@
 //! The lists that people use, 206,000 lines of them, from the folder `shared` beside the
-//! repository, or the one that TIDEGATE_SHARED names.
+//! repository, or the one that `TIDEGATE_SHARED` names.
 
 use crate::support::{Fetch, SEED, blocks, fetch, host_of, lookup};
 use policy::{ListKind, ListSource, Policy, Profiles, Rules, SkipReason, Syntax};
@@ -33,7 +33,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 });
 
 fn text(at: usize) -> &'static str {
-    std::str::from_utf8(&TEXTS[at]).unwrap()
+    std::str::from_utf8(&TEXTS[at]).expect("the lists are UTF-8")
 }
 
 #[test]

@@ -10,7 +10,7 @@ const LIST: &str = "||a.example^\n0.0.0.0 b.example\n@@||ok.a.example^\n/ads/*$d
     -banner-\n||e.example/path$third-party";
 
 fn loaded(rules: &Rules) -> Policy {
-    let rules = Rules::from_snapshot(&rules.to_snapshot(KEY), KEY).unwrap();
+    let rules = Rules::from_snapshot(&rules.to_snapshot(KEY), KEY).expect("written just now");
     Policy::new(rules.into(), Profiles::everyone())
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn policy(text: &str) -> Policy {
 }
 
 pub(crate) fn name(text: &str) -> Name<'_> {
-    Name::from_lowercase(text).unwrap()
+    Name::from_lowercase(text).expect("tests name valid hosts")
 }
 
 /// What a policy says to a look-up of an address.
