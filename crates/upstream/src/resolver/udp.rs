@@ -78,9 +78,12 @@ impl UdpWay {
         port.questions_left.set(port.questions_left.get().saturating_sub(1));
         let mut query = Vec::with_capacity(key.len() + 32);
         write_query(ticket.id, key, &mut query);
-        let mut again = mean.map_or(RESEND_AFTER_MAX, |mean| {
+        let again = mean.map_or(RESEND_AFTER_MAX, |mean| {
             (mean * RESEND_AFTER_MEANS).clamp(RESEND_AFTER_MIN, RESEND_AFTER_MAX)
         });
+        // From half to one and a half times that: what a burst lost together must not come back
+        // together and be lost again.
+        let mut again = again / 2 + again.mul_f32(f32::from(self.means.dice.number()) / 65_536.0);
         loop {
             if let Err(why) = port.socket.send(&query).await {
                 // A full buffer or a passing lack of memory is like a lost packet.
