@@ -20,7 +20,7 @@ use crate::urls::regexes::{self, Case, Lazy};
 use crate::urls::rule::{Flags, NO_CONDITIONS, Rule, RuleTable};
 use report::Tally;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use vocab::{DomainName, Name, NameError};
 
 /// Longest line that may be a rule, in bytes: lengths are 16 bits. EasyList's longest has 6,352.
@@ -318,11 +318,11 @@ fn lower_name(name: &str) -> Result<Cow<'_, str>, SkipReason> {
 
 /// Rules that a `$badfilter` rule of any list cancels: their heads, each with the modifiers that
 /// must be the same, in alphabetical order.
-struct Cancelled<'t>(HashMap<&'t str, Vec<Vec<&'t str>>>);
+struct Cancelled<'t>(HashMap<&'t str, HashSet<Vec<&'t str>>>);
 
 impl<'t> Cancelled<'t> {
     fn read(lists: &[ListSource<'t>]) -> Self {
-        let mut cancelled: HashMap<&str, Vec<Vec<&str>>> = HashMap::new();
+        let mut cancelled: HashMap<&str, HashSet<Vec<&str>>> = HashMap::new();
         let finder = memchr::memmem::Finder::new(b"badfilter");
         for list in lists {
             let bare = Bare::of_list(list.text);
@@ -339,7 +339,7 @@ impl<'t> Cancelled<'t> {
                     && let Line::Rule(rule) = detect::read(line, bare)
                     && rule.options.marks.badfilter
                 {
-                    cancelled.entry(rule.head).or_default().push(modifiers(rule.tail));
+                    cancelled.entry(rule.head).or_default().insert(modifiers(rule.tail));
                 }
             }
         }

@@ -45,7 +45,9 @@ impl<'t> Subject<'t> {
 
     /// A URL: the host stands between `//`, or user and `@`, and the next `/`, `?`, `#` or `:`.
     pub(crate) fn url(text: &'t [u8]) -> Self {
-        let authority = memchr::memmem::find(text, b"://").map_or(0, |at| at + 3);
+        let in_scheme = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(*byte);
+        let scheme = text.iter().take_while(in_scheme).count();
+        let authority = if text[scheme..].starts_with(b"://") { scheme + 3 } else { 0 };
         let is_end = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
         let end = text[authority..].iter().position(is_end).map_or(text.len(), |at| authority + at);
         let user = memchr::memrchr(b'@', &text[authority..end]);
@@ -203,6 +205,7 @@ mod tests {
         check("||example.com^", "https://other.net/?u=example.com/", false);
         check("||example.com^", "https://user:pw@example.com/", true);
         check("||example.com/a", "https://example.com/abc", true);
+        check("||example.com/a", "https:/x?u=https://example.com/abc", false);
         check("|https://x.", "https://x.example/", true);
         check("|x.", "https://x.example/", false);
         check("swf|", "https://x.example/a.swf", true);
