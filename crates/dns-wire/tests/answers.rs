@@ -1,9 +1,9 @@
 //! Kept answers: what goes in comes out, patched and within bounds.
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod common;
+mod oracle;
 
-use common::{
+use oracle::{
     Edns, Numbers, Read, a, aaaa, begin, cname, mx, name, negative, parse, query, read, response,
     txt,
 };

@@ -1,9 +1,9 @@
 //! Answers made here: readable, within 512 bytes, and kept by clients as long as we say.
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod common;
+mod oracle;
 
-use common::{Edns, Read, parse, query, read};
+use oracle::{Edns, Read, parse, query, read};
 use dns_wire::{Answer, Ede, EdeCode, Query, Rcode, forge};
 use domain::base::Rtype;
 use domain::base::iana::Rcode as Code;

@@ -1,9 +1,9 @@
 //! Local records: read as a zone file reads them, answered as a server would.
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod common;
+mod oracle;
 
-use common::{Edns, Read, parse, query, read};
+use oracle::{Edns, Read, parse, query, read};
 use dns_wire::records::LocalRecords;
 use domain::base::Rtype;
 
@@ -209,7 +209,7 @@ fn no_line_at_all_makes_it_fail_otherwise() {
         "ipv4hint=1.2.3.4,",
         "port=",
     ];
-    let mut numbers = common::Numbers(5);
+    let mut numbers = oracle::Numbers(5);
     for _ in 0..100_000 {
         let mut line = String::from("a.lan");
         for _ in 0..numbers.below(8) {

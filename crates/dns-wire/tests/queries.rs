@@ -1,9 +1,9 @@
 //! Queries: read like the oracle reads them, and refused where nobody honest would send them.
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod common;
+mod oracle;
 
-use common::{Edns, Numbers, parse, query};
+use oracle::{Edns, Numbers, parse, query};
 use dns_wire::{BadQuery, DropReason, KeyBuffer, Query, Rcode, forge};
 use domain::base::{Message, Rtype};
 

@@ -48,7 +48,7 @@ pub(crate) fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response
     let rule = rule.and_then(|rule| told.policy.rule_text(rule, host.as_name()));
     let law = match rule {
         // The lists have been replaced since the verdict.
-        None => String::new(),
+        None => "<p class=\"lead\">This network does not open this address.</p>".to_owned(),
         Some(rule) => fill(
             LAW,
             &[
@@ -79,10 +79,8 @@ pub(crate) fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response
 
 /// The page for a name that is not blocked, any more or at all: 421.
 pub(crate) fn not_blocked(host: &DomainName) -> Response<Body> {
-    let command = format!("tidegate why {} --door dns", shell_word(host.as_str()));
-    let slots = [("host", escape(host_shown(host))), ("command", escape(&command))];
-    let slots = slots.each_ref().map(|(name, text)| (*name, text.as_str()));
-    respond(StatusCode::MISDIRECTED_REQUEST, "Not blocked", &fill(NOT_BLOCKED, &slots))
+    let content = fill(NOT_BLOCKED, &[("host", &escape(host_shown(host)))]);
+    respond(StatusCode::MISDIRECTED_REQUEST, "Not blocked", &content)
 }
 
 /// The page for a name that the connection's certificate does not cover: 421.

@@ -54,10 +54,10 @@ enum Outcome<'r> {
 }
 
 /// Whether the request's body has been read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drained {
     Yes,
-    No,
+    /// This is left of it.
+    No(Incoming),
 }
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
@@ -108,7 +108,8 @@ pub(crate) async fn answer(
         Outcome::NotBlockedPage => page::not_blocked(&wish.host),
         Outcome::NotCoveredPage => page::not_covered(&wish.host),
     };
-    shape(&mut response, &head, drained);
+    shape(&mut response, &head, &drained);
+    linger(drained, head.version);
 
     // record
     let bytes = response.body().size_hint().exact().unwrap_or(0);
@@ -139,21 +140,26 @@ async fn drain(mut body: Incoming) -> Drained {
     if body.is_end_stream() {
         return Drained::Yes;
     }
-    if body.size_hint().lower() > BODY_BYTES_MAX {
-        return Drained::No;
+    if body.size_hint().lower() > BODY_BYTES_MAX || !discard(&mut body).await {
+        return Drained::No(body);
     }
+    Drained::Yes
+}
+
+/// Whether the body's end came within cap and time.
+async fn discard(body: &mut Incoming) -> bool {
     let to_the_end = async {
         let mut taken = 0;
         while let Some(frame) = body.frame().await {
-            let Ok(frame) = frame else { return Drained::No };
+            let Ok(frame) = frame else { return false };
             taken += frame.data_ref().map_or(0, |data| data.len() as u64);
             if taken > BODY_BYTES_MAX {
-                return Drained::No;
+                return false;
             }
         }
-        Drained::Yes
+        true
     };
-    tokio::time::timeout(BODY_DEADLINE, to_the_end).await.unwrap_or(Drained::No)
+    tokio::time::timeout(BODY_DEADLINE, to_the_end).await.unwrap_or(false)
 }
 
 /// A URL is blocked by a rule about it or about its host. One that a rule excepts, on a host that is
@@ -226,13 +232,28 @@ fn act<'r>(
 }
 
 /// What depends on the form of the request alone.
-fn shape(response: &mut Response<Body>, head: &http::request::Parts, drained: Drained) {
+fn shape(response: &mut Response<Body>, head: &http::request::Parts, drained: &Drained) {
     if head.method == Method::HEAD {
         // The length stands in its field already.
         *response.body_mut() = Body::empty();
     }
-    if drained == Drained::No && head.version != Version::HTTP_2 {
+    if matches!(drained, Drained::No(_)) && head.version != Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
+/// Over HTTP/2, dropping a body resets its stream, and the reset would overtake the answer: the rest
+/// is taken for a while longer, within the same cap. Over HTTP/1 the connection closes anyway.
+fn linger(drained: Drained, version: Version) {
+    if let Drained::No(mut rest) = drained
+        && version == Version::HTTP_2
+    {
+        tokio::task::spawn_local(async move {
+            if !discard(&mut rest).await {
+                // Not read on: what is on its way stays within the stream's window.
+                tokio::time::sleep(BODY_DEADLINE).await;
+            }
+        });
     }
 }
 
