@@ -101,7 +101,7 @@ impl Policy {
             let important = rule.flags.has(Flags::IMPORTANT);
             found.push(Found { rule: rules.table.rule_ref(id), effect, important, miss });
         };
-        index.visit(request, &mut tell);
+        index.visit(&rules.table, request, &mut tell);
         if !request.has_url() {
             // Rules that wait for a URL of this host: a person who asks why it is not blocked
             // should see them. Those with paths cannot be told yet.

@@ -130,7 +130,7 @@ impl Rules {
 
     #[inline]
     fn best_pattern(&self, index: &Index, request: &Request<'_>, best: &mut Best) {
-        index.visit(request, |id, place| {
+        index.visit(&self.table, request, |id, place| {
             let rule = &self.table.rules[id as usize];
             let rule_ref = self.table.rule_ref(id);
             let weight = weight(rule.flags.has(Flags::IMPORTANT), false, rule_ref);

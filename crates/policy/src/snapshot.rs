@@ -11,13 +11,13 @@ use crate::report::{ListKind, ListReport, SkipReason, SkippedLine, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
 use crate::urls::index::Index;
-use crate::urls::regexes::Lazy;
+use crate::urls::regexes::{Group, Lazy};
 use crate::urls::rule::{Client, Conditions, Flags, Part, Rule, RuleTable};
 use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
 /// Sizes of a rule, of its conditions, and of what is kept of a name besides its hash.
 const RULE_BYTES: usize = 28;
@@ -70,8 +70,10 @@ pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
             writer.u64s(multi.index.hashes());
             writer.u32s(&multi.values);
         }
-        writer.u32s(&index.always);
-        writer.u32s(&index.host_always);
+        let (regexes, host_regexes) = (&index.regexes.rules, &index.host_regexes.rules);
+        for list in [&index.always, regexes, &index.host_always, host_regexes] {
+            writer.u32s(list);
+        }
     }
     let mut out = writer.0;
     let sum = checksum(&out[HEADER_BYTES - 32..]);
@@ -374,11 +376,15 @@ impl<'b> Reader<'b> {
             by_page: self.multi()?,
             by_host_token: self.multi()?,
             always: self.u32s()?,
+            regexes: Group::new(self.u32s()?),
             host_always: self.u32s()?,
+            host_regexes: Group::new(self.u32s()?),
         };
+        let (regexes, host_regexes) = (&index.regexes.rules, &index.host_regexes.rules);
+        let lists = [&index.always, regexes, &index.host_always, host_regexes];
         let multis = [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token];
         let known = multis.iter().all(|multi| multi.values.iter().all(is_known))
-            && index.always.iter().chain(&index.host_always).all(is_known);
+            && lists.into_iter().flatten().all(is_known);
         known.then_some(index)
     }
 

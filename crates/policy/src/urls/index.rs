@@ -5,6 +5,7 @@
 //! whether they match is tested by whoever asked.
 
 use super::pattern::{End, Start};
+use super::regexes::Group;
 use super::rule::{Conditions, Flags, Place, Rule, RuleTable};
 use super::tokens::{self, Histogram};
 use crate::buckets::Multi;
@@ -27,10 +28,14 @@ pub(crate) struct Index {
     pub(crate) by_page: Multi,
     /// Those with nothing to file them under.
     pub(crate) always: Vec<u32>,
+    /// Regular expressions with nothing to file them under.
+    pub(crate) regexes: Group,
     /// Patterns of names by a token of the host.
     pub(crate) by_host_token: Multi,
     /// Patterns of names with nothing to file them under.
     pub(crate) host_always: Vec<u32>,
+    /// Regular expressions about names with nothing to file them under.
+    pub(crate) host_regexes: Group,
 }
 
 /// Rules on their way into an index.
@@ -40,8 +45,10 @@ struct Filing {
     by_token: Vec<(u64, u32)>,
     by_page: Vec<(u64, u32)>,
     always: Vec<u32>,
+    regexes: Vec<u32>,
     by_host_token: Vec<(u64, u32)>,
     host_always: Vec<u32>,
+    host_regexes: Vec<u32>,
 }
 
 /// What `compile` knows of a rule that is to be filed: its number, and the texts which whatever
@@ -103,9 +110,12 @@ impl Filing {
         let mut found = Vec::new();
         for_each_token(table, draft, |token| found.push(token));
         let token = histogram.rarest(found.into_iter());
+        // A group ignores case, so the few that do not stand outside.
+        let grouped = rule.flags.has(Flags::REGEX) && !rule.flags.has(Flags::MATCH_CASE);
         if rule.flags.has(Flags::FOR_NAMES) {
             match token {
                 Some((hash, _)) => self.by_host_token.push((hash, id)),
+                None if grouped => self.host_regexes.push(id),
                 None => self.host_always.push(id),
             }
         }
@@ -125,6 +135,7 @@ impl Filing {
                 self.by_page.extend(pages.iter().map(|page| (*page, id)));
             }
             Some((hash, _)) => self.by_token.push((hash, id)),
+            None if grouped => self.regexes.push(id),
             None => self.always.push(id),
         }
     }
@@ -135,8 +146,10 @@ impl Filing {
             by_token: Multi::build(self.by_token),
             by_page: Multi::build(self.by_page),
             always: self.always,
+            regexes: Group::new(self.regexes),
             by_host_token: Multi::build(self.by_host_token),
             host_always: self.host_always,
+            host_regexes: Group::new(self.host_regexes),
         }
     }
 }
@@ -144,7 +157,13 @@ impl Filing {
 impl Index {
     /// Shows every rule that may match, some more than once.
     #[inline]
-    pub(crate) fn visit(&self, request: &Request<'_>, mut found: impl FnMut(u32, Place)) {
+    pub(crate) fn visit(
+        &self,
+        table: &RuleTable,
+        request: &Request<'_>,
+        mut found: impl FnMut(u32, Place),
+    ) {
+        let expression = |id: u32| table.pattern(&table.rules[id as usize]);
         let host = request.host_name();
         if self.by_host_token.index.len() > 0 {
             tokens::of_text(host.as_bytes(), |token| {
@@ -152,8 +171,16 @@ impl Index {
             });
         }
         self.host_always.iter().for_each(|id| found(*id, Place::Host));
+        let regexes = self.host_regexes.candidates(host.as_bytes(), expression);
+        for id in regexes {
+            found(*id, Place::Host);
+        }
         if let Some(url) = request.url_text() {
             self.visit_url(request, url, |id| found(id, Place::Url));
+            let regexes = self.regexes.candidates(url, expression);
+            for id in regexes {
+                found(*id, Place::Url);
+            }
         }
     }
 
@@ -182,7 +209,11 @@ impl Index {
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        let lists = (self.always.capacity() + self.host_always.capacity()) * 4;
+        let lists = (self.always.capacity()
+            + self.host_always.capacity()
+            + self.regexes.rules.capacity()
+            + self.host_regexes.rules.capacity())
+            * 4;
         let multis = [&self.by_host, &self.by_token, &self.by_page, &self.by_host_token];
         multis.into_iter().map(Multi::bytes).sum::<u64>() + lists as u64
     }

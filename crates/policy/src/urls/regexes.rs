@@ -4,7 +4,7 @@
 //! classes, and within a cap on their size. Look-around and back references are refused when the
 //! list is read.
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::{Hir, HirKind};
 use std::sync::OnceLock;
 
@@ -15,6 +15,10 @@ const REGEX_CACHE_BYTES_MAX: usize = 256 << 10;
 /// Most expressions of a policy: each is built once to see that it can be, some 50 µs apiece, and
 /// some milliseconds where it was made to hurt. EasyList has two dozen.
 pub(crate) const REGEXES_MAX: usize = 3_000;
+
+/// Largest program and largest cache of a group, in bytes: room for a thousand usual expressions.
+const GROUP_BYTES_MAX: usize = 16 << 20;
+const GROUP_CACHE_BYTES_MAX: usize = 4 << 20;
 
 /// Whether letters of either case count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +38,46 @@ impl Lazy {
             .get_or_init(|| build(expression, case))
             .as_ref()
             .is_some_and(|regex| regex.is_match(text))
+    }
+}
+
+/// Expressions that nothing files under a token, asked all at once: a text that none of them matches
+/// is read once, not once for each. Letters of either case count as the same.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    /// The rules, in their order.
+    pub(crate) rules: Vec<u32>,
+    set: OnceLock<Option<RegexSet>>,
+}
+
+impl Group {
+    pub(crate) fn new(rules: Vec<u32>) -> Self {
+        Self { rules, set: OnceLock::new() }
+    }
+
+    /// The rules to be tried on this text: none if none matches. Where the group is too large to be
+    /// built as one, all of them.
+    pub(crate) fn candidates<'t>(
+        &self,
+        text: &[u8],
+        expression: impl Fn(u32) -> &'t str,
+    ) -> &[u32] {
+        if self.rules.is_empty() {
+            return &[];
+        }
+        let set = self.set.get_or_init(|| {
+            RegexSetBuilder::new(self.rules.iter().map(|id| expression(*id)))
+                .unicode(false)
+                .case_insensitive(true)
+                .size_limit(GROUP_BYTES_MAX)
+                .dfa_size_limit(GROUP_CACHE_BYTES_MAX)
+                .build()
+                .ok()
+        });
+        match set {
+            Some(set) if !set.is_match(text) => &[],
+            Some(_) | None => &self.rules,
+        }
     }
 }
 
@@ -98,6 +142,16 @@ mod tests {
         assert!(read("((((a{100}){100}){100}){100})", Case::Same).is_none());
         assert!(read("(", Case::Same).is_none());
         assert!(read(&"(".repeat(10_000), Case::Same).is_none());
+    }
+
+    #[test]
+    fn a_group_names_its_rules_only_where_one_matches() {
+        let expressions = ["^ads?[0-9]+", "track(er|ing)"];
+        let group = Group::new(vec![0, 1]);
+        let found = |text: &[u8]| group.candidates(text, |id| expressions[id as usize]);
+        assert_eq!(found(b"ads1.example"), [0, 1]);
+        assert_eq!(found(b"TRACKER.example"), [0, 1]);
+        assert!(found(b"www.example").is_empty());
     }
 
     #[test]

@@ -60,6 +60,17 @@ fn patterns_without_paths_match_host_names() {
 }
 
 #[test]
+fn many_expressions_together_match_what_each_would_alone() {
+    let list: Vec<String> = (0..200).map(|n| format!("/^x[0-9]+y{n}[a-z]\\./")).collect();
+    let policy = policy(&list.join("\n"));
+    for n in [0, 7, 199] {
+        let verdict = lookup(&policy, &format!("x12y{n}a.example"));
+        assert_eq!(verdict.cause.rule().unwrap().line, n + 1);
+    }
+    assert!(!blocks(lookup(&policy, "x12y200a.example")));
+}
+
+#[test]
 fn a_rule_that_needs_a_url_says_nothing_of_a_name() {
     for rule in [
         "||ads.example^$script",
