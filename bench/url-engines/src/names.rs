@@ -26,12 +26,32 @@ pub fn run(dir: &Path) {
         .collect();
     let lists: Vec<&str> = texts.iter().map(String::as_str).collect();
     measure("the four lists", &lists, &listed);
+    expressions(dir);
     for count in [1_000_000, 5_000_000] {
         let mut dice = Dice(0x5eed);
         let names: Vec<String> = (0..count).map(|_| name(&mut dice)).collect();
         let text: String = names.iter().map(|name| format!("||{name}^\n")).collect();
         measure(&format!("{count} names"), &[&text], &names);
     }
+}
+
+/// The names and regular expressions of the DNS comparison's rule sets, which lie beside the lists.
+fn expressions(dir: &Path) {
+    let dir = dir.join("../dns-compare/data");
+    let sets = [read(&dir, "geosite_cn.txt"), read(&dir, "geosite_geolocation-!cn.txt")];
+    let (mut rules, mut listed) = (String::new(), Vec::new());
+    for line in sets.iter().flat_map(|text| text.lines()) {
+        if let Some(expression) = line.strip_prefix("regexp:") {
+            rules += &format!("/{expression}/\n");
+            continue;
+        }
+        let name = line.rsplit(':').next().unwrap_or_default();
+        if Name::from_lowercase(name).is_ok() {
+            rules += &format!("||{name}^\n");
+            listed.push(name.to_owned());
+        }
+    }
+    measure("a set of names and 163 expressions", &[&rules], &listed);
 }
 
 /// A name such as lists are full of: two or three labels under a few suffixes.
