@@ -206,7 +206,7 @@ fn bodies_are_taken_up_to_a_cap_and_the_connection_goes_on() {
     let edge = Edge::start(RULES);
     let mut stream = edge.connect();
     for _ in 0..2 {
-        let body = "x".repeat(60_000);
+        let body = "x".repeat(1_000_000);
         let head = format!(
             "POST /b HTTP/1.1\r\nHost: ads.example\r\nContent-Length: {}\r\n\r\n",
             body.len()

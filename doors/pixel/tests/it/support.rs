@@ -117,6 +117,11 @@ impl Edge {
         stream
     }
 
+    /// Our certificate authority, as PEM.
+    pub(crate) fn ca(&self) -> Vec<u8> {
+        std::fs::read(self.folder.join("ca/ca.pem")).unwrap()
+    }
+
     /// What curl gets over HTTPS, with our CA trusted: the head and the body.
     pub(crate) fn curl(&self, url: &str, args: &[&str]) -> (bool, String) {
         let output = Command::new("curl")
