@@ -36,7 +36,7 @@ const PAGE: &str = r#"<!doctype html><meta charset=utf-8><title>A page with ads<
 </script>
 <h1>News</h1>
 <script src="https://doubleclick.net/tag.js"></script>
-<script src="http://metrics.site.example/collect.js"></script>
+<script src="https://metrics.site.example/collect.js"></script>
 <script src="http://cdn.example/wanted.js"></script>
 <img src="/photo.svg" alt=photo>
 <img src="https://ad.doubleclick.net/pixel?id=1" alt="">
@@ -61,7 +61,7 @@ addEventListener('load', async () => {
 const BLOCKED: [&str; 8] = [
     "https://doubleclick.net/ads.css",
     "https://doubleclick.net/tag.js",
-    "http://metrics.site.example/collect.js",
+    "https://metrics.site.example/collect.js",
     "https://ad.doubleclick.net/pixel?id=1",
     "https://doubleclick.net/frame",
     "https://doubleclick.net/beacon",
@@ -268,6 +268,11 @@ fn why_explains_each(edge: &Tidegate) {
         assert_eq!(json["action"], "block", "{url}: {json}");
         assert!(json["rule"]["text"].as_str().unwrap().contains("doubleclick"), "{url}: {json}");
     }
+    // What stands behind a name is known to the process that looked it up.
+    let why =
+        edge.api("/api/why?target=https://metrics.site.example/collect.js&door=pixel&kind=script");
+    assert_eq!(why["action"], "block", "{why}");
+    assert!(why["rule"]["text"].as_str().unwrap().contains("td.doubleclick.net"), "{why}");
     for name in ["www.site.example", "cdn.example"] {
         let json: serde_json::Value =
             serde_json::from_str(&edge.told(&["why", name, "--json"])).unwrap();

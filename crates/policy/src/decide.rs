@@ -4,6 +4,7 @@
 //! allocates nothing, but for a regular expression that is met for the first time. Asked by every
 //! door.
 
+use crate::aliased::Aliased;
 use crate::ask::Ask;
 use crate::profiles::Profiles;
 use crate::request::{Request, URL_BYTES_MAX};
@@ -12,7 +13,7 @@ use crate::verdict::{RuleText, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vocab::{Action, Cause, Name, Now, RuleRef};
+use vocab::{Action, Cause, Kind, Name, Now, RuleRef};
 
 /// Rules, who they hold for, and whether they are in force.
 #[derive(Debug)]
@@ -20,12 +21,13 @@ pub struct Policy {
     pub(crate) rules: Arc<Rules>,
     pub(crate) profiles: Profiles,
     paused_until_ms: AtomicU64,
+    aliased: Aliased,
 }
 
 impl Policy {
     /// Joins compiled rules and profiles.
     pub fn new(rules: Arc<Rules>, profiles: Profiles) -> Self {
-        Self { rules, profiles, paused_until_ms: AtomicU64::new(0) }
+        Self { rules, profiles, paused_until_ms: AtomicU64::new(0), aliased: Aliased::default() }
     }
 
     /// What is to be done about a request: an important exception passes before an important block
@@ -34,12 +36,34 @@ impl Policy {
         if self.is_paused(now) {
             return Verdict { action: Action::Pass, cause: Cause::Paused };
         }
-        self.with_request(ask, |request| self.rules.judge(request))
+        let verdict = self.with_request(ask, |request| self.rules.judge(request));
+        // A look-up has its aliases judged by the DNS door itself, answer by answer.
+        if verdict == Verdict::NO_RULE
+            && !matches!(ask.kind, Kind::Lookup(_))
+            && let Some(behind) = self.aliased.behind(ask.host, now)
+        {
+            return Verdict { action: Action::Block, cause: Cause::Rule(behind.rule) };
+        }
+        verdict
+    }
+
+    /// Notes that `name` is blocked because `alias`, which stands behind it, is blocked by `rule`.
+    /// From then on other doors block it too, until an hour after its last look-up.
+    pub fn note_alias(&self, name: Name<'_>, alias: Name<'_>, rule: RuleRef, now: Now) {
+        self.aliased.note(name, alias, rule, now);
     }
 
     /// The rule in words. `host` is the name it was matched against, for rules about plain names
-    /// keep no text; none if this policy has no such rule for it.
+    /// keep no text; none if this policy has no such rule for it. Where the rule is about an alias of
+    /// `host` that was noted, its text is that of the alias.
     pub fn rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
+        self.own_rule_text(rule, host).or_else(|| {
+            let alias = self.aliased.alias_of(host, rule)?;
+            self.own_rule_text(rule, alias.as_name())
+        })
+    }
+
+    fn own_rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
         let rules = &self.rules;
         let list = rules.lists.get(usize::from(rule.list.0))?.name.clone();
         let text = if let Some(found) = rules.table.by_ref(rule) {

@@ -35,7 +35,13 @@ impl Policy {
             self.matching_patterns(&self.rules.exceptions, request, Effect::Exception, &mut found);
             (self.rules.judge(request), found)
         });
-        let decisive = reasoned.cause.rule();
+        if reasoned != verdict
+            && let Cause::Rule(rule) = verdict.cause
+        {
+            // Nothing matches the name itself: a rule about what stands behind it decides.
+            found.push(Found { rule, effect: Effect::Block, important: false, miss: None });
+        }
+        let decisive = reasoned.cause.rule().or(verdict.cause.rule());
         let paused = verdict.cause == Cause::Paused;
         let outcome = |found: &Found| match found.miss {
             Some(miss) => miss,

@@ -29,6 +29,7 @@
 //! It holds no socket, no clock, no log and no randomness: the time and the seed are arguments.
 //! Every door, the signer's guard and `tidegate why` ask the same policy.
 
+mod aliased;
 mod ask;
 mod buckets;
 mod compile;

@@ -222,6 +222,10 @@ fn review<'v>(view: &View<'_>, asked: &Asked<'_>, found: Found<'v>) -> Found<'v>
     for alias in answer.aliases() {
         let verdict = ask(view, asked, alias.as_name());
         if verdict.action == Action::Block && !is_excepted(view, asked) {
+            if let Cause::Rule(rule) = verdict.cause {
+                // The pixel door and the signer see the name alone: tell them what stands behind it.
+                view.policy.note_alias(asked.name, alias.as_name(), rule, asked.caller.now);
+            }
             return Found::Blocked(verdict.cause);
         }
     }

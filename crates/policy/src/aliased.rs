@@ -1,0 +1,106 @@
+//! Names that are blocked for what stands behind them.
+//!
+//! A tracker hides as `metrics.shop.example`, an alias (CNAME) of a blocked name. Only the DNS door
+//! sees aliases; it notes the name here, so that the pixel door answers for it, the signer certifies
+//! it, and `why` explains it. Bounded, and forgotten with the policy that it was decided by.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use vocab::{DomainName, Name, Now, RuleRef};
+
+/// Most names remembered. A page hides a handful; at the cap the oldest half is forgotten, and comes
+/// back with its next look-up.
+const NAMES_MAX: usize = 4096;
+/// For how long after its last look-up a name is remembered: browsers keep an address for a minute
+/// whatever its time to live, and connections to it for longer.
+const KEPT_MS: u64 = 60 * 60 * 1000;
+
+/// The names.
+#[derive(Debug, Default)]
+pub(crate) struct Aliased(Mutex<HashMap<Box<str>, Behind>>);
+
+/// What stands behind a name.
+#[derive(Clone, Debug)]
+pub(crate) struct Behind {
+    /// The blocked name.
+    pub(crate) alias: DomainName,
+    /// The rule that blocks it.
+    pub(crate) rule: RuleRef,
+    noted_ms: u64,
+}
+
+impl Aliased {
+    /// Notes that an alias of `name` is blocked by `rule`.
+    pub(crate) fn note(&self, name: Name<'_>, alias: Name<'_>, rule: RuleRef, now: Now) {
+        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = names.get_mut(name.as_str())
+            && known.rule == rule
+        {
+            known.noted_ms = now.unix_ms;
+            return;
+        }
+        if names.len() >= NAMES_MAX {
+            let mut times: Vec<u64> = names.values().map(|behind| behind.noted_ms).collect();
+            let (_, middle, _) = times.select_nth_unstable(NAMES_MAX / 2);
+            let middle = *middle;
+            names.retain(|_, behind| behind.noted_ms > middle);
+        }
+        let behind = Behind { alias: alias.to_owned(), rule, noted_ms: now.unix_ms };
+        names.insert(name.as_str().into(), behind);
+    }
+
+    /// What was noted of a name, if it is not too long ago.
+    pub(crate) fn behind(&self, name: Name<'_>, now: Now) -> Option<Behind> {
+        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let behind = names.get(name.as_str())?;
+        (now.unix_ms.saturating_sub(behind.noted_ms) < KEPT_MS).then(|| behind.clone())
+    }
+
+    /// The blocked name behind a name, however long ago: for the texts of rules in the log.
+    pub(crate) fn alias_of(&self, name: Name<'_>, rule: RuleRef) -> Option<DomainName> {
+        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        names
+            .get(name.as_str())
+            .filter(|behind| behind.rule == rule)
+            .map(|behind| behind.alias.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vocab::ListId;
+
+    const RULE: RuleRef = RuleRef { list: ListId(0), line: 7 };
+
+    fn name(text: &str) -> Name<'_> {
+        Name::from_lowercase(text).unwrap()
+    }
+
+    fn at(unix_ms: u64) -> Now {
+        Now { unix_ms, mono_ms: unix_ms }
+    }
+
+    #[test]
+    fn a_name_is_remembered_for_an_hour_after_its_last_look_up() {
+        let aliased = Aliased::default();
+        aliased.note(name("m.example"), name("t.example"), RULE, at(0));
+        aliased.note(name("m.example"), name("t.example"), RULE, at(1000));
+        assert_eq!(aliased.behind(name("m.example"), at(KEPT_MS)).unwrap().rule, RULE);
+        assert!(aliased.behind(name("m.example"), at(KEPT_MS + 1000)).is_none());
+        assert!(aliased.behind(name("x.example"), at(0)).is_none());
+    }
+
+    #[test]
+    fn a_flood_of_names_forgets_the_oldest() {
+        let aliased = Aliased::default();
+        for number in 0..NAMES_MAX as u64 * 3 {
+            let text = format!("n{number}.example");
+            aliased.note(name(&text), name("t.example"), RULE, at(number));
+        }
+        let kept = aliased.0.lock().unwrap().len();
+        assert!((NAMES_MAX / 2..=NAMES_MAX).contains(&kept), "{kept}");
+        let last = format!("n{}.example", NAMES_MAX * 3 - 1);
+        assert!(aliased.behind(name(&last), at(NAMES_MAX as u64 * 3)).is_some());
+    }
+}

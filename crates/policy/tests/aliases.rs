@@ -1,0 +1,44 @@
+//! Names that are blocked for what stands behind them: at every door but where look-ups are judged.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use policy::{Ask, ListKind, ListSource, Outcome, Policy, Profiles};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use vocab::{Action, Cause, Door, Kind, Name, Now};
+
+const NOW: Now = Now { unix_ms: 1_700_000_000_000, mono_ms: 1 };
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+#[test]
+fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
+    let list =
+        ListSource { name: "ads", kind: ListKind::Block, text: b"! title\n||tracker.example^\n" };
+    let policy = Policy::new(Arc::new(policy::compile(&[list], 1)), Profiles::everyone());
+    let front = Name::from_lowercase("metrics.shop.example").unwrap();
+    let behind = Name::from_lowercase("t.tracker.example").unwrap();
+    let url = "https://metrics.shop.example/c.js";
+    let ask = Ask {
+        door: Door::Pixel,
+        client: CLIENT,
+        host: front,
+        kind: Kind::Script,
+        url: Some(url),
+        page: None,
+    };
+    assert_eq!(policy.decide(&ask, NOW).action, Action::Pass);
+
+    let Cause::Rule(rule) = policy.decide(&Ask::lookup(behind, 1, CLIENT), NOW).cause else {
+        panic!("the alias itself is blocked by a rule")
+    };
+    policy.note_alias(front, behind, rule, NOW);
+    let verdict = policy.decide(&ask, NOW);
+    assert_eq!((verdict.action, verdict.cause), (Action::Block, Cause::Rule(rule)));
+    let explanation = policy.explain(&ask, NOW);
+    assert_eq!(explanation.verdict, verdict);
+    let winner = explanation.winner.unwrap();
+    assert_eq!((winner.list.as_str(), winner.line), ("ads", 2));
+    assert!(winner.text.contains("tracker.example"), "{}", winner.text);
+    assert_eq!(explanation.considered[0].outcome, Outcome::Decides);
+    // A look-up is judged by its own answer, which may lead elsewhere by now.
+    assert_eq!(policy.decide(&Ask::lookup(front, 1, CLIENT), NOW).action, Action::Pass);
+}
