@@ -39,8 +39,7 @@ struct Wish {
 /// What is to be done with a request.
 enum Decision {
     Block(Verdict),
-    /// The name is not blocked: it came here by an address that a device remembers, or because an
-    /// alias behind the name is blocked.
+    /// The name is not blocked: it came here by an address that a device remembers.
     NotBlocked(Verdict),
     /// The connection's certificate is for other names.
     NotCovered(Verdict),
@@ -226,7 +225,8 @@ fn act<'r>(
         (Decision::NotBlocked(_), Due::Null(null)) => match connection.transport {
             // Over HTTP/2 a browser answers 421 by asking anew on a connection of its own.
             Transport::Tls(_) => Outcome::NotBlockedPage,
-            // The DNS door sends names here whose alias is blocked: to the page they are blocked.
+            // An alias behind the name may be blocked, and forgotten here since the device asked: to
+            // the page that embeds it, it is blocked.
             Transport::Plain => Outcome::Null(null, Keep::No),
         },
     }

@@ -257,7 +257,7 @@ fn a_url_that_a_rule_excepts_on_a_blocked_host_is_answered_all_the_same() {
 }
 
 #[test]
-fn a_page_that_embeds_what_an_alias_blocks_goes_on() {
+fn a_page_that_embeds_what_was_blocked_a_moment_ago_goes_on() {
     let edge = Edge::start(RULES);
     let answer = edge.ask_host("metrics.news.example", "GET /collect.js", &[]);
     assert_eq!((answer.status, answer.field("content-type")), (200, SCRIPT));
