@@ -118,7 +118,7 @@ fn answer_all(
             page.body.len()
         );
         for (name, value) in &page.headers {
-            answer += &format!("{name}: {value}\r\n");
+            answer.extend([name, ": ", value.as_str(), "\r\n"]);
         }
         answer += "\r\n";
         let mut bytes = answer.into_bytes();

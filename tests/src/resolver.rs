@@ -134,7 +134,7 @@ fn reply(packet: &[u8], found: Option<&Reply>) -> Vec<u8> {
     let asked_name = [0xc0, 12];
     match found {
         Some(Reply::Address(ip)) if qtype == 1 => {
-            answers.push(record(&asked_name, 1, 300, &ip.octets()))
+            answers.push(record(&asked_name, 1, 300, &ip.octets()));
         }
         Some(Reply::AddressFor(ip, ttl)) if qtype == 1 => {
             answers.push(record(&asked_name, 1, *ttl, &ip.octets()));

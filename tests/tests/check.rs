@@ -66,8 +66,19 @@ fn what_is_not_built_yet_is_refused_not_ignored() {
 fn a_list_file_that_is_not_there_is_named_with_a_remedy() {
     let (said, code) = check("policy: { lists: [{ name: ads, path: gone.txt }] }\n");
     assert_eq!(code, Some(1));
+    assert!(said.contains("gone.txt") && said.contains("\"ads\""), "{said}");
+    assert!(said.starts_with("edge.yaml:1:37: policy.lists.0.path:"), "{said}");
+}
+
+#[test]
+fn a_folder_or_pattern_file_that_is_not_there_has_its_place() {
+    let (said, code) = check(
+        "web:\n  - { listen: [\"http://127.0.0.1:8000\"], root: gone }\ngateway:\n  listen: [\"http://127.0.0.1:8081\"]\n  routes: [{ path: \"/*\", block: { patterns: gone.txt } }]\n",
+    );
+    assert_eq!(code, Some(1));
+    assert!(said.contains("edge.yaml:2:48: web.0.root: gone:"), "{said}");
     assert!(
-        said.contains("gone.txt") && said.contains("\"ads\"") && said.contains("policy.lists"),
+        said.contains("edge.yaml:5:") && said.contains("gateway.routes.0.block.patterns"),
         "{said}"
     );
 }

@@ -59,10 +59,7 @@ mod tests {
     #[test]
     fn too_many_hosts_are_a_complaint() {
         let name = DomainName::parse("box.lan").unwrap();
-        let wrong = Settings {
-            hosts: vec![Text(name); HOSTS_MAX + 1],
-            ..Settings::default()
-        };
+        let wrong = Settings { hosts: vec![Text(name); HOSTS_MAX + 1], ..Settings::default() };
         let paths: Vec<_> = wrong.check().into_iter().map(|complaint| complaint.path).collect();
         assert_eq!(paths, ["hosts"]);
     }

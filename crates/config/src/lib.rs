@@ -33,6 +33,19 @@ pub struct FileComplaint {
     pub remedy: Option<String>,
 }
 
+impl FileComplaint {
+    fn at(file: &Path, place: yaml::Place, complaint: vocab::Complaint) -> Self {
+        Self {
+            file: file.into(),
+            line: place.line,
+            column: place.column,
+            path: complaint.path,
+            message: complaint.message,
+            remedy: complaint.remedy,
+        }
+    }
+}
+
 impl fmt::Display for FileComplaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: ", self.file.display(), self.line, self.column)?;
@@ -100,11 +113,13 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
         .collect();
     if complaints.is_empty() {
         match serde_path_to_error::deserialize::<_, File>(node.to_json()) {
-            Ok(file) => match plan::plan(file, path) {
+            Ok(file) => match plan::plan(file, path, &node) {
                 Ok(plan) => return Ok(plan),
-                Err(found) => complaints.extend(found.into_iter().map(|found| {
-                    placed(node.locate(&found.path), found.path, found.message, found.remedy)
-                })),
+                Err(found) => complaints.extend(
+                    found
+                        .into_iter()
+                        .map(|found| FileComplaint::at(path, node.locate(&found.path), found)),
+                ),
             },
             Err(error) => {
                 let at = error.path().to_string().replace(['[', ']'], ".").replace("..", ".");

@@ -3,7 +3,9 @@
 //! Each part checks its own section; what concerns two parts (one address claimed twice, a block
 //! style that needs a door that does not run) is checked here.
 
+use crate::FileComplaint;
 use crate::file::File;
+use crate::yaml::Node;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -19,9 +21,17 @@ pub struct Plan {
     pub file: File,
     /// The file it came from, `built-in` for the default.
     pub source: PathBuf,
+    /// The file as it was read, for places.
+    tree: Node,
 }
 
 impl Plan {
+    /// A complaint that only shows when the plan is carried out (a folder that is not there), with
+    /// its place in the file.
+    pub fn placed(&self, complaint: Complaint) -> FileComplaint {
+        FileComplaint::at(&self.source, self.tree.locate(&complaint.path), complaint)
+    }
+
     /// Whether this is the embedded default.
     pub fn is_built_in(&self) -> bool {
         self.source == Path::new("built-in")
@@ -46,7 +56,7 @@ pub fn schema() -> &'static Json {
     })
 }
 
-pub(crate) fn plan(file: File, source: &Path) -> Result<Plan, Vec<Complaint>> {
+pub(crate) fn plan(file: File, source: &Path, tree: &Node) -> Result<Plan, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let mut section = |name: &str, found: Vec<Complaint>| {
         complaints.extend(found.into_iter().map(|complaint| complaint.under(name)));
@@ -69,7 +79,11 @@ pub(crate) fn plan(file: File, source: &Path) -> Result<Plan, Vec<Complaint>> {
     section("ledger", file.ledger.check());
     complaints.extend(clashing_addresses(&file));
     complaints.extend(pixel_without_door(&file));
-    if complaints.is_empty() { Ok(Plan { file, source: source.into() }) } else { Err(complaints) }
+    if complaints.is_empty() {
+        Ok(Plan { file, source: source.into(), tree: tree.clone() })
+    } else {
+        Err(complaints)
+    }
 }
 
 /// Every listen entry of the file with its path.

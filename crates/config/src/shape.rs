@@ -48,7 +48,7 @@ impl<'s> Checker<'s> {
             return;
         }
         if let Some(words) = schema.get("enum").and_then(Json::as_array) {
-            self.check_word(node, words, path, out);
+            check_word(node, words, path, out);
             return;
         }
         if !type_fits(node, schema) {
@@ -125,10 +125,16 @@ impl<'s> Checker<'s> {
 
     /// Of several allowed forms, the one that fits; else the complaints of the form that comes
     /// closest: one of the right type, with the fewest complaints.
-    fn check_choices(&self, node: &mut Node, choices: &'s [Json], path: &str, out: &mut Vec<Placed>) {
+    fn check_choices(
+        &self,
+        node: &mut Node,
+        choices: &'s [Json],
+        path: &str,
+        out: &mut Vec<Placed>,
+    ) {
         let words: Vec<Json> = choices.iter().filter_map(|c| c.get("const").cloned()).collect();
         if words.len() == choices.len() {
-            return self.check_word(node, &words, path, out);
+            return check_word(node, &words, path, out);
         }
         let mut best: Option<Vec<Placed>> = None;
         for choice in choices {
@@ -144,21 +150,21 @@ impl<'s> Checker<'s> {
         }
         out.extend(best.unwrap_or_default());
     }
+}
 
-    fn check_word(&self, node: &mut Node, words: &[Json], path: &str, out: &mut Vec<Placed>) {
-        if matches!(node.value, Value::Null) && words.iter().any(|word| word == "null") {
-            node.value = Value::Text("null".into());
-        }
-        if words.contains(&node.to_json()) {
-            return;
-        }
-        let known: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
-        let mut complaint = wrong(node, path, &format!("expected one of {}", known.join(", ")));
-        if let Value::Text(text) = &node.value {
-            complaint.remedy = suggest(text, known.into_iter());
-        }
-        out.push(complaint);
+fn check_word(node: &mut Node, words: &[Json], path: &str, out: &mut Vec<Placed>) {
+    if matches!(node.value, Value::Null) && words.iter().any(|word| word == "null") {
+        node.value = Value::Text("null".into());
     }
+    if words.contains(&node.to_json()) {
+        return;
+    }
+    let known: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
+    let mut complaint = wrong(node, path, &format!("expected one of {}", known.join(", ")));
+    if let Value::Text(text) = &node.value {
+        complaint.remedy = suggest(text, known.into_iter());
+    }
+    out.push(complaint);
 }
 
 fn join(path: &str, step: &str) -> String {

@@ -3,14 +3,14 @@
 
 mod oracle;
 
-use oracle::{
-    Edns, Numbers, Read, a, aaaa, begin, cname, mx, name, negative, parse, query, read, response,
-    txt,
-};
 use dns_wire::{Answer, BadAnswer, FAILURE_TTL_S, NEGATIVE_TTL_WITHOUT_SOA_S, TTL_MAX_S};
 use domain::base::iana::Rcode;
 use domain::base::{Rtype, Ttl};
 use domain::rdata::A;
+use oracle::{
+    Edns, Numbers, Read, a, aaaa, begin, cname, mx, name, negative, parse, query, read, response,
+    txt,
+};
 use std::net::Ipv4Addr;
 
 const NO_LIMIT: usize = 65_535;

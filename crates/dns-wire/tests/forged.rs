@@ -3,10 +3,10 @@
 
 mod oracle;
 
-use oracle::{Edns, Read, parse, query, read};
 use dns_wire::{Answer, Ede, EdeCode, Query, Rcode, forge};
 use domain::base::Rtype;
 use domain::base::iana::Rcode as Code;
+use oracle::{Edns, Read, parse, query, read};
 use std::net::IpAddr;
 
 const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "ads:12" });

@@ -3,9 +3,9 @@
 
 mod oracle;
 
-use oracle::{Edns, Read, parse, query, read};
 use dns_wire::records::LocalRecords;
 use domain::base::Rtype;
+use oracle::{Edns, Read, parse, query, read};
 
 fn records(lines: &[&str]) -> LocalRecords {
     LocalRecords::parse(lines).unwrap()

@@ -3,9 +3,9 @@
 
 mod oracle;
 
-use oracle::{Edns, Numbers, parse, query};
 use dns_wire::{BadQuery, DropReason, KeyBuffer, Query, Rcode, forge};
 use domain::base::{Message, Rtype};
+use oracle::{Edns, Numbers, parse, query};
 
 fn reply_to(packet: &[u8]) -> Rcode {
     match parse(packet) {

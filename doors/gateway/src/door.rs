@@ -138,6 +138,17 @@ impl Door {
     }
 }
 
+/// Reads every pattern file as [`Door::new`] would, relative ones from `base`, and says what is
+/// wrong with them.
+pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+    let routes = settings.routes.iter().enumerate();
+    let wrong = routes.filter_map(|(index, route)| {
+        let block = Block::new(index, &route.block.as_ref()?.patterns, base);
+        block.err().map(|why| why.under(&format!("routes.{index}")))
+    });
+    wrong.collect()
+}
+
 impl Setup {
     fn new(settings: Settings, parts: &Parts) -> Result<Self, Vec<Complaint>> {
         let pools: BTreeMap<&str, Arc<Pool>> = settings

@@ -14,7 +14,7 @@ mod routes;
 mod settings;
 mod ticket;
 
-pub use crate::door::{Door, Parts, PatternHits};
+pub use crate::door::{Door, Parts, PatternHits, check_files};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::settings::{
     Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,

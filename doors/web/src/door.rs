@@ -8,7 +8,7 @@ use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::Policy;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use transport::{ConnectionLimits, Drain, Stream, clock};
 use vocab::{Complaint, DomainName, Listen, Name};
@@ -44,14 +44,14 @@ impl Door {
     /// A door with settings that [`crate::check`] finds right. Opens the folders; what is wrong
     /// with them is returned, with paths relative to the `web` list.
     pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let sites = ArcSwap::from_pointee(Sites::open(settings, &parts)?);
+        let sites = ArcSwap::from_pointee(Sites::open(settings, &parts.base)?);
         Ok(Arc::new(Self { parts, sites }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
     /// old ones; listeners are the caller's.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
-        self.sites.store(Arc::new(Sites::open(settings, &self.parts)?));
+        self.sites.store(Arc::new(Sites::open(settings, &self.parts.base)?));
         Ok(())
     }
 
@@ -83,11 +83,17 @@ impl Door {
     }
 }
 
+/// Opens every folder as [`Door::new`] would, relative ones from `base`, and says what is wrong with
+/// them.
+pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
+    Sites::open(settings, base).err().unwrap_or_default()
+}
+
 impl Sites {
-    fn open(settings: &[SiteSettings], parts: &Parts) -> Result<Self, Vec<Complaint>> {
+    fn open(settings: &[SiteSettings], base: &Path) -> Result<Self, Vec<Complaint>> {
         let (mut sites, mut complaints) = (Vec::new(), claimed_twice(settings));
         for (index, site) in settings.iter().enumerate() {
-            match Root::open(parts.base.join(&site.root), clock::now()) {
+            match Root::open(base.join(&site.root), clock::now()) {
                 Ok(root) => sites.push(Arc::new(Site {
                     listen: site.listen.iter().map(|listen| listen.0.clone()).collect(),
                     hosts: site.hosts.iter().map(|host| host.0.clone()).collect(),

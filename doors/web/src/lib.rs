@@ -13,5 +13,5 @@ mod root;
 mod settings;
 mod ticket;
 
-pub use crate::door::{Door, Parts};
+pub use crate::door::{Door, Parts, check_folders};
 pub use crate::settings::{SiteSettings, check};

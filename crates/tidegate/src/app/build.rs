@@ -37,12 +37,14 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
     let (policy, origin) = compile(&plan, state.path())?;
     let policy = Arc::new(ArcSwap::from_pointee(policy));
     let texts = Arc::new(Texts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
-    let ledger =
-        ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _).map_err(|why| cannot(&why))?;
+    let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
+        .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
-    let signer = Signer::open(&state.path().join("ca"), blocked_names).map_err(|why| cannot(&why))?;
+    let signer =
+        Signer::open(&state.path().join("ca"), blocked_names).map_err(|why| cannot(&why))?;
     let tls = ClientTls::new();
-    let resolver = Resolver::start(&resolver_settings(&plan), tls.clone()).map_err(|why| cannot(&why))?;
+    let resolver =
+        Resolver::start(&resolver_settings(&plan), tls.clone()).map_err(|why| cannot(&why))?;
     let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
     let app = Arc::new(App {
         setup,
@@ -67,8 +69,7 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
 pub(crate) fn compile(plan: &Plan, state_dir: &Path) -> Result<(Policy, Origin), Failure> {
     let texts = lists::read(plan, state_dir);
     if !texts.problems.is_empty() {
-        let message = texts.problems.iter().map(|problem| format!("{problem}\n")).collect();
-        return Err(Failure { exit: Exit::Wrong, message });
+        return Err(Failure::complaints(&texts.problems));
     }
     let (rules, origin) = texts.rules(state_dir);
     Ok((Policy::new(rules, profiles(plan)), origin))
@@ -104,7 +105,11 @@ pub(super) fn pixel_addresses(plan: &Plan) -> Vec<IpAddr> {
     let reachable = listens(Scheme::Http, 80) && listens(Scheme::Https, 443);
     match dns.blocked {
         Style::Auto if !reachable => Vec::new(),
-        Style::Auto | Style::Pixel | Style::Nodata | Style::Nxdomain | Style::Null
+        Style::Auto
+        | Style::Pixel
+        | Style::Nodata
+        | Style::Nxdomain
+        | Style::Null
         | Style::Refused => pixel.addresses.iter().map(|address| address.0).collect(),
     }
 }
@@ -141,12 +146,7 @@ impl RuleTexts for Texts {
 impl Running {
     /// Before the first door is open.
     fn nothing(plan: Plan) -> Self {
-        Self {
-            plan,
-            doors: Doors::default(),
-            http: HttpListeners::default(),
-            warnings: Vec::new(),
-        }
+        Self { plan, doors: Doors::default(), http: HttpListeners::default(), warnings: Vec::new() }
     }
 }
 

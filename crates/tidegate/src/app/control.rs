@@ -17,11 +17,10 @@ impl App {
     pub(super) fn open_admin(self: &Arc<Self>) -> Result<(), String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settings = running.plan.file.admin.clone();
-        let entry = Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() };
-        let bound = running
-            .http
-            .bind("admin", &[entry], &self.cores)
-            .map_err(|why| why.to_string())?;
+        let entry =
+            Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() };
+        let bound =
+            running.http.bind("admin", &[entry], &self.cores).map_err(|why| why.to_string())?;
         let token = Token::open(self.state.path()).map_err(|why| why.to_string())?;
         for listener in bound {
             settings.listen.0 = listener.address();
@@ -63,7 +62,8 @@ impl Control for Handle {
         let policy = app.policy.load();
         let (lists, rules) = size(&policy);
         let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let config = (!running.plan.is_built_in()).then(|| running.plan.source.display().to_string());
+        let config =
+            (!running.plan.is_built_in()).then(|| running.plan.source.display().to_string());
         drop(running);
         let paused = policy.paused_until();
         model::Running {
@@ -109,7 +109,10 @@ impl Control for Handle {
                 skipped_by_reason: report
                     .skipped_by_reason
                     .iter()
-                    .map(|(reason, count)| SkippedCount { reason: reason.to_string(), count: *count })
+                    .map(|(reason, count)| SkippedCount {
+                        reason: reason.to_string(),
+                        count: *count,
+                    })
                     .collect(),
                 skipped_lines: report
                     .skipped

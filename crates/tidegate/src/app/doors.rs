@@ -6,7 +6,6 @@
 use super::http::Serve;
 use super::{App, build};
 use config::Plan;
-use std::fmt::Write;
 use std::sync::Arc;
 use transport::{ConnectionLimits, Drain, ServerTls, Stream};
 use vocab::{Complaint, Listen, Scheme};
@@ -74,7 +73,7 @@ impl Doors {
                     base: base.clone(),
                 };
                 let made = door_web::Door::new(sites, parts);
-                Some(made.map_err(|complaints| lines("web", &complaints))?)
+                Some(made.map_err(|complaints| lines(plan, "web", complaints))?)
             }
         };
         let gateway = match file.gateway.clone() {
@@ -87,7 +86,7 @@ impl Doors {
                     base,
                 };
                 let made = door_gateway::Door::new(settings, parts);
-                Some(made.map_err(|complaints| lines("gateway", &complaints))?)
+                Some(made.map_err(|complaints| lines(plan, "gateway", complaints))?)
             }
         };
         Ok(Self { dns, pixel, proxy, web, gateway })
@@ -117,10 +116,11 @@ impl Doors {
             door.reload(settings.clone());
         }
         if let Some(door) = &self.web {
-            door.reload(&file.web).map_err(|complaints| lines("web", &complaints))?;
+            door.reload(&file.web).map_err(|complaints| lines(plan, "web", complaints))?;
         }
         if let (Some(door), Some(settings)) = (&self.gateway, &file.gateway) {
-            door.reload(settings.clone()).map_err(|complaints| lines("gateway", &complaints))?;
+            door.reload(settings.clone())
+                .map_err(|complaints| lines(plan, "gateway", complaints))?;
         }
         Ok(())
     }
@@ -181,12 +181,8 @@ fn serving_pixel(door: &Arc<door_pixel::Door>) -> Serve {
     })
 }
 
-/// Complaints of a section, a line each.
-pub(super) fn lines(section: &str, complaints: &[Complaint]) -> String {
-    let mut text = String::new();
-    for complaint in complaints {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{}", complaint.clone().under(section));
-    }
-    text
+/// Complaints of a section, a line each, with their places.
+pub(super) fn lines(plan: &Plan, section: &str, complaints: Vec<Complaint>) -> String {
+    let placed = complaints.into_iter().map(|complaint| plan.placed(complaint.under(section)));
+    placed.map(|complaint| complaint.to_string()).collect::<Vec<_>>().join("\n")
 }

@@ -6,13 +6,13 @@
 //! nothing changes; a running Tidegate keeps the rules it has.
 
 use super::state::replace_file;
-use config::Plan;
+use config::{FileComplaint, Plan};
 use policy::{ListKind, ListSettings, ListSource, Rules};
 use sha2::{Digest, Sha256};
-use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use vocab::Complaint;
 
 /// The lists that come with the binary.
 const STARTER: &str = include_str!("../../assets/starter.txt");
@@ -31,16 +31,8 @@ struct ListText {
 /// All texts that could be read, and what could not.
 pub(crate) struct Texts {
     lists: Vec<ListText>,
-    /// Lists that could not be read.
-    pub(crate) problems: Vec<ListProblem>,
-}
-
-/// A list that cannot be read.
-#[derive(Debug)]
-pub(crate) struct ListProblem {
-    list: String,
-    path: PathBuf,
-    what: String,
+    /// Lists that could not be read, with their place in the configuration.
+    pub(crate) problems: Vec<FileComplaint>,
 }
 
 /// Where compiled rules came from.
@@ -56,7 +48,7 @@ pub(crate) enum Origin {
 pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
     let base = plan.base(state_dir);
     let mut texts = Texts { lists: Vec::new(), problems: Vec::new() };
-    for list in &plan.file.policy.lists {
+    for (index, list) in plan.file.policy.lists.iter().enumerate() {
         let kind = list.kind;
         let text = if list.builtin.is_some() {
             Ok(STARTER.as_bytes().to_vec())
@@ -70,7 +62,10 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
         match text {
             Ok(text) => texts.lists.push(ListText { name: list.name.clone(), kind, text }),
             Err((path, what)) => {
-                texts.problems.push(ListProblem { list: list.name.clone(), path, what });
+                let at = format!("policy.lists.{index}.path");
+                let message = format!("list {:?}: {}: {what}", list.name, path.display());
+                let remedy = "mend the path, or leave the list out";
+                texts.problems.push(plan.placed(Complaint::new(at, message).remedy(remedy)));
             }
         }
     }
@@ -140,8 +135,8 @@ impl Texts {
 
 /// Rules of one file alone, for `tidegate lists test`.
 pub(crate) fn compile_file(path: &Path) -> Result<Rules, String> {
-    let text = read_capped(path, LIST_BYTES_MAX)
-        .map_err(|what| format!("{}: {what}", path.display()))?;
+    let text =
+        read_capped(path, LIST_BYTES_MAX).map_err(|what| format!("{}: {what}", path.display()))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let source = ListSource { name: &name, kind: ListKind::Block, text: &text };
     Ok(policy::compile(&[source], random_seed()))
@@ -151,16 +146,4 @@ pub(crate) fn compile_file(path: &Path) -> Result<Rules, String> {
 /// listed one. The standard library's own hash keys come from the system's random source.
 fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
-}
-
-impl fmt::Display for ListProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: list {:?} cannot be read: {}; mend its path under policy.lists, or leave it out",
-            self.path.display(),
-            self.list,
-            self.what
-        )
-    }
 }

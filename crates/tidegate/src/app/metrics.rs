@@ -35,7 +35,7 @@ impl Gauges {
 }
 
 fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {
-    let metric = ConstGauge::new(value as i64);
+    let metric = ConstGauge::new(value.cast_signed());
     let family = encoder.encode_descriptor(name, help, None, metric.metric_type())?;
     metric.encode(family)
 }
@@ -55,18 +55,48 @@ impl Collector for Gauges {
         gauge(to, "tidegate_dns_cache_entries", "Answers held", cache.entries as u64)?;
         gauge(to, "tidegate_dns_cache_bytes", "Memory of the answers held", cache.bytes)?;
         counter(to, "tidegate_dns_cache_hits", "Questions answered from the cache", cache.hits)?;
-        counter(to, "tidegate_dns_cache_misses", "Questions the cache had no answer to", cache.misses)?;
-        counter(to, "tidegate_dns_cache_stale", "Questions answered past an answer's time", cache.stale)?;
-        gauge(to, "tidegate_dns_waiting", "Questions that wait for an upstream", self.resolver.waiting as u64)?;
+        counter(
+            to,
+            "tidegate_dns_cache_misses",
+            "Questions the cache had no answer to",
+            cache.misses,
+        )?;
+        counter(
+            to,
+            "tidegate_dns_cache_stale",
+            "Questions answered past an answer's time",
+            cache.stale,
+        )?;
+        gauge(
+            to,
+            "tidegate_dns_waiting",
+            "Questions that wait for an upstream",
+            self.resolver.waiting as u64,
+        )?;
         let sent = "Questions sent to an upstream resolver";
         let failed = "Questions that an upstream resolver failed";
         self.by_upstream(to, "tidegate_upstream_queries", sent, |upstream| upstream.sent)?;
         self.by_upstream(to, "tidegate_upstream_failures", failed, |upstream| upstream.failed)?;
         let signer = self.signer;
         counter(to, "tidegate_leaves_minted", "Leaf certificates signed", signer.minted)?;
-        counter(to, "tidegate_leaves_reused", "Handshakes with a leaf signed before", signer.cached)?;
-        counter(to, "tidegate_leaves_refused", "Names refused: not blocked", signer.refused_by_policy)?;
-        counter(to, "tidegate_leaves_limited", "Leaves not signed: too many for a client", signer.rate_limited)
+        counter(
+            to,
+            "tidegate_leaves_reused",
+            "Handshakes with a leaf signed before",
+            signer.cached,
+        )?;
+        counter(
+            to,
+            "tidegate_leaves_refused",
+            "Names refused: not blocked",
+            signer.refused_by_policy,
+        )?;
+        counter(
+            to,
+            "tidegate_leaves_limited",
+            "Leaves not signed: too many for a client",
+            signer.rate_limited,
+        )
     }
 }
 
@@ -82,7 +112,9 @@ impl Gauges {
         let mut family = encoder.encode_descriptor(name, help, None, kind)?;
         for upstream in &self.resolver.upstreams {
             let labels = [("upstream", &*upstream.name)];
-            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&of(upstream), None)?;
+            family
+                .encode_family(&labels)?
+                .encode_counter::<NoLabelSet, _, u64>(&of(upstream), None)?;
         }
         Ok(())
     }

@@ -58,7 +58,9 @@ impl App {
         }
         // The resolver and the DNS door change all or nothing: they are the last that can fail.
         let names = build::resolver_settings(&plan);
-        self.resolver.reload(&names).map_err(|complaints| doors::lines("dns", &complaints))?;
+        self.resolver
+            .reload(&names)
+            .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
         if let (Some(door), Some(settings)) = (&doors.dns, &plan.file.dns) {
             door.reload(settings, &build::pixel_addresses(&plan), &self.cores)
                 .map_err(|why| say(&why))?;

@@ -1,8 +1,8 @@
 //! A verdict told to a person: the policy's explanation in the words of the API, and what the door
 //! would do. The `why` command and the admin API say the same.
 
-use admin::model::{Rule, RuleMatch, Why};
 use admin::Question;
+use admin::model::{Rule, RuleMatch, Why};
 use config::Plan;
 use door_dns::Style;
 use policy::{Ask, Considered, Explanation, Outcome, Policy, RuleText};
@@ -83,7 +83,9 @@ fn outcome(plan: &Plan, question: &Question, action: Action) -> String {
     if action == Action::Pass {
         return match question.door {
             Door::Dns => "asks the upstream resolvers, or answers from the cache",
-            Door::Pixel => "refuses: the name is not blocked, so it gets no certificate and no answer",
+            Door::Pixel => {
+                "refuses: the name is not blocked, so it gets no certificate and no answer"
+            }
             Door::Proxy => "fetches it from its origin",
             Door::Web => "serves the file",
             Door::Gateway => "passes it to the pool of its route",

@@ -1,17 +1,29 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
-use super::{Exit, Failure, Setup};
+use super::{Failure, Setup};
 use crate::app::lists;
+use vocab::Complaint;
 
-/// Reads and checks the configuration and the list files it names.
+/// Reads and checks the configuration and what it names: lists, pattern files, folders.
 pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
-    let texts = lists::read(&plan, &state);
-    if texts.problems.is_empty() {
+    let mut complaints = lists::read(&plan, &state).problems;
+    let base = plan.base(&state);
+    let mut named: Vec<Complaint> = Vec::new();
+    if let Some(gateway) = &plan.file.gateway {
+        let found = door_gateway::check_files(gateway, base);
+        named.extend(found.into_iter().map(|complaint| complaint.under("gateway")));
+    }
+    // The built-in configuration's folder is made at the first start.
+    if !plan.is_built_in() {
+        let found = door_web::check_folders(&plan.file.web, base);
+        named.extend(found.into_iter().map(|complaint| complaint.under("web")));
+    }
+    complaints.extend(named.into_iter().map(|complaint| plan.placed(complaint)));
+    if complaints.is_empty() {
         println!("{}: fine", plan.source.display());
         return Ok(());
     }
-    let message = texts.problems.iter().map(|problem| format!("{problem}\n")).collect();
-    Err(Failure { exit: Exit::Wrong, message })
+    Err(Failure::complaints(&complaints))
 }

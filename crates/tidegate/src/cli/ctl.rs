@@ -38,7 +38,10 @@ pub(super) fn ctl(setup: &Setup, command: CtlCommand) -> Result<(), Failure> {
     match command {
         CtlCommand::Status => print_status(&answer),
         CtlCommand::Reload => {
-            println!("reloaded: {} lists, {} rules, {} ms", answer["lists"], answer["rules"], answer["took_ms"]);
+            println!(
+                "reloaded: {} lists, {} rules, {} ms",
+                answer["lists"], answer["rules"], answer["took_ms"]
+            );
             for warning in answer["warnings"].as_array().into_iter().flatten() {
                 println!("warning: {}", warning.as_str().unwrap_or_default());
             }
@@ -59,12 +62,20 @@ fn refused(status: StatusCode, answer: &Json) -> Failure {
         let remedy = answer["remedy"].as_str().unwrap_or_default();
         return Failure::new(Exit::Wrong, format!("{status}: {error}; {remedy}"));
     }
-    Failure { exit: Exit::Wrong, message: format!("{}\nnothing was changed\n", complaints.join("\n")) }
+    Failure {
+        exit: Exit::Wrong,
+        message: format!("{}\nnothing was changed\n", complaints.join("\n")),
+    }
 }
 
 fn print_status(status: &Json) {
     let text = |key: &str| status[key].as_str().unwrap_or("-").to_owned();
-    println!("tidegate {}, up {} s since {}", text("version"), status["uptime_s"], text("started_at"));
+    println!(
+        "tidegate {}, up {} s since {}",
+        text("version"),
+        status["uptime_s"],
+        text("started_at")
+    );
     println!("configuration   {}", status["config"].as_str().unwrap_or("built-in"));
     for listener in status["listeners"].as_array().into_iter().flatten() {
         println!(
@@ -132,9 +143,8 @@ fn ask(
             .body(body.map_or_else(Body::empty, |json| Body::full(json.to_string())))
             .map_err(|error| Failure::new(Exit::Fault, error))?;
         let failed = |why: &dyn std::fmt::Display| Failure::new(Exit::Fault, why);
-        let mut sender = http_engine::client::connect_http1(stream)
-            .await
-            .map_err(|error| failed(&error))?;
+        let mut sender =
+            http_engine::client::connect_http1(stream).await.map_err(|error| failed(&error))?;
         let response = sender.send(request).await.map_err(|error| failed(&error))?;
         let status = response.status();
         let bytes: Bytes =

@@ -11,8 +11,7 @@ pub(super) fn stats(setup: &Setup) -> Result<(), Failure> {
     let state = setup.state_dir(&plan);
     let texts = lists::read(&plan, &state);
     if !texts.problems.is_empty() {
-        let message = texts.problems.iter().map(|problem| format!("{problem}\n")).collect();
-        return Err(Failure { exit: Exit::Wrong, message });
+        return Err(Failure::complaints(&texts.problems));
     }
     let rules = texts.compile();
     print(&rules);

@@ -37,7 +37,7 @@ pub(crate) struct Setup {
     /// The configuration file [default: ./tidegate.yaml if it exists, else the built-in one]
     #[arg(long, short, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// The state folder [default: state_dir of the configuration, else ./tidegate-state]
+    /// The state folder [default: `state_dir` of the configuration, else ./tidegate-state]
     #[arg(long, value_name = "DIR", global = true)]
     state: Option<PathBuf>,
 }
@@ -162,11 +162,8 @@ impl Failure {
 
     /// The complaints of a configuration, a line each.
     pub(crate) fn complaints(complaints: &[config::FileComplaint]) -> Self {
-        let mut message = String::new();
-        for complaint in complaints {
-            message += &format!("{complaint}\n");
-        }
-        Self { exit: Exit::Wrong, message }
+        let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+        Self { exit: Exit::Wrong, message: lines.join("\n") + "\n" }
     }
 }
 

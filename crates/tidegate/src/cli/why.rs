@@ -20,8 +20,8 @@ pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
     let page = page.as_ref().map(DomainName::as_name);
     let why = app::why::why(&policy, &plan, &question, page, transport::clock::now());
     if args.json {
-        let json = serde_json::to_string_pretty(&why)
-            .map_err(|error| Failure::new(Exit::Fault, error))?;
+        let json =
+            serde_json::to_string_pretty(&why).map_err(|error| Failure::new(Exit::Fault, error))?;
         println!("{json}");
     } else {
         print(&why);
@@ -47,9 +47,9 @@ fn question(args: &WhyArgs) -> Result<Question, Failure> {
         None => Kind::Lookup(1),
     };
     let door = match &args.door {
-        Some(word) => word
-            .parse()
-            .map_err(|why| wrong(format!("{why}: --door takes dns, pixel, proxy, web or gateway")))?,
+        Some(word) => word.parse().map_err(|why| {
+            wrong(format!("{why}: --door takes dns, pixel, proxy, web or gateway"))
+        })?,
         None if url.is_some() => Door::Proxy,
         None => Door::Dns,
     };
