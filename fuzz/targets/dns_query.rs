@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
                 |query, out| forge::nxdomain(query, 10, BLOCKED, out),
                 |query, out| forge::null(query, 10, BLOCKED, out),
                 |query, out| forge::any(query, 10, out),
-                |query, out| forge::error(query, Rcode::SERVFAIL, out),
+                |query, out| forge::error(query, Rcode::ServFail, out),
             ];
             for make in makers {
                 out.clear();
