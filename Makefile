@@ -46,6 +46,8 @@ lint: dashboard
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) xtask fences
 	$(CARGO) xtask tidy
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
+	else echo "cargo-deny is not installed: licences and bans were not checked"; fi
 	cd dashboard && npm run --silent check && npm test --silent
 
 # nextest where it is installed, else cargo's own runner: the same tests.
