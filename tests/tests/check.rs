@@ -67,7 +67,7 @@ fn a_list_file_that_is_not_there_is_named_with_a_remedy() {
     let (said, code) = check("policy: { lists: [{ name: ads, path: gone.txt }] }\n");
     assert_eq!(code, Some(1));
     assert!(said.contains("gone.txt") && said.contains("\"ads\""), "{said}");
-    assert!(said.starts_with("edge.yaml:1:37: policy.lists.0.path:"), "{said}");
+    assert!(said.starts_with("edge.yaml:1:38: policy.lists.0.path:"), "{said}");
 }
 
 #[test]
