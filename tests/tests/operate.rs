@@ -164,6 +164,24 @@ fn a_wrong_configuration_changes_nothing_and_says_where() {
 }
 
 #[test]
+fn an_address_that_cannot_be_had_refuses_the_reload_and_the_upstream_stays() {
+    let (upstream, other) = (upstream(), upstream());
+    let edge = edge(&upstream, "||ads.example^\n");
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let right = std::fs::read_to_string(&edge.config).unwrap();
+    let wrong = right
+        .replace(&upstream.address.to_string(), &other.address.to_string())
+        .replace("udp://127.0.0.1:0", &format!("udp://{}", taken.local_addr().unwrap()));
+    edge.scratch.write("tidegate.yaml", wrong);
+    let output = edge.command(&["ctl", "reload"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&taken.local_addr().unwrap().to_string()), "{said}");
+    assert_eq!(dig_short(edge.address("dns", "udp"), &["www.example"]).trim(), "192.0.2.10");
+    assert_eq!((upstream.count("www.example"), other.count("www.example")), (1, 0));
+}
+
+#[test]
 fn a_reload_adds_and_removes_listeners() {
     let upstream = upstream();
     let edge = edge(&upstream, "");

@@ -56,14 +56,15 @@ impl App {
                 .map_err(|why| say(&why))?;
             bound.extend(listeners.into_iter().map(|listener| (index, listener)));
         }
-        // The resolver and the DNS door change all or nothing: they are the last that can fail.
-        let names = build::resolver_settings(&plan);
-        self.resolver
-            .reload(&names)
-            .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
+        // The DNS door binds before it changes anything, the resolver included, and is the last that
+        // can fail. Without it the other doors still look names up.
         if let (Some(door), Some(settings)) = (&doors.dns, &plan.file.dns) {
             door.reload(settings, &build::pixel_addresses(&plan), &self.cores)
                 .map_err(|why| say(&why))?;
+        } else {
+            self.resolver
+                .reload(&build::resolver_settings(&plan))
+                .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
         }
         for (index, listener) in bound {
             let opening = &openings[index];
