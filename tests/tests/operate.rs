@@ -194,6 +194,11 @@ fn a_reload_adds_and_removes_listeners() {
     );
     edge.told(&["ctl", "reload"]);
     assert_eq!(curl(&[&format!("http://{free}/")]), (200, "new".into()));
+    // What a reload cannot change is said, not ignored.
+    let moved =
+        right.replace("admin: { listen: \"127.0.0.1:0\" }", "admin: { listen: \"127.0.0.1:9\" }");
+    edge.scratch.write("tidegate.yaml", moved);
+    assert!(edge.told(&["ctl", "reload"]).contains("admin section takes effect at the next start"));
     edge.scratch.write("tidegate.yaml", &right);
     edge.told(&["ctl", "reload"]);
     wait::until("the listener to close", || {

@@ -58,6 +58,7 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         tls,
         resolver,
         started: transport::clock::now(),
+        admin: plan.file.admin.clone(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
     app.open_doors(plan).map_err(|why| cannot(&why))?;

@@ -50,6 +50,8 @@ pub(crate) struct App {
     tls: ClientTls,
     resolver: Resolver,
     started: Now,
+    /// How the admin listener was opened; it stays so until the program ends.
+    admin: admin::Settings,
     /// What a configuration changes; the lock makes reloads queue up.
     running: Mutex<Running>,
 }

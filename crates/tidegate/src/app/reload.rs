@@ -82,6 +82,9 @@ impl App {
         running.doors = doors;
         running.warnings = warnings(&plan);
         running.warnings.extend(self.ledger.health().warnings);
+        if plan.file.admin != self.admin {
+            running.warnings.push("the admin section takes effect at the next start".into());
+        }
         running.plan = plan;
         Ok(())
     }
