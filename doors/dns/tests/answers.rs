@@ -23,8 +23,9 @@ fn a_name_is_looked_up_once_and_then_answered_from_the_cache() {
     }
     assert_eq!(bench.upstream.asked("www.test"), 1);
     let rows = bench.rows();
-    let sources: Vec<_> = rows.iter().map(|row| row.source).collect();
-    assert_eq!(sources, [Source::Upstream, Source::Cache, Source::Cache]);
+    // Which core's rows are written first is nobody's promise, so they are counted.
+    let from = |source| rows.iter().filter(|row| row.source == source).count();
+    assert_eq!((from(Source::Upstream), from(Source::Cache), rows.len()), (1, 2, 3));
     assert!(rows.iter().all(|row| row.subject == "www.test" && row.kind == Kind::Lookup(A)));
 }
 
@@ -33,7 +34,8 @@ fn a_name_that_does_not_exist_is_remembered_as_such() {
     let bench = Bench::start(|_| {});
     assert_eq!((bench.ask("gone.test", A).rcode(), bench.ask("gone.test", A).rcode()), (3, 3));
     assert_eq!(bench.upstream.asked("gone.test"), 1);
-    assert_eq!(bench.rows().last().unwrap().status, 3);
+    let statuses: Vec<_> = bench.rows().iter().map(|row| row.status).collect();
+    assert_eq!(statuses, [3, 3]);
 }
 
 #[test]
@@ -74,7 +76,8 @@ fn an_alias_of_a_blocked_name_is_blocked_before_and_after_it_is_cached() {
         assert_eq!(bench.ask("alias.test", A).counts(), (0, 1));
     }
     assert_eq!(bench.upstream.asked("alias.test"), 1);
-    assert!(bench.rows().iter().all(|row| row.action == Action::Block));
+    let rows = bench.rows();
+    assert!(rows.len() == 2 && rows.iter().all(|row| row.action == Action::Block), "{rows:?}");
 }
 
 #[test]
@@ -96,7 +99,9 @@ fn local_records_come_before_the_policy() {
     assert_eq!(bench.ask("a.mine.blocked.test", A).address(), ip("10.0.0.5"));
     assert_eq!(bench.ask("router.test", AAAA).counts(), (0, 1));
     assert_eq!(bench.ask("blocked.test", A).counts(), (0, 1));
-    assert!(bench.rows()[..3].iter().all(|row| row.source == Source::Local));
+    let rows = bench.rows();
+    let from = |source| rows.iter().filter(|row| row.source == source).count();
+    assert_eq!((from(Source::Local), from(Source::Policy)), (3, 1));
 }
 
 #[test]

@@ -43,8 +43,9 @@ fn a_file_is_served_with_its_type_length_and_validators() {
         answer.field("etag").starts_with('"') && answer.field("last-modified").ends_with("GMT")
     );
     assert_eq!(edge.ask("GET /empty/file.txt", &[]).status, 200);
-    let row = edge.rows(2).pop().unwrap();
-    assert_eq!((row.subject.as_str(), row.kind), ("http://www.example/app.js", Kind::Script));
+    let rows = edge.rows(2);
+    let row = rows.iter().find(|row| row.subject == "http://www.example/app.js").unwrap();
+    assert_eq!(row.kind, Kind::Script);
     assert_eq!((row.source, row.status, row.bytes), (Source::File, 200, 10));
 }
 
@@ -174,7 +175,10 @@ fn a_large_file_arrives_whole_and_in_parts() {
     let part = edge.ask("GET /large.bin", &[("Range", "bytes=100001-2500000")]);
     assert!(part.body == large[100_001..=2_500_000], "the part differs");
     let rows = edge.rows(2);
-    assert_eq!((rows[0].bytes, rows[1].bytes), (2_400_000, 3_000_001));
+    // Which core's row is written first is nobody's promise.
+    let mut bytes: Vec<_> = rows.iter().map(|row| row.bytes).collect();
+    bytes.sort_unstable();
+    assert_eq!(bytes, [2_400_000, 3_000_001]);
 }
 
 #[test]
