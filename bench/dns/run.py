@@ -1,168 +1,186 @@
 #!/usr/bin/env python3
-"""CPU time of DNS servers per answered query, side by side on one machine.
+"""DNS servers side by side on one machine: CPU a query, rate, latency, bursts.
 
-    OXIDNS_BIN=... MOSDNS_BIN=... TIDEGATE_BIN=... bench/dns/run.py [scenario ...]
+    OXIDNS_BIN=... MOSDNS_BIN=... TIDEGATE_BIN=... bench/dns/run.py [family or scenario ...]
 
-Scenarios: hit (a warm cache), local (records of one's own), set (144 k names: ten names of it and
-eight others), patterns (the same with 163 regular expressions), burst (4,096 queries at once). Rounds alternate between the servers;
-the median counts. Answers are checked before every round, and their mix in it. A peer that is not
-at hand is a grey column. dnsperf and cc must be installed; RULES names the domain set in geosite
-text form.
+Families: pack (the compare pack's core and server rows, PACK names its folder), own (hit, local,
+forward, set, patterns, set118k, set1m, trace), encrypted (dot, doh, doq), sweep (latency of the
+pack's rows with 1, 2 and 4 outstanding queries), burst (4,096 at once). A single row is named by
+itself: `01`, `hit`, `sweep:06`. Rounds alternate between the servers and the median counts. Answers
+are checked before and during every round. A peer that is not at hand is a grey column. Needs
+dnsperf, cc, openssl, and cargo for doh and doq. Results go to bench/out: text, JSON and SVG plots.
 """
 
 import argparse
+import datetime
+import json
 import os
-import random
-import re
-import signal
-import socket
-import statistics
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from servers import (CACHED, HERE, LOCAL, RULES_OF, UPSTREAM_ADDRESS, Dnsdist, Mosdns, Null, Oxidns, Tidegate,
-                     TidegateLogging, Upstream, wire_query)
+import load
+import own
+import pack
+import plots
+import report
+import servers
+from tasks import Place
 
-RULES = os.environ.get("RULES", str(HERE.parents[2] / "shared/data/dns-compare/data"))
-BURST = 4096
-SERVERS = [Null, Tidegate, TidegateLogging, Dnsdist, Oxidns, Mosdns]
-
-
-def read_rules():
-    """(kind, text) of every line of the domain set; (nothing) where it is not at hand."""
-    files = sorted(Path(RULES).glob("geosite_*.txt")) if Path(RULES).is_dir() else [Path(RULES)]
-    rules = []
-    for file in files:
-        for line in file.read_text().splitlines():
-            kind, found, text = line.partition(":")
-            if found and kind in ("full", "domain", "regexp"):
-                rules.append((kind, text))
-            elif line and not found:
-                rules.append(("domain", line))
-    return rules
+OUT = servers.HERE.parent / "out"
+FIRST_PORT = 15300
+UPSTREAM_PORT = 15390
+LEVELS = (1, 2, 4)
+ERROR_MAX = 240
+BURSTS = ["hit", "local"]
 
 
-def questions(scenario, rules):
-    """Names to ask for with the answer that is right: (name, rcode, address or nothing)."""
-    if scenario == "local":
-        return [(name, 0, v4) for name, v4, _ in LOCAL]
-    if scenario in RULES_OF:
-        names = [text for kind, text in rules if kind in ("full", "domain")]
-        blocked = random.Random(1).sample(names, 10)
-        return [(name, 5, None) for name in blocked] + [(name, 0, UPSTREAM_ADDRESS)
-                                                       for name in CACHED[:8]]
-    return [(name, 0, UPSTREAM_ADDRESS) for name in CACHED]
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="*", default=["pack", "own", "encrypted", "burst", "sweep"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5, help="of one round")
+    parser.add_argument("--warm", type=int, default=1, help="seconds of load before it")
+    parser.add_argument("--delay", type=int, default=2000, help="of the null upstream, µs")
+    parser.add_argument("--servers", help="only these, by comma")
+    parser.add_argument("--name", default="dns", help="of the files in bench/out")
+    parser.add_argument("--markdown", action="store_true", help="print tables for the docs")
+    parser.add_argument("--from", dest="source", help="print from this JSON, measure nothing")
+    return parser.parse_args()
 
 
-def check(server, wanted):
-    for name, rcode, address in wanted:
-        got = server.ask(name)
-        if got is None or got[0] != rcode or (address and got[1] != address):
-            raise RuntimeError(f"{server.name} answers {name} with {got}, not {rcode} {address}")
+def chosen(what, folder):
+    """(scenario, kind of measurement) for the words of the command line."""
+    rows = {scenario.name: scenario for scenario in pack.scenarios()} if pack.PACK.is_dir() else {}
+    if not rows:
+        print(f"the pack is not at {pack.PACK}: set PACK", file=sys.stderr)
+    jobs = []
+    for word in what:
+        kind, _, only = word.partition(":")
+        if kind == "sweep":
+            jobs += [(rows[name], "sweep") for name in rows if only in ("", name)]
+        elif kind == "burst":
+            jobs += [(one, "burst") for one in own.scenarios(only.split(",") if only else BURSTS, folder)]
+        elif kind == "pack":
+            jobs += [(scenario, "load") for scenario in rows.values()]
+        elif kind in rows:
+            jobs.append((rows[kind], "load"))
+        else:
+            named = own.scenarios(own.FAMILIES.get(kind, [kind]), folder)
+            if not named:
+                sys.exit(f"no family or scenario is called {word}")
+            jobs += [(scenario, "load") for scenario in named]
+    return jobs
 
 
-def load(server, wanted, seconds):
-    """Microseconds of CPU per query, queries a second and mean latency in µs of one round."""
-    queries = server.folder / "queries.txt"
-    queries.write_text("".join(f"{name} A\n" for name, _, _ in wanted))
-    command = ["dnsperf", "-s", "127.0.0.1", "-p", str(server.port), "-d", queries,
-               "-c", "32", "-q", "1024", "-T", "1", "-l", str(seconds)]
-    before = server.cpu_seconds()
-    report = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    spent = server.cpu_seconds() - before
-
-    def figure(label):
-        return float(re.search(label + r":?\s+([\d.]+)", report)[1])
-
-    completed = figure("Queries completed")
-    if figure("Queries lost") > completed / 100:
-        raise RuntimeError(f"{server.name} lost {figure('Queries lost')} of {completed} queries")
-    if server.name != "null":
-        names = {0: "NOERROR", 5: "REFUSED"}
-        for rcode, word in names.items():
-            expected = 100 * sum(1 for one in wanted if one[1] == rcode) / len(wanted)
-            seen = re.search(rf"{word} \d+ \(([\d.]+)%\)", report)
-            if abs((float(seen[1]) if seen else 0) - expected) > 1:
-                raise RuntimeError(f"{server.name} answered {seen} {word}, not {expected:.0f} %")
-    return (1e6 * spent / completed, figure("Queries per second"), 1e6 * figure(r"Average Latency \(s\)"))
+def prepare(folder):
+    """The certificate of the encrypted listeners, and the pack's data beside the configurations."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", folder / "key.pem",
+                    "-out", folder / "cert.pem"], check=True, capture_output=True)
+    if pack.PACK.is_dir():
+        (folder / "data").symlink_to(pack.PACK / "data")
 
 
-def burst(server, wanted):
-    """How many of 4,096 queries are answered that arrive while the server is held for a moment."""
-    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    for option in (33, socket.SO_RCVBUF):  # 33 is SO_RCVBUFFORCE
-        try:
-            client.setsockopt(socket.SOL_SOCKET, option, 16 << 20)
-            break
-        except PermissionError:
-            pass
-    client.connect(("127.0.0.1", server.port))
-    server.process.send_signal(signal.SIGSTOP)
-    time.sleep(0.1)
-    for number in range(BURST):
-        client.send(wire_query(number, wanted[number % len(wanted)][0]))
-    server.process.send_signal(signal.SIGCONT)
-    client.settimeout(1)
-    seen = set()
+def secure_client(jobs):
+    """Builds bench/secure-load where it is needed; nothing without cargo."""
+    if not any(scenario.mode in load.SECURE for scenario, _ in jobs) or not shutil.which("cargo"):
+        return None
+    crate = servers.HERE.parent / "secure-load"
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or crate / "target")
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--manifest-path", crate / "Cargo.toml"],
+                   check=True)
+    return target / "release" / "secure-load"
+
+
+def one_round(server, scenario, kind, level, place, options):
+    text = server.config(scenario, place)
+    server.start(scenario, place, text)
     try:
-        while len(seen) < BURST:
-            seen.add(client.recv(4096)[:2])
-    except OSError:
-        pass
-    return len(seen)
+        load.check_all(server, scenario, place)
+        if kind == "burst":
+            return load.burst(server, scenario, place)
+        load.warm(server, scenario, place, place.folder, options)
+        if kind == "sweep":
+            return load.measure(server, scenario, place, place.folder, options, level, level)
+        return load.measure(server, scenario, place, place.folder, options)
+    finally:
+        server.stop()
+
+
+def measure(scenario, kind, level, runners, folder, options):
+    """All rounds of one row on every server that can do it."""
+    entry = {"name": scenario.name, "title": scenario.title, "kind": kind, "level": level,
+             "family": scenario.family, "servers": {}, "absent": {}}
+    for number in range(options.rounds):
+        for at, server in enumerate(runners):
+            if server.name in entry["absent"]:
+                continue
+            rounds = entry["servers"].setdefault(server.name, [])
+            place = Place(folder, FIRST_PORT + 4 * at, options.upstream.ports)
+            try:
+                if not server.available():
+                    raise LookupError("not at hand")
+                if server.config(scenario, place) is None:
+                    raise LookupError("cannot do this")
+                rounds.append(one_round(server, scenario, kind, level, place, options))
+            except (LookupError, RuntimeError, subprocess.CalledProcessError) as error:
+                entry["absent"][server.name] = str(error)[:ERROR_MAX]
+                rounds.clear()
+        if number == 0 and sys.stdout.isatty():
+            print(f"  ({scenario.name}: round 1 done)", end="\r")
+    return entry
+
+
+def machine(options):
+    root = servers.HERE.parents[1]
+    commit = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"],
+                            capture_output=True, text=True).stdout.strip()
+    return {"kernel": os.uname().release, "cores": os.cpu_count(), "commit": commit or "?",
+            "date": datetime.date.today().isoformat(),
+            "method": f"{options.rounds} rounds of {options.seconds} s, upstream {options.delay} µs late, "
+                      "dnsperf -c 32 -q 1024 -T 1 (sweep: -c N -q N)"}
+
+
+def save(results, name):
+    OUT.mkdir(exist_ok=True)
+    (OUT / f"{name}.json").write_text(json.dumps(results, indent=1))
+    (OUT / f"{name}.md").write_text(report.markdown(results))
+    for plot, drawing in plots.draw(results).items():
+        (OUT / f"{name}-{plot}.svg").write_text(drawing)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("scenario", nargs="*", default=["hit", "local", "set", "patterns", "burst"])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=5)
-    options = parser.parse_args()
-    Upstream().start()
-    rules = read_rules()
-    with tempfile.TemporaryDirectory() as folder:
-        servers = [kind(5400 + i, folder, rules) for i, kind in enumerate(SERVERS)]
-        print(f"{os.uname().release}, {os.cpu_count()} cores; {options.rounds} rounds of "
-              f"{options.seconds} s; µs of server CPU a query, median (spread); answers of {BURST}")
-        for scenario in options.scenario:
-            run(scenario, servers, rules, options)
-
-
-def run(scenario, servers, rules, options):
-    wanted = questions(scenario, rules)
-    results = {server.name: [] for server in servers}
-    for _ in range(options.rounds):
-        for server in servers:
-            if not server.available():
-                continue
-            server.start(scenario)
-            try:
-                if server.name != "null":
-                    check(server, wanted)
-                if scenario == "burst":
-                    results[server.name].append((burst(server, wanted), 0, 0))
-                else:
-                    results[server.name].append(load(server, wanted, options.seconds))
-            finally:
-                server.stop()
-    print(f"\n{scenario}")
-    ours = statistics.median([r[0] for r in results.get("tidegate", [])] or [float("nan")])
-    for name, rounds in results.items():
-        if not rounds:
-            print(f"  {name:14} (not at hand)")
-            continue
-        column = [one[0] for one in rounds]
-        middle = statistics.median(column)
-        if scenario == "burst":
-            print(f"  {name:14} {middle:.0f}")
-            continue
-        rate, wait = (statistics.median(one[i] for one in rounds) for i in (1, 2))
-        print(f"  {name:14} {middle:6.2f} ({min(column):.2f}-{max(column):.2f})  "
-              f"tidegate/{name} {ours / middle:5.2f}  {rate:9,.0f}/s  {wait:7,.0f} µs")
-    sys.stdout.flush()
+    options = arguments()
+    if options.source:
+        print(report.markdown(json.loads(Path(options.source).read_text())))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        jobs = chosen(options.what, folder)
+        options.secure_load = secure_client(jobs)
+        options.upstream = servers.Upstream(servers.build("upstream.c", folder), UPSTREAM_PORT, 3,
+                                            options.delay)
+        try:
+            only = options.servers and options.servers.split(",")
+            runners = [one for one in servers.all_of(folder) if not only or one.name in only]
+            results = {"machine": machine(options), "entries": [], "versions": {
+                one.name: one.version() for one in runners if one.available()}}
+            print(report.header(results), flush=True)
+            for scenario, kind in jobs:
+                for level in LEVELS if kind == "sweep" else (0,):
+                    entry = measure(scenario, kind, level, runners, folder, options)
+                    results["entries"].append(entry)
+                    print(report.text(entry), flush=True)
+                    save(results, options.name)
+        finally:
+            options.upstream.stop()
+    if options.markdown:
+        print(report.markdown(results))
 
 
 if __name__ == "__main__":

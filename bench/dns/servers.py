@@ -1,86 +1,105 @@
-"""The servers under test: how each is configured for a scenario, started, asked and stopped.
+"""The servers under test: where each program is found, how it is called, started and stopped.
 
-Every server gets the same job: the same names, the same answers, the same upstream. A server whose
-program is not at hand is left out and shows as a grey column.
+A server whose program is not at hand is left out and shows as a grey column.
 """
 
-import json
 import os
 import shutil
 import signal
-import socket
-import struct
 import subprocess
-import threading
 import time
 from pathlib import Path
 
+import dialects
+import pack
+import probe
+
 HERE = Path(__file__).resolve().parent
-UPSTREAM_PORT = 5390
-UPSTREAM_ADDRESS = "192.0.2.53"
-LOCAL = [(f"{host}.bench.test", f"192.0.2.{10 + i}", f"2001:db8::{10 + i}")
-         for i, host in enumerate(["www", "api", "cdn", "mail", "metrics"])]
-RULES_OF = {"set": ("full", "domain"), "patterns": ("full", "domain", "regexp")}
-CACHED = [f"www{i}.cached.test" for i in range(16)]
+START_SECONDS_MAX = 60
 
 
-def wire_query(number, name, kind=1):
-    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
-    return struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + struct.pack(">BHH", 0, kind, 1)
+def build(source, into):
+    """Compiles a C program of bench/null."""
+    program = into / Path(source).stem
+    subprocess.run(["cc", "-O2", "-pthread", "-o", program, HERE.parent / "null" / source],
+                   check=True)
+    return program
 
 
-class Upstream(threading.Thread):
-    """Answers every question with one A record that lives an hour, after 2 ms: a stock mosdns
-    loses replies that come back faster than it listens."""
+def output_of(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return next((line for line in done.stdout.splitlines() if line.strip()), "?").strip()
 
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", UPSTREAM_PORT))
 
-    def run(self):
-        while True:
-            query, client = self.socket.recvfrom(4096)
-            end = 12
-            while query[end]:
-                end += query[end] + 1
-            end += 5
-            record = b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 3600, 4)
-            record += socket.inet_aton(UPSTREAM_ADDRESS)
-            time.sleep(0.002)
-            head = query[:2] + b"\x81\x80" + struct.pack(">4H", 1, 1, 0, 0)
-            self.socket.sendto(head + query[12:end] + record, client)
+class Upstream:
+    """bench/null/upstream.c on `count` ports from `port` on, each answer `delay_us` late."""
+
+    def __init__(self, program, port, count, delay_us):
+        self.ports = tuple(range(port, port + count))
+        self.process = subprocess.Popen([program, str(delay_us), *map(str, self.ports)])
+
+    def asked(self):
+        """How many questions it was asked so far."""
+        told = probe.ask(self.ports[0], probe.Question("queries.null", "TXT"))
+        return int(next(iter(told.records)))
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
 
 
 class Server:
-    """One program; subclasses write its configuration and say how it is called."""
+    """One program with one configuration."""
 
     name = "?"
     program = None
+    reads_pack = False
+    modes = ("udp", "tcp", "dot", "doh")
 
-    def rules_of(self, scenario):
-        return [rule for rule in self.rules if rule[0] in RULES_OF[scenario]]
+    def __init__(self):
+        self.process = None
 
     def available(self):
         return self.program is not None
 
-    def __init__(self, port, folder, rules):
-        self.port, self.folder, self.rules, self.process = port, Path(folder), rules, None
+    def version(self):
+        return output_of(self.program, "--version")
 
-    def start(self, scenario):
-        log = open(self.folder / f"{self.name}.log", "ab")
-        command = self.command(scenario)
-        self.process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
-        deadline = time.monotonic() + 30
+    def config(self, scenario, place):
+        """The text of the configuration, or nothing where it cannot do this."""
+        if scenario.mode not in self.modes:
+            return None
+        if scenario.file is not None and self.reads_pack:
+            return pack.rewrite(scenario.file.read_text(), place)
+        return None if scenario.task is None else self.dialect(scenario.task, place)
+
+    def dialect(self, task, place):
+        raise NotImplementedError
+
+    def command(self, config):
+        raise NotImplementedError
+
+    def start(self, scenario, place, text):
+        config = place.folder / f"{self.name}.{self.suffix}"
+        config.write_text(text)
+        self.log = place.folder / f"{self.name}.log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(self.command(config), cwd=place.folder, stdout=log,
+                                            stderr=log, env={**os.environ, "BENCH_PLUGIN_FLAG": "1"})
+        deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise RuntimeError(f"{self.name} ended: see {log.name}")
-            if self.ask(LOCAL[0][0], 0.2) is not None:
+                break
+            if isinstance(probe.ask(place.port, scenario.questions[0], timeout=0.2), probe.Question):
                 return
-        raise RuntimeError(f"{self.name} does not answer: see {log.name}")
+            time.sleep(0.02)
+        said = self.log.read_text(errors="replace")[-600:]
+        self.stop()
+        raise RuntimeError(f"{self.name} does not start: {said.strip()}")
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(5)
         except subprocess.TimeoutExpired:
@@ -91,134 +110,130 @@ class Server:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def ask(self, name, timeout=2.0):
-        """(rcode, last four bytes) of the answer to an A question, or nothing."""
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-            client.settimeout(timeout)
-            client.connect(("127.0.0.1", self.port))
-            client.send(wire_query(4711, name))
-            try:
-                reply = client.recv(4096)
-            except OSError:
-                return None
-        if len(reply) < 12 or reply[:2] != struct.pack(">H", 4711) or not reply[2] & 0x80:
-            return None
-        return reply[3] & 15, socket.inet_ntoa(reply[-4:])
+    def resident_bytes(self):
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 class Null(Server):
+    """The floor: the system calls of an answer and nothing else. It is not checked."""
+
     name = "null"
+    modes = ("udp",)
+    suffix = "port"
 
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.program = self.folder / "null-dns"
-        source = HERE.parent / "null" / "dns.c"
-        subprocess.run(["cc", "-O2", "-pthread", "-o", self.program, source], check=True)
+    def __init__(self, folder):
+        super().__init__()
+        self.program = build("dns.c", folder)
 
-    def command(self, scenario):
-        return [self.program, str(self.port)]
+    def version(self):
+        return "bench/null/dns.c"
+
+    def config(self, scenario, place):
+        alone = scenario.mode == "udp" and not self.forwards(scenario)
+        return str(place.port) if alone else None
+
+    @staticmethod
+    def forwards(scenario):
+        return scenario.task is None or (scenario.task.upstreams and not scenario.task.cache)
+
+    def command(self, config):
+        return [self.program, config.read_text()]
 
 
 class Tidegate(Server):
+    """Tidegate with the pack's files as they are, and its own simple form for the rest."""
+
     name = "tidegate"
     program = os.environ.get("TIDEGATE_BIN") or shutil.which(
         HERE.parents[1] / "target" / "dist" / "tidegate") or shutil.which(
         HERE.parents[1] / "target" / "release" / "tidegate")
-    log = "none"
+    reads_pack = True
+    modes = ("udp", "tcp", "dot", "doh", "doq")
+    suffix = "yaml"
 
-    def command(self, scenario):
-        lists = []
-        if scenario in RULES_OF:
-            rules = self.folder / "set.adblock"
-            with open(rules, "w") as out:
-                for kind, text in self.rules_of(scenario):
-                    form = {"full": "|{}^", "domain": "||{}^", "regexp": "/{}/"}.get(kind)
-                    if form:
-                        print(form.format(text), file=out)
-            lists = [{"name": "set", "path": str(rules)}]
-        config = {
-            "policy": {"lists": lists, "default": {"lists": [one["name"] for one in lists]}},
-            "dns": {
-                "listen": [f"udp://127.0.0.1:{self.port}"],
-                "upstreams": [f"udp://127.0.0.1:{UPSTREAM_PORT}"],
-                "blocked": "refused",
-                "local": [f"{name} {kind} {ip}" for name, v4, v6 in LOCAL
-                          for kind, ip in (("A", v4), ("AAAA", v6))],
-            },
-            "ledger": {"log": self.log},
-        }
-        path = self.folder / f"{self.name}.yaml"
-        path.write_text(json.dumps(config))  # JSON is YAML
-        state = self.folder / f"{self.name}.state"
-        return [self.program, "run", "--config", path, "--state", state]
+    def dialect(self, task, place):
+        return dialects.tidegate(task, place)
+
+    def command(self, config):
+        state = config.with_name(f"{self.name}.state")
+        return [self.program, "run", "--config", config, "--state", state]
+
+
+class TidegateSimple(Tidegate):
+    """Tidegate's simple form where the pack has a pipeline for the same."""
+
+    name = "tidegate-simple"
+    reads_pack = False
+
+    def config(self, scenario, place):
+        return super().config(scenario, place) if scenario.file is not None else None
 
 
 class TidegateLogging(Tidegate):
+    """The simple form with every query in the request log."""
+
     name = "tidegate+log"
-    log = "all"
+    reads_pack = False
+
+    def dialect(self, task, place):
+        text = dialects.tidegate(task, place)
+        return text and text.replace('"log": "none"', '"log": "all"')
 
 
 class Mosdns(Server):
     name = "mosdns"
     program = os.environ.get("MOSDNS_BIN")
-    hosts_tail = ""
+    reads_pack = True
+    modes = ("udp", "tcp", "dot", "doh", "doq")
+    suffix = "yaml"
 
-    def command(self, scenario):
-        upstream = {"upstreams": [{"addr": f"udp://127.0.0.1:{UPSTREAM_PORT}"}]}
-        plugins = [
-            {"tag": "hosts", "type": "hosts",
-             "args": {"entries": [f"full:{name} {v4} {v6}" for name, v4, v6 in LOCAL]}},
-            {"tag": "cache", "type": "cache", "args": {"size": 200000}},
-            {"tag": "forward", "type": "forward", "args": upstream},
-        ]
-        steps = [{"exec": "$hosts"}, {"matches": ["has_resp"], "exec": "accept"}]
-        if scenario in RULES_OF:
-            rules = self.folder / f"{self.name}.rules"
-            lines = [f"{kind}:{text}\n" for kind, text in self.rules_of(scenario)]
-            rules.write_text("".join(lines))
-            plugins.append({"tag": "set", "type": "domain_set", "args": {"files": [str(rules)]}})
-            steps.append({"matches": ["qname $set"], "exec": "reject 5"})
-        steps += [{"exec": "$cache"}, {"matches": ["has_resp"], "exec": "accept"},
-                  {"exec": "$forward"}]
-        plugins.append({"tag": "main", "type": "sequence", "args": steps})
-        plugins.append({"tag": "udp", "type": "udp_server",
-                        "args": {"entry": "main", "listen": f"127.0.0.1:{self.port}"}})
-        path = self.folder / f"{self.name}.yaml"
-        path.write_text(json.dumps({"log": {"level": "error"}, "plugins": plugins}))
-        return [self.program, "start", "-c", path]
+    def version(self):
+        return output_of(self.program, "version")
+
+    def dialect(self, task, place):
+        return dialects.mosdns(task, place)
+
+    def command(self, config):
+        return [self.program, "start", "-c", config]
 
 
 class Oxidns(Mosdns):
     name = "oxidns"
     program = os.environ.get("OXIDNS_BIN")
 
+    def version(self):
+        return output_of(self.program, "--version")
+
 
 class Dnsdist(Server):
     name = "dnsdist"
     program = shutil.which("dnsdist")
+    suffix = "conf"
 
-    def command(self, scenario):
-        lines = [
-            'setSecurityPollSuffix("")',
-            *[f'addLocal("127.0.0.1:{self.port}", {{reusePort=true}})'] * (os.cpu_count() or 1),
-            f'newServer({{address="127.0.0.1:{UPSTREAM_PORT}", healthCheckMode="up"}})',
-            'getPool(""):setCache(newPacketCache(200000, {maxTTL=86400}))',
-            *[f'addAction(QNameRule("{name}"), SpoofAction({{"{v4}", "{v6}"}}))'
-              for name, v4, v6 in LOCAL],
-        ]
-        if scenario in RULES_OF:
-            exact = [text for kind, text in self.rules if kind == "full"]
-            below = [text for kind, text in self.rules if kind == "domain"]
-            (self.folder / "exact.txt").write_text("\n".join(exact))
-            (self.folder / "below.txt").write_text("\n".join(below))
-            # It has no set of regular expressions; in "patterns" it is spared them.
-            lines += [
-                "local below, exact = newSuffixMatchNode(), newDNSNameSet()",
-                'for name in io.lines("below.txt") do below:add(newDNSName(name)) end',
-                'for name in io.lines("exact.txt") do exact:add(newDNSName(name)) end',
-                "addAction(SuffixMatchNodeRule(below, true), RCodeAction(DNSRCode.REFUSED))",
-                "addAction(QNameSetRule(exact), RCodeAction(DNSRCode.REFUSED))",
-            ]
-        path = self.folder / "dnsdist.conf"
-        path.write_text("\n".join(lines))
-        return [self.program, "--supervised", "--disable-syslog", "-C", path]
+    def dialect(self, task, place):
+        return dialects.dnsdist(task, place)
+
+    def command(self, config):
+        return [self.program, "--supervised", "--disable-syslog", "-C", config]
+
+
+class Unbound(Server):
+    name = "unbound"
+    program = shutil.which("unbound") or shutil.which("/usr/sbin/unbound")
+    suffix = "conf"
+
+    def version(self):
+        return output_of(self.program, "-V")
+
+    def dialect(self, task, place):
+        return dialects.unbound(task, place)
+
+    def command(self, config):
+        return [self.program, "-d", "-p", "-c", config]
+
+
+def all_of(folder):
+    """Every server, ours first."""
+    return [Tidegate(), TidegateSimple(), TidegateLogging(), Oxidns(), Mosdns(), Dnsdist(), Unbound(),
+            Null(folder)]

@@ -2,6 +2,7 @@
 //! every size, fresh and stale.
 #![no_main]
 
+use dns_wire::ask_options::{self, ResponseOpt};
 use dns_wire::{Answer, Query};
 use libfuzzer_sys::fuzz_target;
 use vocab::NameBuffer;
@@ -10,6 +11,11 @@ use vocab::NameBuffer;
 const QUERY: &[u8] = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\x03www\x07example\x03com\x00\x00\x01\x00\x01\x00\x00\x29\x04\xd0\x00\x00\x80\x00\x00\x00";
 
 fuzz_target!(|data: &[u8]| {
+    // Whatever it is, its options are found or not, and its times can be made older.
+    let _ = ResponseOpt::of(data).map(|it| (it.rcode, it.option(ask_options::OPTION_COOKIE)));
+    let mut aged = data.to_vec();
+    ask_options::age_ttls(&mut aged, 7);
+    assert!(aged.len() == data.len() && ask_options::question_name(data) <= Some(255));
     let Ok(answer) = Answer::from_response(data) else { return };
     assert!(answer.len() <= data.len());
     let _ = (answer.aliases().len(), answer.addresses().count(), answer.ttl(), answer.rcode());

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 pub mod clients;
+pub mod compare_pack;
 pub mod namespace;
 pub mod origin;
 pub mod resolver;

@@ -44,12 +44,18 @@ impl Tidegate {
 
     /// The same in a folder that already holds files.
     pub fn start_in(scratch: Scratch, yaml: &str) -> Self {
+        Self::start_with(scratch, yaml, &[])
+    }
+
+    /// The same with variables in its environment.
+    pub fn start_with(scratch: Scratch, yaml: &str, variables: &[(&str, &str)]) -> Self {
         let config = scratch.write("tidegate.yaml", yaml);
         let mut child = Command::new(binary())
             .args(["run", "--config"])
             .arg(&config)
             .arg("--state")
             .arg(scratch.path().join("state"))
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

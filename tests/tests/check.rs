@@ -40,8 +40,7 @@ fn every_complaint_comes_at_once_with_its_place() {
 #[test]
 fn what_is_not_built_yet_is_refused_not_ignored() {
     for (yaml, word) in [
-        ("dns: { listen: [\"quic://127.0.0.1:853\"], upstreams: [1.1.1.1] }", "quic"),
-        ("dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [\"quic://1.1.1.1\"] }", "quic"),
+        ("dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [\"h3://1.1.1.1\"] }", "not yet"),
         (
             "dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [1.1.1.1], pipeline: [{ type: forward }] }",
             "pipeline",
@@ -53,7 +52,7 @@ fn what_is_not_built_yet_is_refused_not_ignored() {
             "parent",
         ),
         ("web: [{ listen: [\"http://127.0.0.1:8000\"], root: ., compress: true }]", "compress"),
-        ("plugins: [{ tag: a, type: forward }]", "mosdns"),
+        ("plugins: [{ tag: a, type: ros_address_list, args: { address: x } }]", "not yet"),
     ] {
         let (said, code) = check(yaml);
         assert_eq!(code, Some(1), "accepted: {yaml}");

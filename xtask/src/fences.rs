@@ -71,8 +71,17 @@ const SERDE: Ban = Ban {
 };
 
 const PURE: &[Ban] = &[RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS, HTTP];
-const BELOW_DOORS: &[&str] =
-    &["vocab", "settings", "policy", "dns-wire", "ledger", "transport", "http-engine", "upstream"];
+const BELOW_DOORS: &[&str] = &[
+    "vocab",
+    "settings",
+    "policy",
+    "dns-wire",
+    "pipeline",
+    "ledger",
+    "transport",
+    "http-engine",
+    "upstream",
+];
 const DOORS: &[&str] = &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
 
 const fn door(name: &'static str, folder: &'static str) -> Wall {
@@ -109,6 +118,14 @@ const WALLS: &[Wall] = &[
         folder: "crates/dns-wire",
         floor: 1,
         may: &["vocab"],
+        never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "pipeline",
+        folder: "crates/pipeline",
+        floor: 1,
+        may: &["vocab", "settings", "policy", "dns-wire"],
         never: PURE,
         purity: Purity::Pure,
     },
@@ -158,6 +175,7 @@ const WALLS: &[Wall] = &[
             "settings",
             "policy",
             "dns-wire",
+            "pipeline",
             "ledger",
             "transport",
             "http-engine",
@@ -189,6 +207,7 @@ const WALLS: &[Wall] = &[
             "settings",
             "policy",
             "dns-wire",
+            "pipeline",
             "ledger",
             "transport",
             "http-engine",

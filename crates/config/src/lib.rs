@@ -6,6 +6,7 @@
 //! exists only when there are none. No sockets, no tasks: this crate reads and checks.
 
 mod file;
+mod foreign;
 mod plan;
 mod shape;
 mod yaml;
@@ -99,13 +100,9 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
     };
     let mut node = yaml::read(text)
         .map_err(|error| vec![placed(error.place, String::new(), error.message, None)])?;
-    if let Some(entry) = node.entry("plugins") {
-        return Err(vec![placed(
-            entry.place,
-            "plugins".into(),
-            "this is a mosdns or OxiDNS file; Tidegate does not run those yet".into(),
-            Some("describe the resolver in the dns section instead (docs/manual/dns.md)".into()),
-        )]);
+    if foreign::is_foreign(&node) {
+        let made = foreign::file(&node, path).and_then(|file| plan::plan(file, path, &node));
+        return made.map_err(|found| in_order(path, &node, found));
     }
     let mut complaints: Vec<FileComplaint> = shape::check(&mut node, schema())
         .into_iter()
@@ -115,11 +112,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
         match serde_path_to_error::deserialize::<_, File>(node.to_json()) {
             Ok(file) => match plan::plan(file, path, &node) {
                 Ok(plan) => return Ok(plan),
-                Err(found) => complaints.extend(
-                    found
-                        .into_iter()
-                        .map(|found| FileComplaint::at(path, node.locate(&found.path), found)),
-                ),
+                Err(found) => return Err(in_order(path, &node, found)),
             },
             Err(error) => {
                 let at = error.path().to_string().replace(['[', ']'], ".").replace("..", ".");
@@ -131,6 +124,14 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
     }
     complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
     Err(complaints)
+}
+
+/// Complaints of parts with their places, in the order of the file.
+fn in_order(path: &Path, node: &yaml::Node, found: Vec<vocab::Complaint>) -> Vec<FileComplaint> {
+    let place = |found: vocab::Complaint| FileComplaint::at(path, node.locate(&found.path), found);
+    let mut complaints: Vec<_> = found.into_iter().map(place).collect();
+    complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
+    complaints
 }
 
 fn whole_file(path: &Path, message: String, remedy: &str) -> FileComplaint {

@@ -5,6 +5,7 @@
 
 use crate::FileComplaint;
 use crate::file::File;
+use crate::foreign;
 use crate::yaml::Node;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
@@ -56,13 +57,20 @@ pub fn schema() -> &'static Json {
     })
 }
 
-pub(crate) fn plan(file: File, source: &Path, tree: &Node) -> Result<Plan, Vec<Complaint>> {
+pub(crate) fn plan(mut file: File, source: &Path, tree: &Node) -> Result<Plan, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let mut section = |name: &str, found: Vec<Complaint>| {
-        complaints.extend(found.into_iter().map(|complaint| complaint.under(name)));
+        let place = |it: Complaint| if name.is_empty() { it } else { it.under(name) };
+        complaints.extend(found.into_iter().map(place));
     };
     section("policy", file.policy.check());
-    if let Some(dns) = &file.dns {
+    if let Some(dns) = &mut file.dns {
+        if !dns.pipeline.is_empty() {
+            match foreign::own(&dns.pipeline, source) {
+                Ok(made) => dns.foreign = Some(made),
+                Err(found) => section("", found),
+            }
+        }
         section("dns", dns.check());
     }
     if let Some(pixel) = &file.pixel {

@@ -4,12 +4,13 @@
 //! a copy with a few bytes patched. It never takes a truncated response, and never keeps anything
 //! longer than a day. Called by the resolver (in) and the DNS door (out).
 
-use crate::codes::{CLASS_IN, Ede, EdeCode, record_type};
+use crate::codes::{Ede, EdeCode, record_type};
 use crate::forge;
 use crate::query::Query;
+use crate::reply;
 use crate::wire::{self, HEADER_BYTES, Malformed, Record, bits, u16_at, u32_at};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use vocab::{DomainName, NameBuffer};
 
 /// Longest time that an answer is kept, in seconds: a day, as RFC 8767 §4 suggests a cap of days.
@@ -200,19 +201,28 @@ impl Answer {
 
     /// The addresses in its answer section.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        let mut here = usize::from(self.records_at);
-        let mut left = u16_at(&self.wire, 6).unwrap_or(0);
-        std::iter::from_fn(move || {
-            while left > 0 {
-                left -= 1;
-                let record = wire::record_at(&self.wire, here).ok()?;
-                here = record.end;
-                if let Some(address) = address(&self.wire, &record) {
-                    return Some(address);
-                }
-            }
-            None
-        })
+        reply::addresses(&self.wire)
+    }
+
+    /// The message as it is kept, without OPT, under the number and flags that it came with.
+    pub fn message(&self) -> &[u8] {
+        &self.wire
+    }
+
+    /// Appends the answer to `query`, `age_s` seconds after it was kept, whole and without OPT: to
+    /// be looked into, changed, and ended by [`crate::reply::finish`].
+    pub fn write_message(&self, query: &Query<'_>, age_s: u32, out: &mut Vec<u8>) {
+        self.copy_message(query, Ttls::Aged(age_s), self.wire.len(), out);
+    }
+
+    /// The same for an answer past its time: every TTL is [`STALE_TTL_S`].
+    pub fn write_stale_message(&self, query: &Query<'_>, out: &mut Vec<u8>) {
+        self.copy_message(query, Ttls::Stale, self.wire.len(), out);
+    }
+
+    /// The extended error of an answer past its time (RFC 8914 §4.4).
+    pub fn stale_error(&self) -> EdeCode {
+        if self.rcode() == RCODE_NXDOMAIN { EdeCode::StaleNxDomain } else { EdeCode::StaleAnswer }
     }
 
     /// Appends the answer to `query`, `age_s` seconds after it was kept, in at most `limit` bytes.
@@ -227,12 +237,7 @@ impl Answer {
     /// The same for an answer past its time: every TTL is [`STALE_TTL_S`], and the extended error
     /// says so (RFC 8914 §4.4).
     pub fn write_stale(&self, query: &Query<'_>, limit: usize, out: &mut Vec<u8>) {
-        let code = if self.rcode() == RCODE_NXDOMAIN {
-            EdeCode::StaleNxDomain
-        } else {
-            EdeCode::StaleAnswer
-        };
-        self.copy(query, Ttls::Stale, Some(Ede { code, text: "" }), limit, out);
+        self.copy(query, Ttls::Stale, Some(Ede { code: self.stale_error(), text: "" }), limit, out);
     }
 
     fn copy(
@@ -255,6 +260,14 @@ impl Answer {
         } else {
             records_at
         };
+        self.copy_message(query, ttls, end, out);
+        forge::push_opt(query, ede, start, out);
+    }
+
+    /// Appends the message up to `end`.
+    fn copy_message(&self, query: &Query<'_>, ttls: Ttls, end: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        let records_at = usize::from(self.records_at);
         out.extend_from_slice(&self.wire[..end]);
         let message = &mut out[start..];
         self.patch_header(query, end, message);
@@ -270,7 +283,6 @@ impl Answer {
             let ttl = ttls.apply(u32_at(message, at).unwrap_or(0));
             message[at..at + 4].copy_from_slice(&ttl.to_be_bytes());
         }
-        forge::push_opt(query, ede, start, out);
     }
 
     fn patch_header(&self, query: &Query<'_>, end: usize, message: &mut [u8]) {
@@ -382,20 +394,6 @@ fn question_end(message: &[u8]) -> Result<usize, BadAnswer> {
             let end = here + 4;
             return if end <= message.len() { Ok(end) } else { Err(BadAnswer::Malformed) };
         }
-    }
-}
-
-fn address(message: &[u8], record: &Record) -> Option<IpAddr> {
-    if record.class != CLASS_IN {
-        return None;
-    }
-    let data = message.get(record.data_at..record.end)?;
-    match record.rtype {
-        record_type::A => <[u8; 4]>::try_from(data).ok().map(|it| IpAddr::V4(Ipv4Addr::from(it))),
-        record_type::AAAA => {
-            <[u8; 16]>::try_from(data).ok().map(|it| IpAddr::V6(Ipv6Addr::from(it)))
-        }
-        _ => None,
     }
 }
 

@@ -39,6 +39,17 @@ pub fn error_with(query: &Query<'_>, rcode: Rcode, ede: Option<Ede<'_>>, out: &m
     push_opt_with(query, rcode, ede, start, out);
 }
 
+/// Just a response code by its number, of which the header holds the lower four bits; with an SOA
+/// record where `soa_ttl` says how long clients may keep it.
+pub fn code(query: &Query<'_>, rcode: u16, soa_ttl: Option<u32>, out: &mut Vec<u8>) {
+    let start = begin(query, Rcode::NoError, [0, u16::from(soa_ttl.is_some())], out);
+    out[start + 3] |= (rcode & bits::RCODE) as u8;
+    if let Some(ttl) = soa_ttl {
+        push_soa(ttl, out);
+    }
+    push_opt_raw(query, rcode, None, &[], start, out);
+}
+
 /// REFUSED.
 pub fn refused(query: &Query<'_>, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     error_with(query, Rcode::Refused, ede, out);
@@ -95,6 +106,26 @@ pub fn addresses(
     push_opt(query, ede, start, out);
 }
 
+/// The answer to a PTR question: `target`. Nothing is written where that is no name for the wire.
+pub fn pointer(query: &Query<'_>, target: vocab::Name<'_>, ttl: u32, out: &mut Vec<u8>) -> Written {
+    let Some(key) = crate::key_of(target, query.qtype) else { return Written::No };
+    // Type, class and the last byte of a key follow the name.
+    let name = &key[..key.len() - 5];
+    let start = begin(query, Rcode::NoError, [1, 0], out);
+    push_record(record_type::PTR, ttl, name, out);
+    push_opt(query, None, start, out);
+    Written::Yes
+}
+
+/// Whether something was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// It was.
+    Yes,
+    /// It was not.
+    No,
+}
+
 /// The answer to ANY that says as little as is allowed: one HINFO record (RFC 8482 §4.2).
 pub fn any(query: &Query<'_>, ttl: u32, out: &mut Vec<u8>) {
     const HINFO: u16 = 13;
@@ -114,7 +145,7 @@ pub fn bad(reply: &BadReply<'_>, out: &mut Vec<u8>) {
     }
     out.extend_from_slice(reply.question.unwrap_or(&[]));
     if let Some(edns) = edns {
-        write_opt(edns, reply.rcode, None, out);
+        write_opt(edns, reply.rcode.code(), None, &[], out);
     }
 }
 
@@ -155,7 +186,7 @@ pub(crate) fn begin(
     start
 }
 
-fn push_record(rtype: u16, ttl: u32, data: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn push_record(rtype: u16, ttl: u32, data: &[u8], out: &mut Vec<u8>) {
     push_head(rtype, ttl, data.len(), out);
     out.extend_from_slice(data);
 }
@@ -189,32 +220,44 @@ fn push_opt_with(
     start: usize,
     out: &mut Vec<u8>,
 ) {
+    push_opt_raw(query, rcode.code(), ede, &[], start, out);
+}
+
+/// The same with a response code that may be over 15, and with raw `options` before the extended
+/// error.
+pub(crate) fn push_opt_raw(
+    query: &Query<'_>,
+    rcode: u16,
+    ede: Option<Ede<'_>>,
+    options: &[u8],
+    start: usize,
+    out: &mut Vec<u8>,
+) {
     let Some(edns) = query.edns else { return };
     // The reason is a courtesy: it goes before the answer would outgrow any client.
-    let ede = ede.filter(|_| out.len() - start + opt_len(query, ede) <= query.udp_limit());
+    let ede = ede
+        .filter(|_| out.len() - start + opt_len(query, ede) + options.len() <= query.udp_limit());
     // Another may be there already: the count is the message's own.
     let count = u16::from_be_bytes([out[start + 10], out[start + 11]]) + 1;
     out[start + 10..start + HEADER_BYTES].copy_from_slice(&count.to_be_bytes());
-    write_opt(edns, rcode, ede, out);
+    write_opt(edns, rcode, ede, options, out);
 }
 
 /// OPT: our own size, no version but 0, DO repeated (RFC 6891 §6.1.3, RFC 3225 §3).
-fn write_opt(edns: Edns, rcode: Rcode, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+fn write_opt(edns: Edns, rcode: u16, ede: Option<Ede<'_>>, options: &[u8], out: &mut Vec<u8>) {
     out.push(0);
     push_u16(out, record_type::OPT);
     push_u16(out, UDP_BYTES_MAX as u16);
     let dnssec_ok = if edns.dnssec_ok { bits::DNSSEC_OK } else { 0 };
-    push_u32(out, u32::from(rcode.code() >> 4) << 24 | dnssec_ok);
-    match ede {
-        None => push_u16(out, 0),
-        Some(ede) => {
-            let text = short(ede.text);
-            push_u16(out, (EDE_BYTES + text.len()) as u16);
-            push_u16(out, EDE_OPTION);
-            push_u16(out, 2 + text.len() as u16);
-            push_u16(out, ede.code.code());
-            out.extend_from_slice(text.as_bytes());
-        }
+    push_u32(out, u32::from(rcode >> 4) << 24 | dnssec_ok);
+    let text = ede.map(|ede| short(ede.text));
+    push_u16(out, (options.len() + text.map_or(0, |text| EDE_BYTES + text.len())) as u16);
+    out.extend_from_slice(options);
+    if let (Some(ede), Some(text)) = (ede, text) {
+        push_u16(out, EDE_OPTION);
+        push_u16(out, 2 + text.len() as u16);
+        push_u16(out, ede.code.code());
+        out.extend_from_slice(text.as_bytes());
     }
 }
 

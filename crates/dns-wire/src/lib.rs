@@ -7,10 +7,16 @@
 
 mod answer;
 mod ask;
+pub mod ask_options;
 mod codes;
 pub mod forge;
+pub mod json;
+pub mod options;
 mod query;
 pub mod records;
+pub mod rendered;
+pub mod reply;
+pub mod svcb;
 mod wire;
 
 pub use answer::{

@@ -30,6 +30,9 @@ pub struct Query<'p> {
     pub qclass: u16,
     /// What its OPT record says, if there is one.
     pub edns: Option<Edns>,
+    /// The options of its OPT record as they stand there; empty where there are none. They fill
+    /// their record, so each has the length that it claims.
+    pub options: &'p [u8],
 }
 
 /// The flags of a query that the answer depends on.
@@ -131,7 +134,7 @@ impl<'p> Query<'p> {
             return Err(bad(Rcode::NotImp, None, None));
         }
         let counts = [word(4), word(6), word(8), word(10)];
-        let Ok((question, edns)) = read(packet, counts, name) else {
+        let Ok((question, edns, options)) = read(packet, counts, name) else {
             name.clear();
             return Err(bad(Rcode::FormErr, None, None));
         };
@@ -146,6 +149,7 @@ impl<'p> Query<'p> {
             qtype: u16::from_be_bytes([question[tail], question[tail + 1]]),
             qclass: u16::from_be_bytes([question[tail + 2], question[tail + 3]]),
             edns,
+            options,
         })
     }
 
@@ -180,12 +184,15 @@ impl<'p> Query<'p> {
     }
 }
 
+/// The question, EDNS and the options of it.
+type Parts<'p> = (&'p [u8], Option<Edns>, &'p [u8]);
+
 /// Question and EDNS of a message whose header is sound.
 fn read<'p>(
     packet: &'p [u8],
     [questions, answers, authorities, additionals]: [u16; 4],
     name: &mut NameBuffer,
-) -> Result<(&'p [u8], Option<Edns>), Malformed> {
+) -> Result<Parts<'p>, Malformed> {
     // A query holds one question (RFC 9619 §4) and no records but OPT and a signature.
     if questions != 1 || answers != 0 || authorities != 0 || additionals > 2 {
         return Err(Malformed);
@@ -211,6 +218,7 @@ fn read<'p>(
     let question = packet.get(HEADER_BYTES..here + 4).ok_or(Malformed)?;
     here += 4;
     let mut edns = None;
+    let mut options: &[u8] = &[];
     for _ in 0..additionals {
         let record = wire::record_at(packet, here)?;
         here = record.end;
@@ -219,13 +227,14 @@ fn read<'p>(
             if edns.replace(edns_of(packet, &record)?).is_some() || !root {
                 return Err(Malformed);
             }
+            options = &packet[record.data_at..record.end];
         }
     }
-    Ok((question, edns))
+    Ok((question, edns, options))
 }
 
 fn edns_of(packet: &[u8], record: &wire::Record) -> Result<Edns, Malformed> {
-    // Options are not used, but ones that do not fill their record are no options.
+    // Ones that do not fill their record are no options.
     let mut option = record.data_at;
     while option < record.end {
         option += 4 + usize::from(u16_at(packet, option + 2)?);

@@ -103,7 +103,12 @@ impl ConnectionLimits {
         }
     }
 
-    fn place(&self, peer: IpAddr, drain: &Drain) -> Option<Place> {
+    /// Whether three quarters of all places are taken: idle connections should then end sooner.
+    pub fn is_crowded(&self) -> bool {
+        self.0.open.load(Relaxed) >= self.0.max - self.0.max / 4
+    }
+
+    pub(crate) fn place(&self, peer: IpAddr, drain: &Drain) -> Option<Place> {
         let table = &self.0;
         if table.open.fetch_add(1, Relaxed) >= table.max {
             table.open.fetch_sub(1, Relaxed);

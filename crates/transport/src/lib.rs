@@ -9,9 +9,13 @@ mod authority;
 mod bucket;
 pub mod clock;
 mod cores;
+mod dial_options;
 mod drain;
 mod listen;
 mod mint;
+pub mod netlink;
+pub mod quic_client;
+pub mod quic_server;
 pub mod signer;
 mod stream;
 mod sys;
@@ -23,10 +27,11 @@ pub use accept::{
     ConnectionLimits, accept_loop,
 };
 pub use cores::{CoreStuck, Cores};
+pub use dial_options::{DialOptions, INTERFACE_BYTES_MAX, dial_udp};
 pub use drain::{Drain, Held, StillOpen};
 pub use listen::{
     BACKLOG, BindError, BindReason, TcpListener, WaitForData, listen_tcp, listen_tcp_on_each,
 };
 pub use signer::{MintPolicy, Signer};
-pub use stream::{DialError, DialReason, Stream, dial, readable};
+pub use stream::{DialError, DialReason, Stream, dial, dial_with, readable};
 pub use tls::{ClientTls, HandshakeError, ServerTls, TlsStream};

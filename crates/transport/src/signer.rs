@@ -7,14 +7,15 @@
 use crate::authority::{Authority, AuthorityError, random};
 use crate::bucket::{Buckets, Taken};
 use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
-use crate::tls::server_config;
+use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
 use quick_cache::sync::Cache;
-use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256};
+use rcgen::{DnType, KeyPair, PKCS_ECDSA_P256_SHA256, SanType};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -173,6 +174,36 @@ impl Signer {
         self.leaves.insert(coverage, Leaf { config: Arc::clone(&config), minted_ms: now.unix_ms });
         self.counters.minted.fetch_add(1, Relaxed);
         Ok(config)
+    }
+
+    /// A leaf for the administrator's own names and addresses, and the time by the wall clock, in
+    /// milliseconds, within which it need not be made anew. No policy is asked: these names were
+    /// written by whoever could have our key anyway.
+    pub(crate) fn own_leaf(
+        &self,
+        subject: &Subject,
+        now: Now,
+    ) -> Result<(CertifiedKey, Range<u64>), MintError> {
+        let crypto = |why: &dyn fmt::Display| MintError::Crypto(why.to_string());
+        let count = subject.names.len() + subject.addresses.len();
+        if !(1..=IDENTITY_NAMES_MAX).contains(&count) {
+            return Err(MintError::BadName(BadName::Length));
+        }
+        let mut alternatives = Vec::with_capacity(count);
+        for name in &subject.names {
+            let name = mint::host_name(name).map_err(MintError::BadName)?;
+            alternatives.push(SanType::DnsName(name.try_into().map_err(|why| crypto(&why))?));
+        }
+        alternatives.extend(subject.addresses.iter().copied().map(SanType::IpAddress));
+        let serial = random().map_err(|why| crypto(&why))?;
+        let any_name = Coverage::Exact("localhost".into());
+        let mut params = any_name.leaf(now.unix_secs(), serial).map_err(|why| crypto(&why))?;
+        params.subject_alt_names = alternatives;
+        // Read by nobody but GnuTLS, which takes a certificate without any subject for broken.
+        params.distinguished_name.push(DnType::CommonName, "Tidegate");
+        let leaf = self.authority.sign(&params, &self.leaf_key).map_err(|why| crypto(&why))?;
+        let certified = CertifiedKey::new(vec![leaf], Arc::clone(&self.leaf_signing));
+        Ok((certified, now.unix_ms..now.unix_ms + RENEW_AFTER_DAYS * DAY_MS))
     }
 
     fn mint(&self, coverage: &Coverage, now: Now) -> Result<Arc<ServerConfig>, MintError> {

@@ -6,12 +6,13 @@
 //! [`Stream::shutdown_write`]. Made by [`crate::accept_loop`] and [`dial`].
 
 use crate::accept::Place;
+use crate::dial_options::DialOptions;
 use crate::listen::local_address;
 use crate::sys;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, connect, send, shutdown,
+    AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, bind, connect, send, shutdown,
     socket_with, sockopt,
 };
 use std::fmt;
@@ -66,17 +67,30 @@ pub struct DialError {
 
 /// Opens a connection to `address`, waiting at most `timeout`.
 pub async fn dial(address: SocketAddr, timeout: Duration) -> Result<Stream, DialError> {
-    match tokio::time::timeout(timeout, dial_unbounded(address)).await {
+    dial_with(address, timeout, &DialOptions::default()).await
+}
+
+/// The same from a chosen interface or address, or with a mark.
+pub async fn dial_with(
+    address: SocketAddr,
+    timeout: Duration,
+    options: &DialOptions,
+) -> Result<Stream, DialError> {
+    match tokio::time::timeout(timeout, dial_unbounded(address, options)).await {
         Ok(outcome) => outcome.map_err(|why| DialError::new(address, &why)),
         Err(_) => Err(DialError { address, reason: DialReason::Timeout }),
     }
 }
 
-async fn dial_unbounded(address: SocketAddr) -> io::Result<Stream> {
+async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Result<Stream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
+    options.apply(&socket)?;
+    if let Some(local) = options.local(address)? {
+        bind(&socket, &local)?;
+    }
     let socket = match connect(&socket, &address) {
         Ok(()) => Socket::Free(socket),
         Err(Errno::INPROGRESS) => {

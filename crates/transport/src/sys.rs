@@ -1,4 +1,4 @@
-//! The four system calls and one promise that no safe wrapper offers.
+//! The system calls and the one promise that no safe wrapper offers.
 //!
 //! Everything here is a line or two around `libc` or a tokio contract, with the argument why it is
 //! sound. Nothing else in this crate, `udp` apart, may be unsafe.
@@ -42,6 +42,56 @@ pub(crate) fn defer_accept(socket: &OwnedFd, seconds: libc::c_int) -> io::Result
             libc::TCP_DEFER_ACCEPT,
             (&raw const seconds).cast(),
             size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a socket's packets carry a firewall mark.
+pub(crate) fn set_mark(socket: BorrowedFd<'_>, mark: u32) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the length of the call, and the pointer and length
+    // describe one `u32` on this stack frame.
+    let outcome = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MARK,
+            (&raw const mark).cast(),
+            size_of::<u32>() as libc::socklen_t,
+        )
+    };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The firewall mark of a socket; tests ask.
+#[cfg(test)]
+pub(crate) fn mark(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let (mut mark, mut length) = (0_u32, size_of::<u32>() as libc::socklen_t);
+    // SAFETY: the descriptor is open for the length of the call, and the pointers describe one
+    // `u32` and its length on this stack frame.
+    let outcome = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MARK,
+            (&raw mut mark).cast(),
+            &raw mut length,
+        )
+    };
+    if outcome == 0 { Ok(mark) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a socket send and receive through one interface only.
+pub(crate) fn bind_to_device(socket: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the length of the call, and the pointer and length
+    // describe the name, which the kernel copies and needs no final zero of.
+    let outcome = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            interface.as_ptr().cast(),
+            interface.len() as libc::socklen_t,
         )
     };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -3,12 +3,16 @@
 //! The server side takes its certificates from the signer or from PEM files, offers `h2` and
 //! `http/1.1`, and says in one enum why a handshake failed: doors record it, and learn from it which
 //! clients do not trust the authority. The client side trusts the public roots and what it is told
-//! to trust besides; nothing switches checking off.
+//! to trust besides; only [`ClientTls::checking`] asks for less, or for more.
 
 mod client;
+mod identity;
+mod pins;
 mod server;
 
 pub use client::{ClientTls, ClientTlsStream, ConnectError};
+pub use identity::{IDENTITY_NAMES_MAX, Identity, Subject};
+pub use pins::{PINS_MAX, Verify, key_pin};
 pub(crate) use server::server_config;
 pub use server::{Distrust, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, TlsStream};
 

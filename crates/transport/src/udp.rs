@@ -2,10 +2,14 @@
 //!
 //! This is the one place that speaks `recvmmsg`, `sendmmsg` and `IP_PKTINFO`; it knows nothing of
 //! what the bytes mean and starts no thread. The DNS door's workers call it, one [`Batch`] and one
-//! [`UdpSocket`] each, and its resolver's thread replies through [`UdpSocket::reply`].
+//! [`UdpSocket`] each, and its resolver's thread replies through [`Replies`].
 #![allow(unsafe_code)] // No safe wrapper offers recvmmsg with control messages; see each SAFETY.
 
+pub mod lane;
 mod raw;
+mod replies;
+
+pub use replies::Replies;
 
 use crate::BindError;
 use raw::{Arrival, Control, local_address, raw_address, set, size_buffers, to_raw};

@@ -28,6 +28,16 @@ pub enum NetworkError {
 }
 
 impl Network {
+    /// Its address, bits that do not count included as they were written.
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// How many leading bits count: up to 32 for IPv4, 128 for IPv6.
+    pub const fn prefix(&self) -> u8 {
+        self.prefix
+    }
+
     /// Whether `address` lies in it. An IPv4 address mapped into IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {

@@ -3,26 +3,28 @@
 //! It binds before it lets go: a reload whose listeners cannot be had changes nothing. It reads no
 //! packets and resolves no names. Made and reloaded by the binary.
 
-use crate::blocked::Blocked;
+use crate::back;
+use crate::certificate::{self, CertificateError};
+use crate::doh::client::Forwarded;
+use crate::effects::Surroundings;
+use crate::guard::Secrets;
+use crate::listeners::{self, Listener, Opener, Opening, Wanted};
+use crate::outside::{Collected, Outside};
+use crate::plan::Plan;
 use crate::settings::Settings;
-use crate::special::SpecialNames;
-use crate::{tcp, worker};
 use arc_swap::ArcSwap;
-use dns_wire::records::LocalRecords;
 use ledger::Ledger;
 use policy::Policy;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread::JoinHandle;
-use transport::udp::{UdpSocket, listen_udp};
-use transport::{
-    BindError, ConnectionLimits, CoreStuck, Cores, Drain, WaitForData, accept_loop,
-    listen_tcp_on_each,
-};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use transport::tls::Identity;
+use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
 use upstream::resolver::Resolver;
-use vocab::{Complaint, Listen, Scheme};
+use vocab::{Complaint, Listen};
 
 /// What the door is made of; the binary owns each and hands it in.
 pub struct Parts {
@@ -36,12 +38,44 @@ pub struct Parts {
     pub pixel: Vec<IpAddr>,
     /// Begun when the process is to end; everything of the door is held in it while it is open.
     pub drain: Drain,
+    /// The threads that connections are served on.
+    pub cores: Arc<Cores>,
+    /// Who signs the certificate of encrypted listeners where none is given as files.
+    pub signer: Option<Arc<Signer>>,
+    /// What effects of pipelines need.
+    pub around: Surroundings,
+    /// The folder that files of the settings are relative to.
+    pub base: PathBuf,
 }
 
 /// The DNS door.
 pub struct Door {
     shared: Arc<Shared>,
-    running: Mutex<Vec<Listener>>,
+    signer: Option<Arc<Signer>>,
+    around: Surroundings,
+    secrets: Secrets,
+    base: PathBuf,
+    running: Mutex<Running>,
+    /// Replies that wait for upstreams leave in batches from the first listening on.
+    batched: Once,
+}
+
+/// What is open, and what all of it shares.
+#[derive(Default)]
+struct Running {
+    listeners: Vec<Listener>,
+    /// What encrypted listeners present; its content is exchanged, itself it stays.
+    identity: Option<Identity>,
+    /// The caps on connections, by the settings that they were made from.
+    limits: Option<([u32; 2], ConnectionLimits)>,
+}
+
+/// Listeners that are open and not yet the door's; dropped, they are closed again.
+struct Prepared {
+    fresh: Vec<Listener>,
+    wanted: Vec<Wanted>,
+    identity: Option<Identity>,
+    limits: ([u32; 2], ConnectionLimits),
 }
 
 /// What every request sees.
@@ -51,31 +85,12 @@ pub(crate) struct Shared {
     pub(crate) resolver: Resolver,
     pub(crate) ledger: Ledger,
     pub(crate) drain: Drain,
-}
-
-/// The door's settings, made ready for requests.
-pub(crate) struct Plan {
-    pub(crate) local: LocalRecords,
-    pub(crate) special: SpecialNames,
-    pub(crate) blocked: Blocked,
-}
-
-/// One entry of `listen`, open.
-struct Listener {
-    entry: Listen,
-    bound: SocketAddr,
-    open: Open,
-}
-
-enum Open {
-    Udp {
-        sockets: Vec<Arc<UdpSocket>>,
-        threads: Vec<JoinHandle<()>>,
-    },
-    /// Begun when this listener alone is to close; its connections go on.
-    Tcp {
-        closing: Drain,
-    },
+    /// Where questions wait that wait for more than an exchange.
+    pub(crate) cores: Arc<Cores>,
+    /// Questions that wait there now.
+    pub(crate) tasks: AtomicUsize,
+    /// Whom DNS over HTTPS believes about its clients.
+    pub(crate) doh: ArcSwap<Forwarded>,
 }
 
 /// Why the door could not open.
@@ -89,12 +104,18 @@ pub enum StartError {
     Thread(io::Error),
     /// A core takes no more work.
     Core(CoreStuck),
+    /// Encrypted listeners have nothing to present.
+    Certificate(CertificateError),
 }
 
 impl Door {
     /// The door, not yet open.
     pub fn new(settings: &Settings, parts: Parts) -> Result<Arc<Self>, StartError> {
-        let plan = Plan::new(settings, &parts.pixel)?;
+        let nothing = Outside::nothing(Arc::default());
+        let secrets =
+            Secrets::choose().map_err(|_| StartError::Thread(io::ErrorKind::Other.into()))?;
+        let plan = Plan::new(settings, &parts.pixel, nothing, (&secrets, None))?;
+        let doh = forwarded(settings)?;
         Ok(Arc::new(Self {
             shared: Arc::new(Shared {
                 policy: parts.policy,
@@ -102,8 +123,16 @@ impl Door {
                 resolver: parts.resolver,
                 ledger: parts.ledger,
                 drain: parts.drain,
+                cores: parts.cores,
+                tasks: AtomicUsize::new(0),
+                doh: ArcSwap::from_pointee(doh),
             }),
-            running: Mutex::new(Vec::new()),
+            signer: parts.signer,
+            around: parts.around,
+            secrets,
+            base: parts.base,
+            running: Mutex::default(),
+            batched: Once::new(),
         }))
     }
 
@@ -111,176 +140,138 @@ impl Door {
     /// after it), and closes those that are open and not among them.
     /// On an error what was open stays so and nothing else is.
     pub fn listen(&self, settings: &Settings, cores: &Cores) -> Result<(), StartError> {
+        self.listen_at(&listeners::openings(settings), settings, cores)
+    }
+
+    /// The same with listeners of which each leads to an entry of its own.
+    pub fn listen_at(
+        &self,
+        openings: &[Opening],
+        settings: &Settings,
+        cores: &Cores,
+    ) -> Result<(), StartError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let limits = settings.connection_limits();
-        let mut fresh = Vec::new();
-        for entry in &settings.listen {
-            if !running.iter().any(|open| open.entry == entry.0) {
-                match self.open(&entry.0, &limits, cores) {
-                    Ok(listener) => fresh.push(listener),
-                    Err(why) => {
-                        fresh.into_iter().for_each(Listener::close);
-                        return Err(why);
-                    }
-                }
-            }
-        }
-        let (stay, go): (Vec<_>, Vec<_>) = running
-            .drain(..)
-            .partition(|open| settings.listen.iter().any(|entry| entry.0 == open.entry));
-        go.into_iter().for_each(Listener::close);
-        *running = stay;
-        running.extend(fresh);
+        let prepared = self.prepare(&running, openings, settings, cores)?;
+        running.take(prepared);
         Ok(())
     }
 
     /// Takes new settings: listeners that stay are kept open, the rest is exchanged at once for
-    /// all requests that begin afterwards, the resolver's part included. On an error nothing
-    /// changes.
+    /// all requests that begin afterwards, the resolver's part included; certificates are read
+    /// again. On an error nothing changes.
     pub fn reload(
         &self,
         settings: &Settings,
         pixel: &[IpAddr],
         cores: &Cores,
     ) -> Result<(), StartError> {
-        let plan = Plan::new(settings, pixel)?;
-        self.listen(settings, cores)?;
+        let before = self.shared.plan.load();
+        let outside = before.outside.next(settings.foreign.as_ref(), &self.around);
+        let outside = outside.map_err(StartError::Settings)?;
+        let plan = Plan::new(settings, pixel, outside, (&self.secrets, Some(&before)))?;
+        let doh = forwarded(settings)?;
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let prepared = self.prepare(&running, &listeners::openings(settings), settings, cores)?;
         self.shared.resolver.reload(&settings.resolver()).map_err(StartError::Settings)?;
         self.shared.plan.store(Arc::new(plan));
+        self.shared.doh.store(Arc::new(doh));
+        running.take(prepared);
         Ok(())
     }
 
     /// Every open listener as it was asked for, with the address it got.
     pub fn listeners(&self) -> Vec<Listen> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.iter().map(|open| Listen { address: open.bound, ..open.entry.clone() }).collect()
+        running.listeners.iter().flat_map(Listener::list).collect()
+    }
+
+    /// What the collectors of a pipeline have counted.
+    pub fn collected(&self) -> Vec<Collected> {
+        self.shared.plan.load().outside.collected()
     }
 
     /// Closes every listener; questions that wait for upstreams are still answered.
     pub fn close(&self) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.drain(..).for_each(Listener::close);
+        running.listeners.drain(..).for_each(Listener::close);
     }
 
-    fn open(
+    /// Does all that can fail: reads certificates, binds and starts what is not open yet.
+    fn prepare(
         &self,
-        entry: &Listen,
-        limits: &ConnectionLimits,
+        running: &Running,
+        openings: &[Opening],
+        settings: &Settings,
         cores: &Cores,
-    ) -> Result<Listener, StartError> {
-        match entry.scheme {
-            Scheme::Udp => self.open_udp(entry, cores),
-            Scheme::Tcp => self.open_tcp(entry, limits, cores),
-            Scheme::Tls | Scheme::Quic | Scheme::Http | Scheme::Https => {
-                Err(StartError::Settings(vec![not_built(entry)]))
-            }
-        }
-    }
-
-    fn open_udp(&self, entry: &Listen, cores: &Cores) -> Result<Listener, StartError> {
-        let sockets = listen_udp(entry.address, cores.count()).map_err(StartError::Bind)?;
-        let bound = sockets[0].local();
-        let sockets: Vec<_> = sockets.into_iter().map(Arc::new).collect();
-        let mut listener = Listener {
-            entry: entry.clone(),
-            bound,
-            open: Open::Udp { sockets: sockets.clone(), threads: Vec::new() },
+    ) -> Result<Prepared, StartError> {
+        self.batched.call_once(|| self.shared.resolver.after_batch(Arc::new(back::flush)));
+        let wanted = listeners::group(openings)?;
+        let encrypted: Vec<_> =
+            wanted.iter().filter(|it| it.is_encrypted()).map(|it| it.address).collect();
+        let identity = if encrypted.is_empty() {
+            None
+        } else {
+            let signer = self.signer.as_ref();
+            let made = certificate::identity(settings, &encrypted, &self.base, signer);
+            Some(made.map_err(StartError::Certificate)?)
         };
-        for (index, socket) in sockets.iter().enumerate() {
-            match (worker::start(&self.shared, socket, index), &mut listener.open) {
-                (Ok(thread), Open::Udp { threads, .. }) => threads.push(thread),
-                (Ok(_), Open::Tcp { .. }) => unreachable!("made as UDP above"),
-                (Err(why), _) => {
-                    listener.close();
-                    return Err(StartError::Thread(why));
-                }
-            }
-        }
-        let drain = self.shared.drain.clone();
-        // Weak, so that this wait does not keep a socket bound that a reload has closed.
-        let sockets: Vec<_> = sockets.iter().map(Arc::downgrade).collect();
-        let stop = move || async move {
-            drain.begun().await;
-            sockets.iter().filter_map(Weak::upgrade).for_each(|socket| socket.stop());
+        let caps = [settings.tcp_connections, settings.tcp_connections_per_client];
+        let limits = match &running.limits {
+            Some((same, limits)) if *same == caps => limits.clone(),
+            Some(_) | None => settings.connection_limits(),
         };
-        cores.spawn(0, stop).map_err(StartError::Core)?;
-        Ok(listener)
-    }
-
-    fn open_tcp(
-        &self,
-        entry: &Listen,
-        limits: &ConnectionLimits,
-        cores: &Cores,
-    ) -> Result<Listener, StartError> {
-        let listeners = listen_tcp_on_each(entry.address, WaitForData::Yes, cores.count())
-            .map_err(StartError::Bind)?;
-        let bound = listeners[0].local_addr();
-        let closing = Drain::new();
-        for (core, socket) in listeners.into_iter().enumerate() {
-            let (shared, limits) = (Arc::clone(&self.shared), limits.clone());
-            let closed = closing.clone();
-            let accept = move || async move {
-                let drain = shared.drain.clone();
-                let serve = move |stream| tcp::serve(Arc::clone(&shared), stream);
-                tokio::select! {
-                    () = closed.begun() => {}
-                    // It fails only where the reactor has no room for the socket: this core then
-                    // takes no connections, the others do.
-                    _ = accept_loop(socket, limits, drain, serve) => {}
-                }
-            };
-            if let Err(stuck) = cores.spawn(core, accept) {
-                closing.begin();
-                return Err(StartError::Core(stuck));
+        let mut prepared = Prepared { fresh: Vec::new(), wanted, identity, limits: (caps, limits) };
+        let opener = Opener {
+            shared: &self.shared,
+            limits: &prepared.limits.1,
+            identity: running.identity.as_ref().or(prepared.identity.as_ref()),
+            cores,
+        };
+        for wanted in &prepared.wanted {
+            if !running.listeners.iter().any(|open| open.is(wanted)) {
+                prepared.fresh.push(opener.open(wanted)?);
             }
         }
-        Ok(Listener { entry: entry.clone(), bound, open: Open::Tcp { closing } })
+        Ok(prepared)
     }
+}
+
+impl Running {
+    /// Makes what was prepared the door's own, and closes what is no longer wanted.
+    fn take(&mut self, mut prepared: Prepared) {
+        match (&self.identity, prepared.identity.take()) {
+            (Some(ours), Some(fresh)) => ours.become_like(&fresh),
+            (None, fresh @ Some(_)) => self.identity = fresh,
+            (_, None) => {}
+        }
+        self.limits = Some(prepared.limits.clone());
+        for open in std::mem::take(&mut self.listeners) {
+            match prepared.wanted.iter().find(|wanted| open.is(wanted)) {
+                Some(wanted) => {
+                    open.route(wanted);
+                    self.listeners.push(open);
+                }
+                None => open.close(),
+            }
+        }
+        self.listeners.append(&mut prepared.fresh);
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        self.fresh.drain(..).for_each(Listener::close);
+    }
+}
+
+fn forwarded(settings: &Settings) -> Result<Forwarded, StartError> {
+    Forwarded::new(&settings.doh).map_err(|complaint| StartError::Settings(vec![complaint]))
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-impl Plan {
-    fn new(settings: &Settings, pixel: &[IpAddr]) -> Result<Self, StartError> {
-        let complaints = settings.check();
-        if !complaints.is_empty() {
-            return Err(StartError::Settings(complaints));
-        }
-        Ok(Self {
-            local: settings.local_records().map_err(StartError::Settings)?,
-            special: SpecialNames::new(settings.canaries, settings.delegated()),
-            blocked: Blocked::new(settings.blocked, settings.blocked_ttl_s(), pixel),
-        })
-    }
-}
-
-impl Listener {
-    fn close(self) {
-        match self.open {
-            Open::Udp { sockets, threads } => {
-                for socket in &sockets {
-                    socket.stop();
-                }
-                for thread in threads {
-                    // A panic there was printed there.
-                    let _ = thread.join();
-                }
-            }
-            Open::Tcp { closing } => closing.begin(),
-        }
-    }
-}
-
-/// What `check` and opening say of protocols that are not there yet.
-pub(crate) fn not_built(entry: &Listen) -> Complaint {
-    let scheme = entry.scheme.as_str();
-    Complaint::new("listen", format!("{scheme}:// listeners are not built yet in the DNS door"))
-        .remedy(format!("listen on udp://{0} and tcp://{0}", entry.address))
 }
 
 impl fmt::Display for StartError {
@@ -295,6 +286,7 @@ impl fmt::Display for StartError {
             Self::Bind(why) => why.fmt(f),
             Self::Thread(why) => write!(f, "no thread for the DNS door could be started: {why}"),
             Self::Core(why) => why.fmt(f),
+            Self::Certificate(why) => why.fmt(f),
         }
     }
 }

@@ -4,14 +4,42 @@
 //! client. A request reads from top to bottom in `request`, whether it came over UDP (`worker`) or
 //! TCP (`tcp`). Made, reloaded and closed by the binary.
 
+mod back;
 mod blocked;
+mod branches;
+mod certificate;
+mod chance;
+mod doh;
 mod door;
+mod doq;
+pub mod effects;
+mod foreign;
+mod guard;
+mod lines;
+mod listeners;
+mod lookups;
+mod outside;
+mod pending;
+mod plan;
 mod request;
 mod settings;
+mod simple;
 mod special;
+mod surroundings;
 mod tcp;
+mod tls;
 mod worker;
 
 pub use blocked::Style;
+pub use certificate::CertificateError;
 pub use door::{Door, Parts, StartError};
-pub use settings::{Canaries, Settings};
+pub use effects::{CheckFile, OnReload, ReloadWhat, Surroundings, Tell};
+pub use foreign::Foreign;
+pub use guard::{
+    AccessAction, AccessSettings, ClientSubnetSettings, CookieMode, CookieSettings, Ddr,
+    RateAction, RateLimitSettings, RebindingSettings, ResponseRateLimitSettings, SubnetMode,
+};
+pub use listeners::{DOH_PATH_DEFAULT, Opening};
+pub use lookups::{FallbackSettings, Standby, ViewSettings};
+pub use outside::Collected;
+pub use settings::{Canaries, CertificateSettings, DohSettings, Settings};

@@ -1,69 +1,64 @@
 //! One DNS question from its bytes to its answer: read, decide, act, review, shape, record.
 //!
-//! UDP workers and TCP connections both call [`handle`], once a message. What can be answered at
-//! once (a local record, a blocked name, a cached answer) goes into the caller's buffer without an
-//! allocation; a question for an upstream leaves with the resolver and comes back through
-//! [`Pending::resume`], on the resolver's thread, into the same review, shape and record.
+//! Every listener calls [`handle`], once a message. To decide and to act is to run the plan's
+//! program (`pipeline`), which the simple settings and foreign pipelines alike are compiled to. What
+//! can be answered at once goes into the caller's buffer without an allocation; a question that must
+//! wait leaves with `pending` and comes back into the same [`finish`].
 
-use crate::door::{Plan, Shared};
-use crate::special::Special;
-use dns_wire::records::LocalAnswer;
-use dns_wire::{
-    Answer, BadQuery, CLASS_IN, Ede, EdeCode, KeyBuffer, Query, Rcode, UDP_BYTES_MAX, forge,
-    record_type,
-};
+use crate::back::Back;
+use crate::door::Shared;
+use crate::guard::{self, Admission, Outgoing, Seen, Sender};
+use crate::pending::Pending;
+use crate::plan::Plan;
+use crate::surroundings::Surroundings;
+use dns_wire::{BadQuery, Ede, EdeCode, Query, Rcode, UDP_BYTES_MAX, forge, reply};
 use ledger::{Event, Subject};
-use policy::{Ask, Effect, Outcome, Policy, Verdict};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use pipeline::machine;
+use pipeline::state::{Failure, Response, State, Step};
+use policy::{Ask, Effect, Outcome, Policy};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use transport::Held;
-use transport::udp::{Origin, UdpSocket};
-use upstream::resolver::{Cached, Question, Resolution};
 use vocab::{Action, Cause, Door, Kind, Name, NameBuffer, Now, Source};
 
-/// Longest answer over TCP: what its two length bytes can say (RFC 1035 §4.2.2).
-const TCP_REPLY_BYTES_MAX: usize = 65_535;
+/// Longest answer over a stream: what its two length bytes can say (RFC 1035 §4.2.2).
+const STREAM_REPLY_BYTES_MAX: usize = 65_535;
 
-/// How long clients may keep what special names mean: that does not change.
-const SPECIAL_TTL_S: u32 = 3600;
-
-/// How long clients may keep the little that ANY gets.
-const ANY_TTL_S: u32 = 3600;
-
-/// No upstream answered (RFC 8914 §4.23).
-const UNREACHABLE: Option<Ede<'_>> = Some(Ede { code: EdeCode::NoReachableAuthority, text: "" });
-
-const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+/// How long clients may keep that an answer was emptied.
+const EMPTIED_TTL_S: u32 = 60;
 
 /// What one request sees of the world; it does not change under its feet.
+#[derive(Clone, Copy)]
 pub(crate) struct View<'v> {
     pub(crate) shared: &'v Arc<Shared>,
     pub(crate) policy: &'v Policy,
-    pub(crate) plan: &'v Plan,
+    pub(crate) plan: &'v Arc<Plan>,
 }
 
 /// Who asks, how, and when.
 #[derive(Clone, Copy)]
-pub(crate) struct Caller {
+pub(crate) struct Caller<'c> {
     pub(crate) client: IpAddr,
     pub(crate) way: Way,
     pub(crate) now: Now,
     /// The same moment, finer: how long the request took is counted from here.
     pub(crate) begun: Instant,
+    /// Which of the plan's entries the listener leads to; 0 is the first.
+    pub(crate) entry: u16,
+    /// The server name of TLS; empty without.
+    pub(crate) server_name: &'c str,
+    /// The path of the URL; empty outside HTTPS.
+    pub(crate) url_path: &'c str,
 }
 
 /// How the question came, which bounds the answer.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Udp,
     Tcp,
-}
-
-/// How an answer that takes a while goes back.
-pub(crate) enum Back {
-    Udp { socket: Arc<UdpSocket>, origin: Origin },
-    Tcp { answers: tokio::sync::mpsc::Sender<Vec<u8>> },
+    Tls,
+    Https,
+    Quic,
 }
 
 /// Whether [`handle`] is done.
@@ -76,43 +71,39 @@ pub(crate) enum Handled {
 }
 
 /// A question, read.
-struct Asked<'a> {
-    query: &'a Query<'a>,
-    name: Name<'a>,
-    caller: Caller,
-}
-
-/// What is to be done with a question.
 #[derive(Clone, Copy)]
-enum Decision<'v> {
-    /// It is none that this door answers.
-    Refuse,
-    /// It asks for all there is.
-    Any,
-    Local(LocalAnswer<'v>),
-    Special(Special),
-    Block(Cause),
-    /// Look it up; the policy lets it pass for this cause.
-    Ask(Cause),
+pub(crate) struct Asked<'a> {
+    pub(crate) query: &'a Query<'a>,
+    pub(crate) name: Name<'a>,
+    pub(crate) caller: Caller<'a>,
 }
 
-/// What there is to answer.
-enum Found<'v> {
-    Refusal,
-    Any,
-    Local(LocalAnswer<'v>),
-    Special(Special),
-    Blocked(Cause),
-    Answer { answer: Arc<Answer>, age_s: u32, source: Source, cause: Cause },
-    Nothing { source: Source, cause: Cause },
-    Waiting,
+/// What a run has learnt beside the answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Findings {
+    /// Why the policy let it pass, or blocked it.
+    pub(crate) cause: Cause,
+    /// What the client is told of the reason.
+    pub(crate) error: Option<EdeCode>,
+}
+
+impl Caller<'_> {
+    /// A client that asks now, at the plan's first entry.
+    pub(crate) fn now(client: IpAddr, way: Way) -> Self {
+        let (now, begun) = (transport::clock::now(), Instant::now());
+        Self { client, way, now, begun, entry: 0, server_name: "", url_path: "" }
+    }
+}
+
+impl Findings {
+    pub(crate) const NONE: Self = Self { cause: Cause::NotAsked, error: None };
 }
 
 /// Answers `message` into `reply`, which is empty, or takes it along for later.
 pub(crate) fn handle(
     view: &View<'_>,
     message: &[u8],
-    caller: Caller,
+    caller: Caller<'_>,
     reply: &mut Vec<u8>,
     back: impl FnOnce() -> Back,
 ) -> Handled {
@@ -128,105 +119,164 @@ pub(crate) fn handle(
         }
     };
     let asked = Asked { query: &query, name: text.as_name(), caller };
-    let decision = decide(view, &asked);
-    let found = act(view, &asked, message, decision, back);
-    if let Found::Waiting = found {
-        return Handled::Later;
+    if !is_welcome(view, &asked, reply) {
+        record_turned_away(view, &asked, reply);
+        return Handled::Now;
     }
-    finish(view, &asked, found, reply);
-    Handled::Now
+    let mut state = State::new(view.plan.entry(caller.entry));
+    let mut around = Surroundings::new(*view, caller, Findings::NONE);
+    let step = machine::run(&view.plan.program, &mut state, &query, asked.name, &mut around, reply);
+    let (findings, renewal) = around.leave();
+    if let Some(renewal) = renewal {
+        Pending::renewal(view, message, caller, renewal).start();
+    }
+    match step {
+        Step::Done => {
+            finish(view, &asked, findings, &mut state, reply);
+            Handled::Now
+        }
+        Step::Wait(wait) => {
+            let written = std::mem::take(reply);
+            let pending = Pending::new(view, message, caller, state, findings, written);
+            pending.answering(back()).wait(wait);
+            Handled::Later
+        }
+    }
+}
+
+/// Whether the guard lets the query in; if not, what it gets is in `reply`, which may be nothing.
+fn is_welcome(view: &View<'_>, asked: &Asked<'_>, reply: &mut Vec<u8>) -> bool {
+    let guard = &view.plan.guard;
+    let seen = guard.read(asked.query, &asked.caller);
+    let seen = seen.as_ref();
+    let why = match guard.admit(&asked.caller, seen.map_err(|bad| *bad)) {
+        Admission::Welcome => return true,
+        Admission::Dropped => return false,
+        Admission::TurnedAway(why) => why,
+    };
+    why.write(asked.query, seen.ok(), limit_of(asked), reply);
+    send_or_not(view, asked, seen.ok(), reply);
+    false
+}
+
+/// How long the answer may be.
+fn limit_of(asked: &Asked<'_>) -> usize {
+    match asked.caller.way {
+        Way::Udp => asked.query.udp_limit(),
+        Way::Tcp | Way::Tls | Way::Https | Way::Quic => STREAM_REPLY_BYTES_MAX,
+    }
+}
+
+/// Lets the guard look at what is about to leave: a flood of answers to a forged address is none.
+fn send_or_not(view: &View<'_>, asked: &Asked<'_>, seen: Option<&Seen>, reply: &mut Vec<u8>) {
+    let sender = seen.map_or(Sender::Claimed, |seen| seen.sender);
+    if asked.caller.way != Way::Udp {
+        return;
+    }
+    match view.plan.guard.judge(&asked.caller, sender, reply) {
+        Outgoing::Send => {}
+        Outgoing::Truncate => {
+            reply.clear();
+            guard::write_truncated(asked.query, seen, limit_of(asked), reply);
+        }
+        Outgoing::Drop => reply.clear(),
+    }
 }
 
 /// The second half of a request, the same for what was at hand and for what was waited for.
-fn finish(view: &View<'_>, asked: &Asked<'_>, found: Found<'_>, reply: &mut Vec<u8>) {
-    let found = review(view, asked, found);
-    shape(view, asked, &found, reply);
-    record(view, asked, &found, reply);
-}
-
-fn decide<'v>(view: &View<'v>, asked: &Asked<'_>) -> Decision<'v> {
-    let query = asked.query;
-    if query.qclass != CLASS_IN || is_meta(query.qtype) {
-        return Decision::Refuse;
-    }
-    if let Some(records) = view.plan.local.lookup(asked.name, query.qtype) {
-        return Decision::Local(records);
-    }
-    if let Some(special) = view.plan.special.find(asked.name) {
-        return Decision::Special(special);
-    }
-    let verdict = ask(view, asked, asked.name);
-    match verdict.action {
-        Action::Block => Decision::Block(verdict.cause),
-        Action::Pass if query.qtype == record_type::ANY => Decision::Any,
-        Action::Pass => Decision::Ask(verdict.cause),
-    }
-}
-
-fn ask(view: &View<'_>, asked: &Asked<'_>, name: Name<'_>) -> Verdict {
-    let ask = Ask::lookup(name, asked.query.qtype, asked.caller.client);
-    view.policy.decide(&ask, asked.caller.now)
-}
-
-fn act<'v>(
-    view: &View<'v>,
+pub(crate) fn finish(
+    view: &View<'_>,
     asked: &Asked<'_>,
-    message: &[u8],
-    decision: Decision<'v>,
-    back: impl FnOnce() -> Back,
-) -> Found<'v> {
-    let cause = match decision {
-        Decision::Refuse => return Found::Refusal,
-        Decision::Any => return Found::Any,
-        Decision::Local(records) => return Found::Local(records),
-        Decision::Special(special) => return Found::Special(special),
-        Decision::Block(cause) => return Found::Blocked(cause),
-        Decision::Ask(cause) => cause,
-    };
-    let mut key = KeyBuffer::new();
-    asked.query.key(&mut key);
-    match view.shared.resolver.cached(key.as_bytes(), asked.caller.now) {
-        Cached::Fresh { answer, age_s } => {
-            Found::Answer { answer, age_s, source: Source::Cache, cause }
-        }
-        Cached::Stale { answer, age_s } => {
-            Found::Answer { answer, age_s, source: Source::Stale, cause }
-        }
-        Cached::Miss => {
-            let pending = Pending {
-                shared: Arc::clone(view.shared),
-                message: message.into(),
-                caller: asked.caller,
-                cause,
-                back: back(),
-                _held: view.shared.drain.hold(),
-            };
-            let question = Question::new(asked.query, &key);
-            let done = Box::new(move |resolution| pending.resume(resolution));
-            match view.shared.resolver.submit(question, done) {
-                Ok(()) => Found::Waiting,
-                Err(_overloaded) => Found::Nothing { source: Source::Refused, cause },
-            }
-        }
+    findings: Findings,
+    state: &mut State,
+    out: &mut Vec<u8>,
+) {
+    let mut reviewed = review(view, asked, findings, state, out);
+    if let Some(error) = keep_outside(view, asked, state, out) {
+        reviewed.findings.error = Some(error);
     }
+    shape(view, asked, &reviewed, state, out);
+    record(view, asked, &reviewed, out);
+}
+
+/// What is to be answered after the review.
+struct Reviewed {
+    findings: Findings,
+    source: Source,
 }
 
 /// Answers may lead to blocked names by their aliases; then they are as blocked as those, unless an
 /// exception names what was asked for.
-fn review<'v>(view: &View<'_>, asked: &Asked<'_>, found: Found<'v>) -> Found<'v> {
-    let Found::Answer { answer, cause, .. } = &found else { return found };
+fn review(
+    view: &View<'_>,
+    asked: &Asked<'_>,
+    findings: Findings,
+    state: &mut State,
+    out: &mut Vec<u8>,
+) -> Reviewed {
+    let source = state.source();
+    let passed = Reviewed { findings, source };
     // A rule that lets the name itself pass covers where it leads; a pause covers everything.
-    if !matches!(cause, Cause::NoRule) {
-        return found;
+    let foreign = matches!(source, Source::Cache | Source::Stale | Source::Upstream);
+    if !foreign || !matches!(findings.cause, Cause::NoRule) {
+        return passed;
     }
-    for alias in answer.aliases() {
-        let verdict = ask(view, asked, alias.as_name());
+    let Some(cause) = blocked_alias(view, asked, state.response(), out) else { return passed };
+    out.clear();
+    view.plan.blocked.write(&bare(asked.query), out);
+    state.answer_made();
+    Reviewed { findings: Findings { cause, error: Some(EdeCode::Blocked) }, source: Source::Policy }
+}
+
+/// Answers of public upstreams that point inside are empty: they would lead browsers around their
+/// same-origin rule. Zones that an upstream of ours is responsible for may point where they like.
+fn keep_outside(
+    view: &View<'_>,
+    asked: &Asked<'_>,
+    state: &mut State,
+    out: &mut Vec<u8>,
+) -> Option<EdeCode> {
+    if !matches!(state.source(), Source::Cache | Source::Stale | Source::Upstream) {
+        return None;
+    }
+    let message = match state.response() {
+        Response::Nothing => return None,
+        Response::Made => &out[..],
+        Response::Kept(answer, _) => answer.message(),
+    };
+    if !view.plan.guard.forbids(asked.name, message) || view.plan.special.is_delegated(asked.name) {
+        return None;
+    }
+    out.clear();
+    forge::nodata(&bare(asked.query), EMPTIED_TTL_S, None, out);
+    state.answer_made();
+    Some(guard::REBINDING_ERROR)
+}
+
+fn blocked_alias(
+    view: &View<'_>,
+    asked: &Asked<'_>,
+    response: &Response,
+    out: &[u8],
+) -> Option<Cause> {
+    let mut found = None;
+    let mut look = |alias: Name<'_>| {
+        let ask = Ask::lookup(alias, asked.query.qtype, asked.caller.client);
+        let verdict = view.policy.decide(&ask, asked.caller.now);
         if verdict.action == Action::Block && !is_excepted(view, asked) {
             if let Cause::Rule(rule) = verdict.cause {
                 // The pixel door and the signer see the name alone: tell them what stands behind it.
-                view.policy.note_alias(asked.name, alias.as_name(), rule, asked.caller.now);
+                view.policy.note_alias(asked.name, alias, rule, asked.caller.now);
             }
-            return Found::Blocked(verdict.cause);
+            found = Some(verdict.cause);
+        }
+        found.is_some()
+    };
+    match response {
+        Response::Nothing => {}
+        Response::Made => drop(reply::any_alias(out, look)),
+        Response::Kept(answer, _) => {
+            answer.aliases().iter().any(|alias| look(alias.as_name()));
         }
     }
     found
@@ -243,43 +293,55 @@ fn is_excepted(view: &View<'_>, asked: &Asked<'_>) -> bool {
     })
 }
 
-fn shape(view: &View<'_>, asked: &Asked<'_>, found: &Found<'_>, reply: &mut Vec<u8>) {
+/// Makes the answer fit for the client: within its size, with OPT if it sent one.
+fn shape(
+    view: &View<'_>,
+    asked: &Asked<'_>,
+    reviewed: &Reviewed,
+    state: &State,
+    out: &mut Vec<u8>,
+) {
     let query = asked.query;
-    let limit = match asked.caller.way {
-        Way::Udp => query.udp_limit(),
-        Way::Tcp => TCP_REPLY_BYTES_MAX,
-    };
-    match found {
-        Found::Refusal => forge::refused(query, None, reply),
-        Found::Any => forge::any(query, ANY_TTL_S, reply),
-        Found::Local(records) => records.write(query, limit, reply),
-        Found::Special(Special::Loopback) => {
-            forge::addresses(query, &LOOPBACK, SPECIAL_TTL_S, None, reply);
+    let mut error = reviewed.findings.error;
+    match state.response() {
+        Response::Made => {}
+        Response::Kept(answer, _) if reviewed.source == Source::Stale => {
+            answer.write_stale_message(query, out);
+            error = Some(answer.stale_error());
         }
-        Found::Special(Special::NoSuchName) => forge::nxdomain(query, SPECIAL_TTL_S, None, reply),
-        Found::Special(Special::Nothing) => forge::nodata(query, SPECIAL_TTL_S, None, reply),
-        Found::Blocked(_) => view.plan.blocked.write(query, reply),
-        Found::Answer { answer, source: Source::Stale, .. } => {
-            answer.write_stale(query, limit, reply);
+        Response::Kept(answer, age_s) => answer.write_message(query, *age_s, out),
+        Response::Nothing => match state.failure() {
+            None => machine::silence(&view.plan.program, query, out),
+            Some(why) => {
+                forge::servfail(&bare(query), None, out);
+                error = Some(error_of(why));
+            }
+        },
+    }
+    let error = error.map(|code| Ede { code, text: "" });
+    let (limit, rcode) = (limit_of(asked), state.extended_rcode());
+    // It was read when the query came in, and reads the same now.
+    match view.plan.guard.read(query, &asked.caller) {
+        Ok(seen) => {
+            let options = seen.answer.write(query, error, out.len(), limit);
+            reply::finish(query, rcode, error, options.as_bytes(), limit, 0, out);
+            send_or_not(view, asked, Some(&seen), out);
         }
-        Found::Answer { answer, age_s, .. } => answer.write(query, *age_s, limit, reply),
-        Found::Nothing { .. } => forge::servfail(query, UNREACHABLE, reply),
-        Found::Waiting => {}
+        Err(_) => reply::finish(query, rcode, error, &[], limit, 0, out),
     }
 }
 
-fn record(view: &View<'_>, asked: &Asked<'_>, found: &Found<'_>, reply: &[u8]) {
-    let (action, cause, source) = match *found {
-        Found::Refusal => (Action::Pass, Cause::NotAsked, Source::Refused),
-        Found::Any | Found::Local(_) | Found::Special(_) => {
-            (Action::Pass, Cause::NotAsked, Source::Local)
-        }
-        Found::Blocked(cause) => (Action::Block, cause, Source::Policy),
-        Found::Answer { source, cause, .. } | Found::Nothing { source, cause } => {
-            (Action::Pass, cause, source)
-        }
-        Found::Waiting => return,
-    };
+fn error_of(why: Failure) -> EdeCode {
+    match why {
+        // RFC 8914 §4.23 and §4.24.
+        Failure::Upstream | Failure::Overloaded => EdeCode::NoReachableAuthority,
+        Failure::Program | Failure::Effect => EdeCode::NotSupported,
+    }
+}
+
+fn record(view: &View<'_>, asked: &Asked<'_>, reviewed: &Reviewed, reply: &[u8]) {
+    let source = reviewed.source;
+    let action = if source == Source::Policy { Action::Block } else { Action::Pass };
     let ledger = &view.shared.ledger;
     let took_us = took_us(asked.caller);
     if !ledger.wants_row(action) {
@@ -293,15 +355,21 @@ fn record(view: &View<'_>, asked: &Asked<'_>, found: &Found<'_>, reply: &[u8]) {
         kind: Kind::Lookup(asked.query.qtype),
         subject: Subject::name(asked.name),
         action,
-        cause,
+        cause: reviewed.findings.cause,
         source,
         status: rcode_of(reply),
         bytes: reply.len() as u32,
     });
 }
 
+/// A query that the guard turned away.
+fn record_turned_away(view: &View<'_>, asked: &Asked<'_>, reply: &[u8]) {
+    let reviewed = Reviewed { findings: Findings::NONE, source: Source::Refused };
+    record(view, asked, &reviewed, reply);
+}
+
 /// A message that is no question: what could be read of it was too little to name it.
-fn record_refused(view: &View<'_>, caller: Caller, reply: &[u8]) {
+fn record_refused(view: &View<'_>, caller: Caller<'_>, reply: &[u8]) {
     view.shared.ledger.record(Event {
         at: caller.now,
         took_us: took_us(caller),
@@ -318,11 +386,11 @@ fn record_refused(view: &View<'_>, caller: Caller, reply: &[u8]) {
 }
 
 /// A message longer than any question: no reply, one event.
-pub(crate) fn refuse_oversized(view: &View<'_>, caller: Caller) {
+pub(crate) fn refuse_oversized(view: &View<'_>, caller: Caller<'_>) {
     record_refused(view, caller, &[]);
 }
 
-fn took_us(caller: Caller) -> u32 {
+fn took_us(caller: Caller<'_>) -> u32 {
     u32::try_from(caller.begun.elapsed().as_micros()).unwrap_or(u32::MAX)
 }
 
@@ -331,52 +399,10 @@ fn rcode_of(reply: &[u8]) -> u16 {
     reply.get(3).map_or(Rcode::FormErr.code(), |flags| u16::from(flags & 15))
 }
 
-/// Types that ask for no records of a name: transfers, transactions, EDNS (RFC 6895 §3.1). ANY
-/// among them is answered, with as little as possible.
-fn is_meta(qtype: u16) -> bool {
-    qtype == record_type::OPT || (128..=255).contains(&qtype) && qtype != record_type::ANY
+/// The query as one without EDNS: what is written for it has no OPT, which `shape` adds.
+pub(crate) fn bare<'q>(query: &Query<'q>) -> Query<'q> {
+    Query { edns: None, ..*query }
 }
 
-/// A question that waits for upstreams, with all that its second half needs.
-struct Pending {
-    shared: Arc<Shared>,
-    message: Box<[u8]>,
-    caller: Caller,
-    /// Why the policy let it pass.
-    cause: Cause,
-    back: Back,
-    /// The process does not end before it is answered.
-    _held: Held,
-}
-
-impl Pending {
-    /// Takes up the request where `act` left it, with what the upstreams said.
-    fn resume(self, resolution: Resolution) {
-        let mut text = NameBuffer::new();
-        // It was read once already, from the same bytes.
-        let Ok(query) = Query::parse(&self.message, &mut text) else { return };
-        let asked = Asked { query: &query, name: text.as_name(), caller: self.caller };
-        let (policy, plan) = (self.shared.policy.load(), self.shared.plan.load());
-        let view = View { shared: &self.shared, policy: &policy, plan: &plan };
-        let found = match resolution.result {
-            Ok((answer, age_s)) => {
-                Found::Answer { answer, age_s, source: resolution.source, cause: self.cause }
-            }
-            Err(_) => Found::Nothing { source: Source::Failed, cause: self.cause },
-        };
-        let mut reply = Vec::with_capacity(UDP_BYTES_MAX);
-        finish(&view, &asked, found, &mut reply);
-        self.back.send(reply);
-    }
-}
-
-impl Back {
-    fn send(self, reply: Vec<u8>) {
-        match self {
-            // A full send buffer or a vanished client loses a reply, as a network would.
-            Self::Udp { socket, origin } => drop(socket.reply(&origin, &reply)),
-            // The channel has room for every question its connection may have out.
-            Self::Tcp { answers } => drop(answers.try_send(reply)),
-        }
-    }
-}
+/// Room for a reply of usual length.
+pub(crate) const REPLY_BYTES: usize = UDP_BYTES_MAX;

@@ -4,17 +4,22 @@
 //! nothing and resolves nothing; `config` reads it and [`Settings::check`] says what is wrong.
 
 use crate::blocked::Style;
-use crate::door::not_built;
+use crate::foreign::Foreign;
+use crate::guard::{
+    AccessSettings, ClientSubnetSettings, CookieSettings, Ddr, GuardSettings, RateLimitSettings,
+    RebindingSettings, ResponseRateLimitSettings,
+};
+use crate::lookups::{FallbackSettings, ViewSettings};
 use dns_wire::records::{BadRecord, LocalRecords};
+use pipeline::records::{BadEntry, Redirect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::path::PathBuf;
 use std::time::Duration;
 use transport::ConnectionLimits;
-use upstream::resolver::{
-    CacheSettings, PlainServer, ResolverSettings, Strategy, UpstreamSettings,
-};
-use vocab::{Complaint, DomainName, Listen, Scheme, Span};
+use upstream::resolver::{CacheSettings, GroupSettings, PlainServer, Strategy, UpstreamSettings};
+use vocab::{Complaint, DomainName, Kind, Listen, Network, Scheme, Span};
 
 /// Longest time a made-up answer may be kept by clients: a day. Longer, and lifting a block would
 /// not be noticed.
@@ -27,9 +32,19 @@ const TCP_CONNECTIONS_MAX: u32 = 100_000;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Where to answer: `udp://ADDRESS:PORT` and `tcp://ADDRESS:PORT`; port 53 if none is given.
-    /// Clients expect both (RFC 7766 §5). No default: at least one.
+    /// Where to answer: `udp://ADDRESS` and `tcp://ADDRESS` (port 53 if none is given; clients
+    /// expect both, RFC 7766 §5), `tls://ADDRESS` (DNS over TLS, 853), `https://ADDRESS/dns-query`
+    /// (DNS over HTTPS, 443; `http://` behind a proxy that ends TLS) and `quic://ADDRESS` (DNS over
+    /// QUIC, 853). No default: at least one.
     pub listen: Vec<Text<Listen>>,
+    /// The certificate of the encrypted listeners, in PEM files; read again on every reload.
+    /// Default: one for `names` and the addresses listened on, signed by Tidegate's own CA.
+    pub certificate: Option<CertificateSettings>,
+    /// What this server is called: the names that clients of its encrypted listeners know it by.
+    /// Default: none.
+    pub names: Vec<Text<DomainName>>,
+    /// DNS over HTTPS.
+    pub doh: DohSettings,
     /// Whom to ask: `https://HOST/PATH` (DNS over HTTPS), `tls://HOST` (DNS over TLS), `tcp://IP`,
     /// `udp://IP`, or a mapping with `address`, `name` and `domains` (ask this one only about these
     /// names and those below). Default: `https://dns.quad9.net/dns-query` and `tls://1.1.1.1`.
@@ -44,6 +59,22 @@ pub struct Settings {
     pub bootstrap: Vec<Text<PlainServer>>,
     /// How long an upstream may take, all tries together. Default 5s, from 100ms to 30s.
     pub timeout: Text<Span>,
+    /// How many upstreams a `race` asks at once. Default 3, from 1 to 32.
+    pub concurrent: u8,
+    /// Other upstreams, and a cache of their own, for some clients. At most 32. Default: none.
+    pub views: Vec<ViewSettings>,
+    /// Upstreams that are asked when those of `upstreams` fail or are slow. Default: none.
+    pub fallback: Option<FallbackSettings>,
+    /// Upstreams that know the names of private addresses (a router, a domain controller): asked
+    /// about the reverse zones of RFC 6303 and nothing else. Default: none, and such questions are
+    /// answered with "no such name".
+    pub private_reverse: Vec<UpstreamSettings>,
+    /// Names that are looked up under another name: `NAME OTHER` for one name,
+    /// `||NAME^ OTHER` for it and all below. The answer begins with the alias. Default: none.
+    pub rewrites: Vec<String>,
+    /// Record types that are answered as empty without asking anyone, as in `[AAAA]` where IPv6
+    /// does not work. Default: none.
+    pub filter_types: Vec<String>,
     /// What is answered for a blocked name: `auto` (the pixel door's address where there is one,
     /// else nodata), `pixel`, `nodata`, `nxdomain`, `null` (0.0.0.0 and ::) or `refused`. Default
     /// `auto`.
@@ -58,12 +89,56 @@ pub struct Settings {
     /// such name) and `_dns.resolver.arpa` (nothing there). Default `answer`; `pass` treats them
     /// like any name.
     pub canaries: Canaries,
+    /// Whether `_dns.resolver.arpa` tells clients of the encrypted listeners (RFC 9462): `auto`,
+    /// where there are `names`, or `off`. Default `auto`.
+    pub ddr: Ddr,
+    /// Who may ask.
+    pub access: AccessSettings,
+    /// How much one client may ask.
+    pub rate_limit: RateLimitSettings,
+    /// How many answers go to one network, against floods to forged addresses.
+    pub response_rate_limit: ResponseRateLimitSettings,
+    /// Whether answers of upstreams may point inside.
+    pub rebinding: RebindingSettings,
+    /// DNS cookies (RFC 7873).
+    pub cookies: CookieSettings,
+    /// What upstreams are told of where a client is.
+    pub client_subnet: ClientSubnetSettings,
     /// How many TCP connections may be open at once, all clients together. Default 1024.
     pub tcp_connections: u32,
     /// How many of them one client may hold. Default 32.
     pub tcp_connections_per_client: u32,
-    /// Plugins of mosdns or OxiDNS. Not built yet: must be empty.
+    /// Plugins of mosdns or OxiDNS, for full control: then they alone say what is done, and
+    /// `upstreams`, `cache`, `local` and the like are not used. Questions enter at the sequence
+    /// tagged `main`. Default: none.
     pub pipeline: Vec<serde_json::Value>,
+    /// Whether what the cache holds is kept in the state folder (`dns-cache`, readable by its owner
+    /// only) while Tidegate does not run. Default true.
+    pub keep_cache: bool,
+    /// The pipeline, compiled. Set by whoever reads the file.
+    #[serde(skip)]
+    pub foreign: Option<Foreign>,
+}
+
+/// A certificate with its key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CertificateSettings {
+    /// The chain, leaf first, in PEM. Relative to the configuration file.
+    pub cert: PathBuf,
+    /// The leaf's private key, in PEM.
+    pub key: PathBuf,
+}
+
+/// DNS over HTTPS.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DohSettings {
+    /// The header in which a proxy in front says who the client is. Default `X-Forwarded-For`.
+    pub client_header: Option<String>,
+    /// The proxies that are believed: addresses and networks. Default: none, and the header is
+    /// ignored.
+    pub trusted_proxies: Vec<Text<Network>>,
 }
 
 /// What becomes of canary names.
@@ -78,21 +153,39 @@ pub enum Canaries {
 
 impl Default for Settings {
     fn default() -> Self {
-        let resolver = ResolverSettings::default();
+        let resolver = GroupSettings::default();
         Self {
             listen: Vec::new(),
+            certificate: None,
+            names: Vec::new(),
+            doh: DohSettings::default(),
             upstreams: resolver.upstreams,
             strategy: resolver.strategy,
-            cache: resolver.cache,
+            cache: CacheSettings::default(),
             bootstrap: resolver.bootstrap,
             timeout: resolver.timeout,
+            concurrent: resolver.concurrent,
+            views: Vec::new(),
+            fallback: None,
+            private_reverse: Vec::new(),
+            rewrites: Vec::new(),
+            filter_types: Vec::new(),
             blocked: Style::default(),
             blocked_ttl: Text(Span(Duration::from_secs(10))),
             local: Vec::new(),
             canaries: Canaries::Answer,
+            ddr: Ddr::default(),
+            access: AccessSettings::default(),
+            rate_limit: RateLimitSettings::default(),
+            response_rate_limit: ResponseRateLimitSettings::default(),
+            rebinding: RebindingSettings::default(),
+            cookies: CookieSettings::default(),
+            client_subnet: ClientSubnetSettings::default(),
             tcp_connections: 1024,
             tcp_connections_per_client: 32,
             pipeline: Vec::new(),
+            keep_cache: true,
+            foreign: None,
         }
     }
 }
@@ -122,11 +215,13 @@ impl Settings {
                 );
             }
         }
-        if !self.pipeline.is_empty() {
-            complaints.push(
-                Complaint::new("pipeline", "plugin pipelines are not built yet")
-                    .remedy("leave it out, and say it with lists, local and upstreams"),
-            );
+        complaints.extend(self.check_lookups());
+        complaints.extend(self.guard().check());
+        if let Err(found) = self.redirects() {
+            complaints.extend(found);
+        }
+        if let Err(found) = self.filtered() {
+            complaints.extend(found);
         }
         complaints
     }
@@ -142,7 +237,9 @@ impl Settings {
         for (index, entry) in self.listen.iter().enumerate() {
             let path = format!("listen.{index}");
             match entry.scheme {
-                Scheme::Udp | Scheme::Tcp if !entry.path.is_empty() => {
+                Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic
+                    if !entry.path.is_empty() =>
+                {
                     complaints.push(
                         Complaint::new(
                             &path,
@@ -154,10 +251,12 @@ impl Settings {
                         .remedy("end it after the port"),
                     );
                 }
-                Scheme::Udp | Scheme::Tcp => {}
-                Scheme::Tls | Scheme::Quic | Scheme::Http | Scheme::Https => {
-                    complaints.push(Complaint { path: path.clone(), ..not_built(entry) });
-                }
+                Scheme::Udp
+                | Scheme::Tcp
+                | Scheme::Tls
+                | Scheme::Quic
+                | Scheme::Http
+                | Scheme::Https => {}
             }
             if self.listen[..index].contains(entry) {
                 complaints.push(
@@ -169,23 +268,56 @@ impl Settings {
         complaints
     }
 
-    /// The part that is the resolver's.
-    pub fn resolver(&self) -> ResolverSettings {
-        ResolverSettings {
-            upstreams: self.upstreams.clone(),
-            strategy: self.strategy,
-            cache: self.cache.clone(),
-            bootstrap: self.bootstrap.clone(),
-            timeout: self.timeout,
-        }
-    }
-
     /// Caps on TCP connections, all listeners together.
     pub(crate) fn connection_limits(&self) -> ConnectionLimits {
         ConnectionLimits::new(
             self.tcp_connections as usize,
             self.tcp_connections_per_client as usize,
         )
+    }
+
+    pub(crate) fn guard(&self) -> GuardSettings<'_> {
+        GuardSettings {
+            access: &self.access,
+            rate_limit: &self.rate_limit,
+            response_rate_limit: &self.response_rate_limit,
+            rebinding: &self.rebinding,
+            cookies: &self.cookies,
+            client_subnet: &self.client_subnet,
+        }
+    }
+
+    /// The rewrites; none where there are none.
+    pub(crate) fn redirects(&self) -> Result<Option<Redirect>, Vec<Complaint>> {
+        if self.rewrites.is_empty() {
+            return Ok(None);
+        }
+        let rules: Vec<String> = self.rewrites.iter().map(|line| redirect_rule(line)).collect();
+        Redirect::parse(&rules).map(Some).map_err(|bad| {
+            let complain = |(index, why): (usize, BadEntry)| {
+                Complaint::new(format!("rewrites.{index}"), why.to_string())
+                    .remedy("write NAME OTHER or ||NAME^ OTHER")
+            };
+            bad.into_iter().map(complain).collect()
+        })
+    }
+
+    /// The types that are answered as empty.
+    pub(crate) fn filtered(&self) -> Result<Box<[u16]>, Vec<Complaint>> {
+        let (mut types, mut complaints) = (Vec::new(), Vec::new());
+        for (index, word) in self.filter_types.iter().enumerate() {
+            match Kind::record_type(word) {
+                Some(number) => types.push(number),
+                None => complaints.push(
+                    Complaint::new(
+                        format!("filter_types.{index}"),
+                        format!("{word:?} is no record type"),
+                    )
+                    .remedy("write a type as in AAAA, HTTPS or TYPE65"),
+                ),
+            }
+        }
+        if complaints.is_empty() { Ok(types.into()) } else { Err(complaints) }
     }
 
     pub(crate) fn blocked_ttl_s(&self) -> u32 {
@@ -195,15 +327,17 @@ impl Settings {
     pub(crate) fn local_records(&self) -> Result<LocalRecords, Vec<Complaint>> {
         LocalRecords::parse(&self.local).map_err(|bad| bad.into_iter().map(complaint_of).collect())
     }
-
-    /// The names that some upstream is responsible for.
-    pub(crate) fn delegated(&self) -> Vec<DomainName> {
-        let domains = self.upstreams.iter().flat_map(UpstreamSettings::domains);
-        domains.map(|domain| domain.0.clone()).collect()
-    }
 }
 
 fn complaint_of(bad: BadRecord) -> Complaint {
     Complaint::new(format!("local.{}", bad.index), bad.message)
         .remedy("write NAME TYPE VALUE, as in router.lan A 192.168.1.1")
+}
+
+/// A rewrite as a rule of the pipeline's redirects.
+fn redirect_rule(line: &str) -> String {
+    match line.trim().strip_prefix("||").and_then(|rest| rest.split_once('^')) {
+        Some((name, other)) => format!("domain:{name} {other}"),
+        None => format!("full:{}", line.trim()),
+    }
 }

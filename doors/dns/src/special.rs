@@ -56,6 +56,17 @@ const PRIVATE_IPV6: &[&str] = &["d.f", "8.e.f", "9.e.f", "a.e.f", "b.e.f", "8.b.
 /// What `::` and `::1` have between their first digit and `ip6.arpa`.
 const ZEROES: &str = "0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0";
 
+/// The reverse zones of private networks, whole: what a router or a domain controller knows.
+pub(crate) fn private_zones() -> impl Iterator<Item = DomainName> {
+    let networks = PRIVATE_IPV4.iter().map(|zone| format!("{zone}.in-addr.arpa"));
+    let middle = (16..32).map(|octet| format!("{octet}.172.in-addr.arpa"));
+    let ipv6 = PRIVATE_IPV6.iter().map(|zone| format!("{zone}.ip6.arpa"));
+    networks
+        .chain(middle)
+        .chain(ipv6)
+        .map(|zone| DomainName::parse(&zone).expect("the tables above hold names"))
+}
+
 impl SpecialNames {
     pub(crate) fn new(canaries: Canaries, delegated: Vec<DomainName>) -> Self {
         Self { canaries, delegated }
@@ -72,8 +83,12 @@ impl SpecialNames {
             Some("arpa" | "com" | "net") => self.canary(text)?,
             _ => return None,
         };
-        let elsewhere = self.delegated.iter().any(|zone| name.is_within(zone.as_name()));
-        (!elsewhere).then_some(found)
+        (!self.is_delegated(name)).then_some(found)
+    }
+
+    /// Whether an upstream is responsible for `name` and nothing else.
+    pub(crate) fn is_delegated(&self, name: Name<'_>) -> bool {
+        self.delegated.iter().any(|zone| name.is_within(zone.as_name()))
     }
 
     fn canary(&self, text: &str) -> Option<Special> {

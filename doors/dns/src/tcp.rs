@@ -1,14 +1,17 @@
-//! The TCP side: one connection, many questions, answers as they come (RFC 7766 §6.2).
+//! DNS over a stream, TCP or TLS: one connection, many questions, answers as they come (RFC 7766
+//! §6.2).
 //!
 //! A connection may have [`WAITING_MAX`] questions out; it is not read further until one returns.
 //! It ends when it is idle, dribbles, does not read its answers, or sends what is no question.
-//! Called by `door`, once per accepted connection, on the connection's core.
+//! Called by `listeners` and `tls`, once per accepted connection, on the connection's core.
 
-use crate::door::Shared;
-use crate::request::{self, Back, Caller, Handled, View, Way};
-use std::sync::Arc;
+use crate::back::Back;
+use crate::listeners::Line;
+use crate::request::{self, Caller, Handled, View, Way};
+use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use transport::Stream;
@@ -19,7 +22,11 @@ const WAITING_MAX: usize = 64;
 
 /// How long a connection may go without a whole question (RFC 7766 §6.2.3 leaves it to us; the
 /// peers take 10 s), and how long it may take to read an answer.
-const IDLE: Duration = Duration::from_secs(10);
+pub(crate) const IDLE: Duration = Duration::from_secs(10);
+
+/// The same where three quarters of all connections are taken: whoever only holds one then makes
+/// room for who asks (RFC 7766 §6.2.3 allows it at any time).
+const IDLE_CROWDED: Duration = Duration::from_secs(2);
 
 /// How long an answer is waited for before the connection is given up. Upstreams time out before
 /// that (at most 30 s, see `Settings::timeout`).
@@ -29,11 +36,20 @@ const ANSWER_WAIT: Duration = Duration::from_secs(40);
 const OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Longest question taken, as for UDP.
-const QUERY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX;
+pub(crate) const QUERY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX;
 
-struct Connection {
-    shared: Arc<Shared>,
-    stream: Stream,
+/// Who is at the other end of a connection, and how.
+pub(crate) struct Peer {
+    pub(crate) client: IpAddr,
+    pub(crate) way: Way,
+    /// The server name of TLS; empty without.
+    pub(crate) server_name: String,
+}
+
+struct Connection<S> {
+    line: Line,
+    peer: Peer,
+    stream: S,
     /// What was read, from `taken` on not yet looked at.
     input: Vec<u8>,
     taken: usize,
@@ -54,14 +70,21 @@ enum Front {
     End,
 }
 
+/// Serves one connection without TLS to its end.
+pub(crate) async fn serve_plain(line: Line, stream: Stream) {
+    let client = stream.peer().ip().to_canonical();
+    serve(line, Peer { client, way: Way::Tcp, server_name: String::new() }, stream).await;
+}
+
 /// Serves one connection to its end.
-pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream) {
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(line: Line, peer: Peer, stream: S) {
     let (answers, mut arriving) = mpsc::channel(WAITING_MAX);
-    let drain = shared.drain.clone();
+    let drain = line.shared.drain.clone();
     let begun = drain.begun();
     tokio::pin!(begun);
     let mut connection = Connection {
-        shared,
+        line,
+        peer,
         stream,
         input: Vec::with_capacity(1024),
         taken: 0,
@@ -90,15 +113,16 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream) {
             continue;
         }
         if !reading && connection.waiting == 0 {
-            return;
+            return connection.close().await;
         }
         let may_read = reading && connection.waiting < WAITING_MAX;
-        let patience = if connection.waiting > 0 { ANSWER_WAIT } else { IDLE };
+        let patience = connection.patience();
         tokio::select! {
             biased;
             () = &mut begun, if reading => reading = false,
             Some(answer) = arriving.recv(), if connection.waiting > 0 => {
                 connection.waiting -= 1;
+                // An empty one is none: the question is dropped.
                 connection.frame(&answer);
                 progress = Instant::now();
             }
@@ -106,14 +130,34 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream) {
                 Ok(1..) => {}
                 // The client has said all it will; what it asked is still answered.
                 Ok(0) => reading = false,
+                // The same over TLS without a goodbye. Messages have their length in front, so one
+                // that is cut short is never taken for a whole one.
+                Err(why) if why.kind() == io::ErrorKind::UnexpectedEof => reading = false,
                 Err(_) => return,
             },
-            () = sleep_until(progress + patience) => return,
+            () = sleep_until(progress + patience) => return connection.close().await,
         }
     }
 }
 
-impl Connection {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// How long nothing may happen from now on.
+    fn patience(&self) -> Duration {
+        if self.waiting > 0 {
+            ANSWER_WAIT
+        } else if self.line.limits.is_crowded() {
+            IDLE_CROWDED
+        } else {
+            IDLE
+        }
+    }
+
+    /// Says goodbye, where TLS has a word for it.
+    async fn close(mut self) {
+        // Whether the client still hears it is its own affair.
+        let _ = timeout(IDLE_CROWDED, self.stream.shutdown()).await;
+    }
+
     fn take_message(&mut self) -> Front {
         let unread = &self.input[self.taken..];
         let Some((head, rest)) = unread.split_first_chunk::<2>() else { return self.compact() };
@@ -121,14 +165,13 @@ impl Connection {
         if self.waiting >= WAITING_MAX {
             return Front::Nothing;
         }
-        let policy = self.shared.policy.load();
-        let plan = self.shared.plan.load();
-        let view = View { shared: &self.shared, policy: &policy, plan: &plan };
+        let shared = &self.line.shared;
+        let (policy, plan) = (shared.policy.load(), shared.plan.load());
+        let view = View { shared, policy: &policy, plan: &plan };
         let caller = Caller {
-            client: self.stream.peer().ip().to_canonical(),
-            way: Way::Tcp,
-            now: transport::clock::now(),
-            begun: std::time::Instant::now(),
+            entry: self.line.routes.load().entry(),
+            server_name: &self.peer.server_name,
+            ..Caller::now(self.peer.client, self.peer.way)
         };
         if length > QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);
@@ -161,15 +204,23 @@ impl Connection {
     fn frame(&mut self, answer: &[u8]) {
         // Answers are cut to 65,535 bytes where they are written; a longer one is none of ours.
         let Ok(length) = u16::try_from(answer.len()) else { return };
+        if length == 0 {
+            return;
+        }
         self.output.extend_from_slice(&length.to_be_bytes());
         self.output.extend_from_slice(answer);
     }
 
-    async fn flush(&mut self) -> std::io::Result<()> {
+    async fn flush(&mut self) -> io::Result<()> {
         if self.output.is_empty() {
             return Ok(());
         }
-        timeout(IDLE, self.stream.write_all(&self.output)).await??;
+        let write = async {
+            self.stream.write_all(&self.output).await?;
+            // TLS may hold back the end of it.
+            self.stream.flush().await
+        };
+        timeout(IDLE, write).await??;
         self.output.clear();
         self.output.shrink_to(OUTPUT_BYTES);
         Ok(())

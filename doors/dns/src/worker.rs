@@ -1,11 +1,13 @@
 //! The UDP side: one thread per core and listener, around batches of datagrams.
 //!
 //! A worker reads the clock, the policy and the plan once a batch, answers what it can into the
-//! batch's own buffers and sends them together. It decides nothing. Started and stopped by `door`.
+//! batch's own buffers and sends them together. It decides nothing. Started and stopped by `listeners`.
 
+use crate::back::Back;
 use crate::door::Shared;
-use crate::request::{self, Back, Caller, Handled, View, Way};
-use arc_swap::Cache;
+use crate::listeners::Routes;
+use crate::request::{self, Caller, Handled, View, Way};
+use arc_swap::{ArcSwap, Cache};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,21 +17,23 @@ use transport::udp::{Batch, Datagram, Received, UdpSocket};
 /// Starts the thread that answers at `socket` until that is stopped.
 pub(crate) fn start(
     shared: &Arc<Shared>,
+    routes: &Arc<ArcSwap<Routes>>,
     socket: &Arc<UdpSocket>,
     index: usize,
 ) -> io::Result<JoinHandle<()>> {
-    let (shared, socket) = (Arc::clone(shared), Arc::clone(socket));
+    let (shared, routes, socket) = (Arc::clone(shared), Arc::clone(routes), Arc::clone(socket));
     let held = shared.drain.hold();
     std::thread::Builder::new().name(format!("dns-udp-{index}")).spawn(move || {
-        run(&shared, &socket);
+        run(&shared, routes, &socket);
         drop(held);
     })
 }
 
-fn run(shared: &Arc<Shared>, socket: &Arc<UdpSocket>) {
+fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocket>) {
     let mut batch = Batch::new();
     let mut policy = Cache::new(Arc::clone(&shared.policy));
     let mut plan = Cache::new(Arc::clone(&shared.plan));
+    let mut routes = Cache::new(routes);
     loop {
         let count = match batch.receive(socket) {
             Ok(Received::Datagrams(count)) => count,
@@ -38,11 +42,20 @@ fn run(shared: &Arc<Shared>, socket: &Arc<UdpSocket>) {
         };
         let (now, begun) = (transport::clock::now(), Instant::now());
         let view = View { shared, policy: policy.load(), plan: plan.load() };
+        let entry = routes.load().entry();
         for index in 0..count {
             let Some(Datagram { bytes, cut, peer, reply, route }) = batch.datagram(index) else {
                 continue;
             };
-            let caller = Caller { client: peer.ip(), way: Way::Udp, now, begun };
+            let caller = Caller {
+                client: peer.ip(),
+                way: Way::Udp,
+                now,
+                begun,
+                entry,
+                server_name: "",
+                url_path: "",
+            };
             if cut {
                 request::refuse_oversized(&view, caller);
                 continue;

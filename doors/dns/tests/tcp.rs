@@ -3,10 +3,11 @@
 
 mod support;
 
-use std::io::Write;
-use std::net::Shutdown;
-use support::{A, Bench, query, read_framed, send_framed};
-use vocab::Source;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+use support::{A, Bench, TXT, query, read_framed, send_framed};
+use vocab::{Scheme, Source};
 
 fn bench() -> Bench {
     Bench::start(|settings| {
@@ -91,4 +92,125 @@ fn one_client_cannot_take_all_connections() {
     assert_eq!(read_framed(&mut over), None);
     send_framed(&mut open[0], &query(2, "near.test", A));
     assert_eq!(read_framed(&mut open[0]).unwrap().id(), 2);
+}
+
+/// Longer than a connection may go without a whole question or a taken answer: 10 s.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+#[test]
+fn a_client_that_sends_a_byte_a_second_is_cut_off() {
+    let bench = bench();
+    let mut stream = bench.connect();
+    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let packet = query(1, "near.test", A);
+    let bytes = [&(packet.len() as u16).to_be_bytes()[..], &packet].concat();
+    let begun = Instant::now();
+    for byte in bytes {
+        // Reading for a second is the pause between two bytes.
+        let gone = stream.write_all(&[byte]).is_err()
+            || !matches!(stream.read(&mut [0]), Err(why) if why.kind() == ErrorKind::WouldBlock);
+        if gone {
+            assert!(begun.elapsed() > Duration::from_secs(5));
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "it is still served");
+    }
+    panic!("it was let to finish");
+}
+
+#[test]
+fn a_client_that_never_reads_is_cut_off_and_holds_up_nobody() {
+    let bench = bench();
+    let mut deaf = bench.connect();
+    deaf.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+    let packet = query(1, "big.test", TXT);
+    let many = [&(packet.len() as u16).to_be_bytes()[..], &packet].concat().repeat(500);
+    let begun = Instant::now();
+    loop {
+        match deaf.write_all(&many) {
+            // Both buffers are full: the door reads no more while it cannot answer.
+            Err(why) if why.kind() == ErrorKind::WouldBlock => {}
+            Err(_reset) => break,
+            Ok(()) => {}
+        }
+        let mut other = bench.connect();
+        send_framed(&mut other, &query(2, "near.test", A));
+        assert_eq!(read_framed(&mut other).unwrap().id(), 2);
+        assert!(begun.elapsed() < PATIENCE, "it is still served");
+    }
+}
+
+#[test]
+fn where_connections_are_short_idle_ones_make_room_sooner() {
+    let bench = Bench::start(|settings| {
+        settings.local = vec!["near.test A 192.0.2.7".into()];
+        settings.tcp_connections = 8;
+        settings.tcp_connections_per_client = 8;
+    });
+    let open = |count| -> Vec<TcpStream> {
+        let open = || {
+            let mut stream = bench.connect();
+            send_framed(&mut stream, &query(1, "near.test", A));
+            assert!(read_framed(&mut stream).is_some());
+            stream
+        };
+        (0..count).map(|_| open()).collect()
+    };
+    let _roomy = open(5);
+    let mut crowded = open(3);
+    let begun = Instant::now();
+    for stream in &mut crowded {
+        assert_eq!(read_framed(stream), None);
+    }
+    // Nobody else had to wait as long as a connection that is alone may idle.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+}
+
+/// The most descriptors that this process may have.
+fn descriptors_max() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    line.split_whitespace().nth(3).unwrap().parse().unwrap_or(1024)
+}
+
+#[test]
+#[allow(
+    clippy::print_stderr,
+    reason = "how many it were depends on the machine, and is worth knowing"
+)]
+fn ten_thousand_idle_connections_keep_nobody_from_asking() {
+    let bench = Bench::start(|settings| {
+        settings.local = vec!["near.test A 192.0.2.7".into()];
+        settings.tcp_connections = 100_000;
+        settings.tcp_connections_per_client = 100_000;
+    });
+    // Both ends are in this process, and the other tests of this file need some too.
+    let count = (descriptors_max().saturating_sub(400) / 2).min(10_000);
+    let address = bench.address(Scheme::Tcp);
+    let connect = || {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(support::DEADLINE)).unwrap();
+        stream
+    };
+    let (begun, mut idle) = (Instant::now(), Vec::with_capacity(count));
+    for id in 0..count {
+        let mut stream = connect();
+        send_framed(&mut stream, &query(id as u16, "near.test", A));
+        idle.push(stream);
+    }
+    for (id, stream) in idle.iter_mut().enumerate() {
+        assert_eq!(read_framed(stream).map(|reply| reply.id()), Some(id as u16));
+    }
+    let opened = begun.elapsed();
+    let begun = Instant::now();
+    let mut fresh = connect();
+    send_framed(&mut fresh, &query(7, "near.test", A));
+    assert_eq!(read_framed(&mut fresh).unwrap().id(), 7);
+    assert_eq!(bench.ask("near.test", A).rcode(), 0);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    eprintln!("{count} connections were open after {opened:?}");
+    // All of them end by themselves when nothing more is asked.
+    for stream in &mut idle {
+        assert_eq!(read_framed(stream), None);
+    }
 }

@@ -57,10 +57,12 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         signer: Arc::new(signer),
         tls,
         resolver,
+        reload_wished: Arc::default(),
         started: transport::clock::now(),
         admin: plan.file.admin.clone(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
+    app.restore_cache(&plan);
     app.open_doors(plan).map_err(|why| cannot(&why))?;
     app.open_admin().map_err(|why| cannot(&why))?;
     Ok((app, origin))
@@ -179,6 +181,53 @@ impl App {
     /// The dialer of the doors that fetch.
     pub(super) fn dialer(&self) -> Dialer {
         Dialer::new(self.resolver.clone(), self.tls.clone())
+    }
+
+    /// What the collectors of the DNS door's pipeline have counted.
+    pub(super) fn collected(&self) -> Vec<door_dns::Collected> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.collected())
+    }
+
+    /// What effects of pipelines need.
+    pub(super) fn around(&self) -> door_dns::Surroundings {
+        let wished = Arc::clone(&self.reload_wished);
+        door_dns::Surroundings {
+            dialer: self.dialer(),
+            reload: Arc::new(move |_what| wished.notify_one()),
+            // That a file is one, and no web page, the download has seen; a list that cannot be
+            // read is counted line by line when it is compiled.
+            check: Arc::new(|_, _| Ok(())),
+            tell: Arc::new(|line| eprintln!("tidegate: {line}")),
+        }
+    }
+
+    /// Where the DNS cache is kept over a restart.
+    fn cache_folder(&self) -> std::path::PathBuf {
+        self.state.path().join("dns-cache")
+    }
+
+    /// Takes back what the DNS cache held when the program ended last.
+    fn restore_cache(&self, plan: &Plan) {
+        if !plan.file.dns.as_ref().is_some_and(|dns| dns.keep_cache) {
+            return;
+        }
+        for (file, why) in self.resolver.restore(&self.cache_folder()).refused {
+            eprintln!("tidegate: {}: {why}; the cache begins empty", file.display());
+        }
+    }
+
+    /// Keeps what the DNS cache holds.
+    pub(super) fn keep_cache(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if !running.plan.file.dns.as_ref().is_some_and(|dns| dns.keep_cache) {
+            return;
+        }
+        let folder = self.cache_folder();
+        let kept = std::fs::create_dir_all(&folder).and_then(|()| self.resolver.dump(&folder));
+        if let Err(why) = kept {
+            eprintln!("tidegate: the DNS cache could not be kept: {why}");
+        }
     }
 
     /// Closes all doors; what is open goes on until the drain's end.

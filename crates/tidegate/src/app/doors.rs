@@ -42,6 +42,10 @@ impl Doors {
                     ledger: app.ledger.clone(),
                     pixel: build::pixel_addresses(plan),
                     drain: app.drain.clone(),
+                    cores: Arc::clone(&app.cores),
+                    signer: Some(Arc::clone(&app.signer)),
+                    around: app.around(),
+                    base: base.clone(),
                 };
                 Some(door_dns::Door::new(settings, parts).map_err(|why| why.to_string())?)
             }

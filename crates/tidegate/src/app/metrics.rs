@@ -8,6 +8,7 @@ use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
+use std::collections::BTreeMap;
 use std::fmt;
 use transport::signer::SignerCounts;
 use upstream::resolver::ResolverStats;
@@ -19,6 +20,7 @@ pub(super) struct Gauges {
     rules_bytes: u64,
     resolver: ResolverStats,
     signer: SignerCounts,
+    collected: Vec<door_dns::Collected>,
 }
 
 impl Gauges {
@@ -30,6 +32,7 @@ impl Gauges {
             rules_bytes: policy.rules().memory().total(),
             resolver: app.resolver.stats(),
             signer: app.signer.counts(),
+            collected: app.collected(),
         }
     }
 }
@@ -96,7 +99,8 @@ impl Collector for Gauges {
             "tidegate_leaves_limited",
             "Leaves not signed: too many for a client",
             signer.rate_limited,
-        )
+        )?;
+        self.by_collector(to)
     }
 }
 
@@ -110,11 +114,37 @@ impl Gauges {
     ) -> fmt::Result {
         let kind = ConstCounter::new(0u64).metric_type();
         let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+        // Several views may ask the same one.
+        let mut sums = BTreeMap::<&str, u64>::new();
         for upstream in &self.resolver.upstreams {
-            let labels = [("upstream", &*upstream.name)];
-            family
-                .encode_family(&labels)?
-                .encode_counter::<NoLabelSet, _, u64>(&of(upstream), None)?;
+            *sums.entry(&upstream.name).or_default() += of(upstream);
+        }
+        for (name, sum) in sums {
+            let labels = [("upstream", name)];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&sum, None)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers that a foreign pipeline's collectors have gathered.
+    fn by_collector(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let kind = ConstCounter::new(0u64).metric_type();
+        let mut family = encoder.encode_descriptor(
+            "tidegate_pipeline_queries",
+            "Questions that passed a metrics_collector",
+            None,
+            kind,
+        )?;
+        for collected in &self.collected {
+            for (outcome, count) in [
+                ("answered", collected.answered),
+                ("unanswered", collected.queries - collected.answered),
+            ] {
+                let labels = [("collector", collected.name.as_str()), ("outcome", outcome)];
+                family
+                    .encode_family(&labels)?
+                    .encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+            }
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ use state::StateDir;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 use transport::{ClientTls, Cores, Drain, Signer};
 use upstream::resolver::Resolver;
 use vocab::Now;
@@ -49,6 +50,8 @@ pub(crate) struct App {
     signer: Arc<Signer>,
     tls: ClientTls,
     resolver: Resolver,
+    /// Told when something inside the program wants a reload: a list that was fetched.
+    reload_wished: Arc<Notify>,
     started: Now,
     /// How the admin listener was opened; it stays so until the program ends.
     admin: admin::Settings,
@@ -109,19 +112,25 @@ impl Signals {
             tokio::select! {
                 _ = self.term.recv() => return,
                 _ = self.int.recv() => return,
-                _ = self.hup.recv() => {
-                    // Reading and compiling lists takes a while; the thread is this one's own.
-                    match app.reload() {
-                        Ok(done) => println!("reloaded: {} lists, {} rules, {} ms", done.lists, done.rules, done.took_ms),
-                        Err(complaints) => {
-                            for complaint in complaints {
-                                eprintln!("{complaint}");
-                            }
-                            eprintln!("tidegate: nothing was changed");
-                        }
-                    }
-                }
+                _ = self.hup.recv() => reload(app),
+                () = app.reload_wished.notified() => reload(app),
             }
+        }
+    }
+}
+
+/// Reads the configuration again. Reading and compiling lists takes a while; the thread is this
+/// one's own.
+fn reload(app: &App) {
+    match app.reload() {
+        Ok(done) => {
+            println!("reloaded: {} lists, {} rules, {} ms", done.lists, done.rules, done.took_ms);
+        }
+        Err(complaints) => {
+            for complaint in complaints {
+                eprintln!("{complaint}");
+            }
+            eprintln!("tidegate: nothing was changed");
         }
     }
 }
@@ -134,6 +143,7 @@ async fn stop(app: &App) {
         eprintln!("tidegate: {} connections were still open and are cut", open.0);
     }
     app.ledger.close();
+    app.keep_cache();
     // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.
     let _ = std::fs::remove_file(app.state.path().join(crate::cli::ADDRESS_FILE));
 }

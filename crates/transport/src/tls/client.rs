@@ -1,12 +1,19 @@
 //! The client side of TLS: whom it trusts, and why a server was not.
 
-use super::{Alpn, BadPem, HandshakeError, PROVIDER, certificates, delegate, library_error};
+use super::pins::Checks;
+use super::{
+    Alpn, BadPem, HandshakeError, PROVIDER, Verify, certificates, delegate, library_error,
+};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use std::fmt;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
+
+/// Sessions that one QUIC client remembers, at most; the oldest is forgotten.
+const QUIC_SESSIONS_MAX: usize = 16;
 
 /// The client side of TLS: 1.2 and 1.3, with session resumption.
 #[derive(Clone)]
@@ -47,14 +54,44 @@ impl ClientTls {
         Ok(Self::with_roots(roots))
     }
 
+    /// The same roots, but the server's certificate is checked so, and one of `pins` (see
+    /// [`super::key_pin`]) must be met, if there are any. Sessions are not shared with `self`:
+    /// resuming one skips the check.
+    #[must_use]
+    pub fn checking(&self, verify: Verify, pins: &[[u8; 32]]) -> Self {
+        let roots = &self.roots;
+        let usual = match verify {
+            Verify::Full => Some(
+                WebPkiServerVerifier::builder_with_provider(
+                    Arc::clone(roots),
+                    Arc::clone(&PROVIDER),
+                )
+                .build()
+                .expect("roots are never empty, and no revocation list can be wrong"),
+            ),
+            Verify::Nothing => None,
+        };
+        let checks = Checks::new(usual, pins, roots);
+        let config = builder()
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(checks))
+            .with_no_client_auth();
+        Self { config: Arc::new(config), roots: Arc::clone(roots) }
+    }
+
     fn with_roots(roots: RootCertStore) -> Self {
         let roots = Arc::new(roots);
-        let config = ClientConfig::builder_with_provider(Arc::clone(&PROVIDER))
-            .with_safe_default_protocol_versions()
-            .expect("the provider's own suites serve the default versions")
-            .with_root_certificates(Arc::clone(&roots))
-            .with_no_client_auth();
+        let config = builder().with_root_certificates(Arc::clone(&roots)).with_no_client_auth();
         Self { config: Arc::new(config), roots }
+    }
+
+    /// The same for QUIC, with a memory of sessions of its own: a ticket from TCP is no good there.
+    pub(crate) fn for_quic(&self, alpn: &[u8]) -> ClientConfig {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![alpn.to_vec()];
+        config.resumption = Resumption::in_memory_sessions(QUIC_SESSIONS_MAX);
+        config.enable_early_data = true;
+        config
     }
 
     /// Speaks TLS over `io` with `server` (a name or an IP address), offering `alpn` in that
@@ -84,6 +121,12 @@ impl ClientTls {
             },
         })
     }
+}
+
+fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
+    ClientConfig::builder_with_provider(Arc::clone(&PROVIDER))
+        .with_safe_default_protocol_versions()
+        .expect("the provider's own suites serve the default versions")
 }
 
 impl Default for ClientTls {

@@ -1,6 +1,6 @@
 //! The server side of TLS: certificates by name, and why a handshake failed.
 
-use super::{Alpn, BadPem, PROVIDER, certificates, delegate, library_error};
+use super::{Alpn, BadPem, Identity, PROVIDER, certificates, delegate, library_error};
 use crate::signer::{MintError, Signer};
 use crate::stream::Stream;
 use rustls::crypto::aws_lc_rs;
@@ -118,6 +118,14 @@ impl ServerTls {
             CertifiedKey::from_der(chain, key, &PROVIDER).map_err(|why| BadPem(why.to_string()))?;
         let certified = rustls::sign::SingleCertAndKey::from(certified);
         Ok(Self(Certificates::Given(Arc::new(server_config(Arc::new(certified))))))
+    }
+
+    /// An identity that may be exchanged, and the protocols offered to clients that know ALPN; one
+    /// that asks for others only is refused, one that knows no ALPN is not.
+    pub fn with_identity(identity: &Identity, protocols: &[Alpn]) -> Self {
+        let mut config = server_config(Arc::new(identity.clone()));
+        config.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
+        Self(Certificates::Given(Arc::new(config)))
     }
 
     /// Speaks TLS on `stream` within `deadline`.

@@ -1,5 +1,5 @@
 //! The written address of an upstream: `udp://9.9.9.9`, `tls://dns.quad9.net`,
-//! `https://dns.quad9.net/dns-query`, or just an IP address.
+//! `https://dns.quad9.net/dns-query`, `quic://dns.quad9.net`, or just an IP address.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -17,6 +17,8 @@ pub enum Protocol {
     Tls,
     /// DNS over HTTPS (RFC 8484).
     Https,
+    /// DNS over QUIC (RFC 9250).
+    Quic,
 }
 
 /// The host part of an address.
@@ -44,7 +46,7 @@ pub struct UpstreamAddress {
 /// Why a text is no address of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressError {
-    /// `quic://`, `h3://` and the like: known, not built.
+    /// `h3://` and the like: known, not built.
     NotBuilt(String),
     /// A scheme that nobody knows.
     Scheme(String),
@@ -60,13 +62,20 @@ pub enum AddressError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlainServer(pub SocketAddr);
 
-const SCHEMES: &[(&str, Protocol, u16)] = &[
-    ("udp", Protocol::Udp, 53),
-    ("tcp", Protocol::Tcp, 53),
-    ("tls", Protocol::Tls, 853),
-    ("https", Protocol::Https, 443),
+/// Each way to write a protocol. `+pipeline` and the second names are mosdns's and OxiDNS's; here
+/// pipelining is an option of its own, and on.
+const SCHEMES: &[(&str, Protocol)] = &[
+    ("udp", Protocol::Udp),
+    ("tcp", Protocol::Tcp),
+    ("tcp+pipeline", Protocol::Tcp),
+    ("tls", Protocol::Tls),
+    ("tls+pipeline", Protocol::Tls),
+    ("https", Protocol::Https),
+    ("doh", Protocol::Https),
+    ("quic", Protocol::Quic),
+    ("doq", Protocol::Quic),
 ];
-const NOT_BUILT: &[&str] = &["quic", "doq", "h3", "sdns", "tcp+pipeline", "tls+pipeline"];
+const NOT_BUILT: &[&str] = &["h3", "sdns"];
 const PATH_DEFAULT: &str = "/dns-query";
 
 impl Protocol {
@@ -77,13 +86,14 @@ impl Protocol {
             Self::Tcp => "tcp",
             Self::Tls => "tls",
             Self::Https => "https",
+            Self::Quic => "quic",
         }
     }
 
     const fn port(self) -> u16 {
         match self {
             Self::Udp | Self::Tcp => 53,
-            Self::Tls => 853,
+            Self::Tls | Self::Quic => 853,
             Self::Https => 443,
         }
     }
@@ -96,8 +106,8 @@ impl FromStr for UpstreamAddress {
         let (protocol, rest) = match text.split_once("://") {
             None => (Protocol::Udp, text),
             Some((scheme, rest)) => {
-                let known = SCHEMES.iter().find(|(name, ..)| *name == scheme);
-                let protocol = known.map(|(_, protocol, _)| *protocol).ok_or_else(|| {
+                let known = SCHEMES.iter().find(|(name, _)| *name == scheme);
+                let protocol = known.map(|(_, protocol)| *protocol).ok_or_else(|| {
                     if NOT_BUILT.contains(&scheme) {
                         AddressError::NotBuilt(scheme.into())
                     } else {
@@ -127,7 +137,7 @@ fn is_plain_path(path: &str) -> bool {
     path.bytes().all(|byte| byte.is_ascii_graphic() && !b"{}#\\\"<>^`|".contains(&byte))
 }
 
-fn authority_parts(text: &str, default: u16) -> Result<(Host, u16), AddressError> {
+pub(super) fn authority_parts(text: &str, default: u16) -> Result<(Host, u16), AddressError> {
     let port = |text: &str| match text.parse::<u16>() {
         Ok(port) if port > 0 => Ok(port),
         Ok(_) | Err(_) => Err(AddressError::Port(text.into())),
@@ -178,7 +188,7 @@ impl fmt::Display for UpstreamAddress {
 impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotBuilt(scheme) => write!(f, "{scheme}:// upstreams are not built yet"),
+            Self::NotBuilt(scheme) => write!(f, "{scheme}:// upstreams are not yet built"),
             Self::Scheme(scheme) => write!(f, "{scheme:?} is no protocol of upstreams"),
             Self::Host(text) => write!(f, "{text:?} is no host"),
             Self::Port(text) => write!(f, "{text:?} is no port"),
@@ -194,7 +204,7 @@ impl AddressError {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::NotBuilt(_) | Self::Scheme(_) => {
-                "use https://HOST/dns-query, tls://HOST, tcp://IP or udp://IP"
+                "use https://HOST/dns-query, tls://HOST, quic://HOST, tcp://IP or udp://IP"
             }
             Self::Host(_) | Self::Port(_) => {
                 "write it as in tls://dns.quad9.net or udp://9.9.9.9:53"
@@ -246,12 +256,23 @@ mod tests {
         check("tls://DNS.quad9.net", "tls://dns.quad9.net");
         check("https://dns.quad9.net", "https://dns.quad9.net/dns-query");
         check("https://[::1]:8443/q", "https://[::1]:8443/q");
+        check("quic://dns.quad9.net", "quic://dns.quad9.net");
+        check("quic://9.9.9.9:784/", "quic://9.9.9.9:784");
+    }
+
+    #[test]
+    fn the_schemes_of_mosdns_and_oxidns_are_known() {
+        check("doq://dns.quad9.net", "quic://dns.quad9.net");
+        check("doh://dns.quad9.net/q", "https://dns.quad9.net/q");
+        check("tcp+pipeline://9.9.9.9", "tcp://9.9.9.9");
+        check("tls+pipeline://9.9.9.9:8853", "tls://9.9.9.9:8853");
     }
 
     #[test]
     fn what_is_no_address_says_why() {
         let error = |text: &str| text.parse::<UpstreamAddress>().unwrap_err();
-        assert_eq!(error("quic://9.9.9.9"), AddressError::NotBuilt("quic".into()));
+        assert_eq!(error("h3://9.9.9.9"), AddressError::NotBuilt("h3".into()));
+        assert!(error("sdns://AAAA").to_string().contains("not yet"));
         assert_eq!(error("ftp://9.9.9.9"), AddressError::Scheme("ftp".into()));
         assert_eq!(error("tls://"), AddressError::Host(String::new()));
         assert_eq!(error("udp://9.9.9"), AddressError::Host("9.9.9".into()));

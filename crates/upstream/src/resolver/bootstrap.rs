@@ -4,13 +4,15 @@
 //! no more than a failed handshake: what has a name is spoken to over TLS, and must prove it.
 
 use super::exchange::{ExchangeError, Means};
-use super::udp::UdpWay;
-use dns_wire::{Answer, key_of, record_type};
+use dns_wire::{Answer, KeyBuffer, check_response, key_of, record_type, write_query};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use tokio::net::UdpSocket;
+use transport::{DialOptions, dial_udp};
 use vocab::DomainName;
 
 /// Where the system's own servers are written, the last resort.
@@ -23,6 +25,10 @@ const ADDRESSES_MAX: usize = 8;
 const KEEP_MIN: Duration = Duration::from_secs(30);
 /// Time of a renewal in the background.
 const RENEW_TIMEOUT: Duration = Duration::from_secs(5);
+/// A question is sent again when no answer came within so long, and then after twice that.
+const RESEND_AFTER: Duration = Duration::from_millis(500);
+/// The largest answer taken. We say 1232; some servers send more all the same.
+const ANSWER_BYTES_MAX: usize = 4096;
 
 /// See the module.
 pub(super) struct Bootstrap {
@@ -50,20 +56,22 @@ impl Bootstrap {
         &self.servers
     }
 
-    /// The addresses of `name`, within `limit`.
+    /// The addresses of `name`, within `limit`. The servers are asked with `options`, since an
+    /// upstream that is reached through an interface or by a mark would not be found without.
     pub(super) async fn addresses(
         self: &Rc<Self>,
         name: &DomainName,
+        options: &DialOptions,
         limit: Duration,
     ) -> Result<Vec<IpAddr>, ExchangeError> {
-        if let Some(addresses) = self.remembered(name) {
+        if let Some(addresses) = self.remembered(name, options) {
             return Ok(addresses);
         }
         let searched = async {
             let _turn = self.turn.lock().await;
-            match self.remembered(name) {
+            match self.remembered(name, options) {
                 Some(addresses) => Ok(addresses),
-                None => self.search(name, limit).await,
+                None => self.search(name, options, limit).await,
             }
         };
         tokio::time::timeout(limit, searched).await.unwrap_or(Err(ExchangeError::Timeout))
@@ -71,13 +79,19 @@ impl Bootstrap {
 
     /// What is known. If its time is over it is renewed in the background: an old address that
     /// works is better than waiting, and one that does not is found out by dialling it.
-    fn remembered(self: &Rc<Self>, name: &DomainName) -> Option<Vec<IpAddr>> {
+    fn remembered(
+        self: &Rc<Self>,
+        name: &DomainName,
+        options: &DialOptions,
+    ) -> Option<Vec<IpAddr>> {
         let mut known = self.known.borrow_mut();
         let entry = known.get_mut(name)?;
         if entry.until <= Instant::now() {
             entry.until = Instant::now() + KEEP_MIN;
-            let (this, name) = (Rc::clone(self), name.clone());
-            tokio::task::spawn_local(async move { drop(this.search(&name, RENEW_TIMEOUT).await) });
+            let (this, name, options) = (Rc::clone(self), name.clone(), options.clone());
+            tokio::task::spawn_local(async move {
+                drop(this.search(&name, &options, RENEW_TIMEOUT).await);
+            });
         }
         Some(entry.addresses.clone())
     }
@@ -85,6 +99,7 @@ impl Bootstrap {
     async fn search(
         &self,
         name: &DomainName,
+        options: &DialOptions,
         limit: Duration,
     ) -> Result<Vec<IpAddr>, ExchangeError> {
         let servers = if self.servers.is_empty() { system_servers() } else { self.servers.clone() };
@@ -93,11 +108,11 @@ impl Bootstrap {
         for (asked, server) in servers.iter().enumerate() {
             let left = limit.saturating_sub(begun.elapsed());
             let share = left / u32::try_from(servers.len() - asked).unwrap_or(1);
-            let way = UdpWay::new(*server, Rc::clone(&self.means));
-            let (v4, v6) = tokio::join!(
-                look_up(&way, name, record_type::A, share),
-                look_up(&way, name, record_type::AAAA, share),
-            );
+            // Its source address may be of the other family.
+            let source = options.source.filter(|it| it.is_ipv4() == server.is_ipv4());
+            let options = DialOptions { source, ..options.clone() };
+            let look_up = |qtype| self.look_up(*server, name, qtype, &options, share);
+            let (v4, v6) = tokio::join!(look_up(record_type::A), look_up(record_type::AAAA));
             let mut addresses = Vec::new();
             let mut ttl = u32::MAX;
             for found in [v4, v6] {
@@ -119,19 +134,46 @@ impl Bootstrap {
         }
         Err(last)
     }
+
+    async fn look_up(
+        &self,
+        server: SocketAddr,
+        name: &DomainName,
+        qtype: u16,
+        options: &DialOptions,
+        limit: Duration,
+    ) -> Result<Answer, ExchangeError> {
+        let key = key_of(name.as_name(), qtype).ok_or(ExchangeError::BadAnswer)?;
+        let mut query = Vec::new();
+        let id = self.means.dice.number();
+        write_query(id, &key, &mut query);
+        let asked = async {
+            // A socket, and so a port, for each question.
+            let socket = dial_udp(server, options).and_then(UdpSocket::from_std);
+            let socket = socket.map_err(|_| ExchangeError::Unreachable)?;
+            let mut again = RESEND_AFTER;
+            loop {
+                socket.send(&query).await.map_err(|_| ExchangeError::Unreachable)?;
+                match tokio::time::timeout(again, answer(&socket, id, &key)).await {
+                    Ok(outcome) => return outcome,
+                    Err(_) => again *= 2,
+                }
+            }
+        };
+        tokio::time::timeout(limit, asked).await.unwrap_or(Err(ExchangeError::Timeout))
+    }
 }
 
-async fn look_up(
-    way: &UdpWay,
-    name: &DomainName,
-    qtype: u16,
-    limit: Duration,
-) -> Result<Answer, ExchangeError> {
-    let key = key_of(name.as_name(), qtype).ok_or(ExchangeError::BadAnswer)?;
-    match tokio::time::timeout(limit, way.ask(&key, None)).await {
-        // A host with more addresses than a datagram holds is no upstream.
-        Ok(outcome) => outcome?.ok_or(ExchangeError::BadAnswer),
-        Err(_) => Err(ExchangeError::Timeout),
+/// Waits for the answer to the question within `key`; anything else is somebody else's, or forged.
+async fn answer(socket: &UdpSocket, id: u16, key: &[u8]) -> Result<Answer, ExchangeError> {
+    let mut buffer = vec![0; ANSWER_BYTES_MAX];
+    loop {
+        let received: io::Result<usize> = socket.recv(&mut buffer).await;
+        let message = &buffer[..received.map_err(|_| ExchangeError::Unreachable)?];
+        if check_response(message, id, KeyBuffer::question(key)).is_ok() {
+            // A host with more addresses than a datagram holds is no upstream.
+            return Answer::from_response(message).map_err(|_| ExchangeError::BadAnswer);
+        }
     }
 }
 

@@ -1,18 +1,20 @@
-//! The cache of answers: what was asked, in wire form, to the answer and when it came.
+//! One cache of answers: what was asked, in wire form, to the answer and when it came.
 //!
 //! It is bounded in bytes, grows as it is used, and never drops an entry for its age alone: an old
 //! answer is what is left when every upstream is gone (RFC 8767). A look-up allocates nothing and
 //! locks one of many shards for reading. Called from every DNS thread through
 //! [`super::Resolver::cached`].
 
-use super::question::Cached;
-use super::settings::CacheSettings;
-use dns_wire::Answer;
+use super::cache_settings::{CacheSettings, StaleMode};
+use super::caches::plain_key;
+use super::question::{Cached, Looked, Renew};
+use dns_wire::{Answer, KeyBuffer, NEGATIVE_TTL_MAX_S, TTL_MAX_S, reply};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 use vocab::Now;
 
 /// What an entry takes beside its key and answer: the cache's own slots, three allocations, and
@@ -23,6 +25,9 @@ const ENTRY_TYPICAL_BYTES: u64 = 512;
 /// After a failed renewal, the stale answer is given at once for so long (RFC 8767 §5 suggests
 /// 30 s between tries).
 const RENEW_AGAIN_MS: u64 = 30_000;
+/// Whoever is told to renew has so long before another is told: longer than any one try takes, as a
+/// rule.
+const RENEW_LEASE_MS: u64 = 10_000;
 /// Answers of a shorter life, in seconds, are not prefetched: they would be for ever.
 const PREFETCH_TTL_MIN_S: u32 = 10;
 /// The last part of an answer's life in which a use of it renews it: one tenth.
@@ -30,21 +35,51 @@ const PREFETCH_PART: u64 = 10;
 /// Counters are spread so that threads do not fight over one cache line.
 const COUNTER_STRIPES: usize = 16;
 
+/// See the module.
 pub(super) struct AnswerCache {
     entries: Cache<Box<[u8]>, Arc<Entry>, Weigh>,
-    /// How long an answer may be used past its time.
-    stale_ms: AtomicU64,
-    prefetch: AtomicU64,
+    config: Config,
     counters: [Stripe; COUNTER_STRIPES],
 }
 
-struct Entry {
-    answer: Arc<Answer>,
-    stored_ms: u64,
+/// Settings as every thread reads them.
+#[derive(Default)]
+struct Config {
+    /// Bytes it may take.
+    size: AtomicU64,
+    /// How long an answer may be used past its time.
+    stale_ms: AtomicU64,
+    /// How long clients wait before they get such an answer.
+    stale_after_ms: AtomicU64,
+    stale_at_once: AtomicBool,
+    prefetch: AtomicBool,
+    min_ttl_s: AtomicU32,
+    max_ttl_s: AtomicU32,
+    max_negative_ttl_s: AtomicU32,
+}
+
+/// An answer, kept.
+pub(super) struct Entry {
+    pub(super) answer: Arc<Answer>,
+    /// When it came, by the clock that never goes back; before its zero if that was before the
+    /// machine started.
+    stored_ms: i64,
     /// Until then nobody need try to renew it: a try has failed, or is under way.
     quiet_until_ms: AtomicU64,
     /// Whether the last try to renew it failed.
-    failing: AtomicU64,
+    failing: AtomicBool,
+}
+
+/// An answer and the seconds since it came.
+pub(super) type Kept = (Arc<Answer>, u32);
+
+/// What the resolver's thread finds when it looks once more.
+pub(super) enum Second {
+    /// One that came for another meanwhile.
+    Fresh(Kept),
+    /// One that may serve if no newer one can be had.
+    Old(Kept),
+    Nothing,
 }
 
 #[derive(Clone)]
@@ -64,19 +99,7 @@ struct Stripe {
     stale: AtomicU64,
 }
 
-/// What the cache says, and whether the answer should be looked up again in the background.
-pub(super) struct Looked {
-    pub(super) cached: Cached,
-    pub(super) renew: Renew,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Renew {
-    Now,
-    No,
-}
-
-/// The state of the cache.
+/// The state of one cache, or of several together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
     /// Answers held.
@@ -99,8 +122,7 @@ impl AnswerCache {
         let estimated = usize::try_from(bytes / ENTRY_TYPICAL_BYTES).unwrap_or(usize::MAX);
         let cache = Self {
             entries: Cache::with_weighter(estimated, bytes, Weigh),
-            stale_ms: AtomicU64::new(0),
-            prefetch: AtomicU64::new(0),
+            config: Config::default(),
             counters: Default::default(),
         };
         cache.configure(settings);
@@ -109,82 +131,88 @@ impl AnswerCache {
 
     /// Takes other settings and keeps what it holds, as far as that still fits.
     pub(super) fn configure(&self, settings: &CacheSettings) {
+        let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let seconds = |span: Duration| u32::try_from(span.as_secs()).unwrap_or(TTL_MAX_S);
+        let it = &self.config;
         self.entries.set_capacity(settings.size.bytes());
-        let stale = u64::try_from(settings.stale.0.0.as_millis()).unwrap_or(u64::MAX);
-        self.stale_ms.store(stale, Ordering::Relaxed);
-        self.prefetch.store(settings.prefetch.into(), Ordering::Relaxed);
+        it.size.store(settings.size.bytes(), Ordering::Relaxed);
+        it.stale_ms.store(millis(settings.stale.0.0), Ordering::Relaxed);
+        it.stale_after_ms.store(millis(settings.stale_after.0.0), Ordering::Relaxed);
+        let at_once = settings.stale_mode == StaleMode::AtOnce;
+        it.stale_at_once.store(at_once, Ordering::Relaxed);
+        it.prefetch.store(settings.prefetch, Ordering::Relaxed);
+        it.min_ttl_s.store(seconds(settings.min_ttl.0.0), Ordering::Relaxed);
+        it.max_ttl_s.store(seconds(settings.max_ttl.0.0), Ordering::Relaxed);
+        let negative = seconds(settings.max_negative_ttl.0.0);
+        it.max_negative_ttl_s.store(negative, Ordering::Relaxed);
+    }
+
+    /// How long clients wait for an upstream before they get an answer past its time.
+    pub(super) fn stale_after(&self) -> Duration {
+        Duration::from_millis(self.config.stale_after_ms.load(Ordering::Relaxed))
     }
 
     pub(super) fn look(&self, key: &[u8], now: Now) -> Looked {
-        let nothing = Looked { cached: Cached::Miss, renew: Renew::No };
         let stripe = self.stripe();
-        let Some(entry) = self.entries.get(key) else {
-            stripe.misses.fetch_add(1, Ordering::Relaxed);
-            return nothing;
-        };
-        let age_ms = entry.age_ms(now);
-        let life_ms = u64::from(entry.answer.ttl()) * 1000;
-        let seconds = (age_ms / 1000) as u32;
-        if age_ms < life_ms {
-            stripe.hits.fetch_add(1, Ordering::Relaxed);
-            let renew = self.wants_prefetch(&entry, life_ms - age_ms, now);
-            let cached = Cached::Fresh { answer: Arc::clone(&entry.answer), age_s: seconds };
-            return Looked { cached, renew };
-        }
-        let failing = entry.failing.load(Ordering::Relaxed) != 0
-            && now.mono_ms < entry.quiet_until_ms.load(Ordering::Relaxed);
-        if failing && self.may_be_stale(&entry, now) {
-            stripe.stale.fetch_add(1, Ordering::Relaxed);
-            let cached = Cached::Stale { answer: Arc::clone(&entry.answer), age_s: seconds };
-            return Looked { cached, renew: Renew::No };
+        let entry = self.entries.get(key);
+        if let Some(entry) = &entry {
+            let age_ms = entry.age_ms(now);
+            if age_ms < entry.life_ms() {
+                stripe.hits.fetch_add(1, Ordering::Relaxed);
+                let renew = if self.may_prefetch(entry, entry.life_ms() - age_ms) {
+                    entry.claim(now)
+                } else {
+                    Renew::No
+                };
+                let cached =
+                    Cached::Fresh { answer: Arc::clone(&entry.answer), age_s: secs(age_ms) };
+                return Looked { cached, renew };
+            }
+            let at_once = self.config.stale_at_once.load(Ordering::Relaxed);
+            if (at_once || entry.is_failing(now)) && self.may_be_stale(entry, now) {
+                stripe.stale.fetch_add(1, Ordering::Relaxed);
+                let renew = if at_once { entry.claim(now) } else { Renew::No };
+                let cached =
+                    Cached::Stale { answer: Arc::clone(&entry.answer), age_s: secs(age_ms) };
+                return Looked { cached, renew };
+            }
         }
         stripe.misses.fetch_add(1, Ordering::Relaxed);
-        nothing
+        Looked { cached: Cached::Miss, renew: Renew::No }
     }
 
-    fn wants_prefetch(&self, entry: &Entry, left_ms: u64, now: Now) -> Renew {
-        let ttl = entry.answer.ttl();
-        if left_ms > u64::from(ttl) * 1000 / PREFETCH_PART
-            || ttl < PREFETCH_TTL_MIN_S
-            || !entry.answer.is_definite()
-            || self.prefetch.load(Ordering::Relaxed) == 0
-        {
-            return Renew::No;
-        }
-        let quiet = entry.quiet_until_ms.load(Ordering::Relaxed);
-        // Whoever moves the mark is the one to renew.
-        let claimed = quiet <= now.mono_ms
-            && entry
-                .quiet_until_ms
-                .compare_exchange(
-                    quiet,
-                    now.mono_ms + RENEW_AGAIN_MS,
-                    Ordering::Relaxed,
-                    Ordering::Relaxed,
-                )
-                .is_ok();
-        if claimed { Renew::Now } else { Renew::No }
+    /// Whether a use of `entry`, which has `left_ms` to live, is a reason to renew it.
+    fn may_prefetch(&self, entry: &Entry, left_ms: u64) -> bool {
+        left_ms <= entry.life_ms() / PREFETCH_PART
+            && entry.answer.ttl() >= PREFETCH_TTL_MIN_S
+            && entry.answer.is_definite()
+            && self.config.prefetch.load(Ordering::Relaxed)
     }
 
     fn may_be_stale(&self, entry: &Entry, now: Now) -> bool {
-        let life_ms = u64::from(entry.answer.ttl()) * 1000;
-        let past_ms = entry.age_ms(now).saturating_sub(life_ms);
-        past_ms < self.stale_ms.load(Ordering::Relaxed) && entry.answer.is_definite()
+        let past_ms = entry.age_ms(now).saturating_sub(entry.life_ms());
+        past_ms < self.config.stale_ms.load(Ordering::Relaxed) && entry.answer.is_definite()
     }
 
-    /// The answer for `key` in its time, without counting: for a second look.
-    pub(super) fn fresh(&self, key: &[u8], now: Now) -> Option<(Arc<Answer>, u32)> {
-        let entry = self.entries.peek(key)?;
+    /// A second look, on the resolver's thread and without counting. An answer that somebody was
+    /// told to renew is old: whoever asks for it now is that somebody.
+    pub(super) fn look_again(&self, key: &[u8], now: Now) -> Second {
+        let Some(entry) = self.entries.peek(key) else { return Second::Nothing };
         let age_ms = entry.age_ms(now);
-        (age_ms < u64::from(entry.answer.ttl()) * 1000)
-            .then(|| (Arc::clone(&entry.answer), (age_ms / 1000) as u32))
+        let kept = (Arc::clone(&entry.answer), secs(age_ms));
+        if age_ms < entry.life_ms() {
+            let renewing = now.mono_ms < entry.quiet_until_ms.load(Ordering::Relaxed);
+            return if renewing { Second::Old(kept) } else { Second::Fresh(kept) };
+        }
+        if self.may_be_stale(&entry, now) { Second::Old(kept) } else { Second::Nothing }
     }
 
     /// The answer for `key` whatever its age, if it may still be used.
-    pub(super) fn stale(&self, key: &[u8], now: Now) -> Option<(Arc<Answer>, u32)> {
+    pub(super) fn whatever(&self, key: &[u8], now: Now) -> Option<Kept> {
         let entry = self.entries.peek(key)?;
-        self.may_be_stale(&entry, now)
-            .then(|| (Arc::clone(&entry.answer), (entry.age_ms(now) / 1000) as u32))
+        let age_ms = entry.age_ms(now);
+        (age_ms < entry.life_ms() || self.may_be_stale(&entry, now))
+            .then(|| (Arc::clone(&entry.answer), secs(age_ms)))
     }
 
     /// Notes that a stale answer was given.
@@ -196,26 +224,76 @@ impl AnswerCache {
     pub(super) fn not_renewed(&self, key: &[u8], now: Now) {
         if let Some(entry) = self.entries.peek(key) {
             entry.quiet_until_ms.store(now.mono_ms + RENEW_AGAIN_MS, Ordering::Relaxed);
-            entry.failing.store(1, Ordering::Relaxed);
+            entry.failing.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// `answer` to a question of type `qtype` with TTLs within this cache's bounds.
+    pub(super) fn within_bounds(&self, answer: Answer, qtype: u16) -> Answer {
+        let least = self.config.min_ttl_s.load(Ordering::Relaxed);
+        let most = self.config.max_ttl_s.load(Ordering::Relaxed);
+        let most_negative = self.config.max_negative_ttl_s.load(Ordering::Relaxed);
+        // What the wire format's reader does by itself.
+        if least == 0 && most >= TTL_MAX_S && most_negative >= NEGATIVE_TTL_MAX_S {
+            return answer;
+        }
+        let positive = answer.rcode() == 0 && reply::has_type(answer.message(), qtype);
+        let (least, most) = if positive { (least, most) } else { (0, most.min(most_negative)) };
+        let mut message = answer.message().to_vec();
+        reply::set_ttls(&mut message, |ttl| ttl.clamp(least.min(most), most));
+        // Only TTLs have changed, so it is as good as it was.
+        Answer::from_response(&message).unwrap_or(answer)
     }
 
     /// Keeps `answer`, unless it says that it must not be kept.
     pub(super) fn store(&self, key: Box<[u8]>, answer: &Arc<Answer>, now: Now) {
-        if answer.ttl() == 0 || self.entries.capacity() == 0 {
+        self.store_from(key, Arc::clone(answer), now.mono_ms.cast_signed());
+    }
+
+    /// Keeps `answer` for `key` within this cache's bounds, if it answers the question in it.
+    pub(super) fn keep(&self, key: &[u8], answer: Answer, now: Now) {
+        let Some(plain) = plain_key(key).filter(|plain| answer.matches(KeyBuffer::question(plain)))
+        else {
+            return;
+        };
+        let answer = self.within_bounds(answer, qtype_of(plain));
+        self.store(key.into(), &Arc::new(answer), now);
+    }
+
+    /// Keeps one that came at `stored_ms`, which may be before the clock's zero.
+    pub(super) fn store_from(&self, key: Box<[u8]>, answer: Arc<Answer>, stored_ms: i64) {
+        if answer.ttl() == 0 || self.config.size.load(Ordering::Relaxed) == 0 {
             return;
         }
         let entry = Entry {
-            answer: Arc::clone(answer),
-            stored_ms: now.mono_ms,
+            answer,
+            stored_ms,
             quiet_until_ms: AtomicU64::new(0),
-            failing: AtomicU64::new(0),
+            failing: AtomicBool::new(false),
         };
         self.entries.insert(key, Arc::new(entry));
     }
 
-    pub(super) fn clear(&self) {
-        self.entries.clear();
+    /// Whether an answer of this age, in milliseconds, is of any use here.
+    pub(super) fn is_of_use(&self, answer: &Answer, age_ms: u64) -> bool {
+        let past_ms = age_ms.saturating_sub(u64::from(answer.ttl()) * 1000);
+        past_ms == 0 || past_ms < self.config.stale_ms.load(Ordering::Relaxed)
+    }
+
+    /// Every key and entry, one at a time: each is copied out, and nothing stays locked.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Entry>)> + '_ {
+        self.entries.iter()
+    }
+
+    /// Forgets those whose key is `chosen`; says how many.
+    pub(super) fn forget(&self, chosen: impl Fn(&[u8]) -> bool) -> usize {
+        let forgotten = Cell::new(0);
+        self.entries.retain(|key, _| {
+            let goes = chosen(key);
+            forgotten.set(forgotten.get() + usize::from(goes));
+            !goes
+        });
+        forgotten.get()
     }
 
     pub(super) fn stats(&self) -> CacheStats {
@@ -246,7 +324,59 @@ impl AnswerCache {
 }
 
 impl Entry {
-    fn age_ms(&self, now: Now) -> u64 {
-        now.mono_ms.saturating_sub(self.stored_ms)
+    pub(super) fn age_ms(&self, now: Now) -> u64 {
+        u64::try_from(now.mono_ms.cast_signed().saturating_sub(self.stored_ms)).unwrap_or(0)
     }
+
+    fn life_ms(&self) -> u64 {
+        u64::from(self.answer.ttl()) * 1000
+    }
+
+    fn is_failing(&self, now: Now) -> bool {
+        self.failing.load(Ordering::Relaxed)
+            && now.mono_ms < self.quiet_until_ms.load(Ordering::Relaxed)
+    }
+
+    /// Whoever moves the mark is the one to renew it.
+    fn claim(&self, now: Now) -> Renew {
+        let quiet = self.quiet_until_ms.load(Ordering::Relaxed);
+        let claimed = quiet <= now.mono_ms
+            && self
+                .quiet_until_ms
+                .compare_exchange(
+                    quiet,
+                    now.mono_ms + RENEW_LEASE_MS,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                )
+                .is_ok();
+        if claimed { Renew::Now } else { Renew::No }
+    }
+}
+
+impl CacheStats {
+    /// This one and `other` together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            entries: self.entries + other.entries,
+            bytes: self.bytes + other.bytes,
+            bytes_max: self.bytes_max + other.bytes_max,
+            hits: self.hits + other.hits,
+            misses: self.misses + other.misses,
+            stale: self.stale + other.stale,
+        }
+    }
+}
+
+/// The type asked for in a key, what is appended to it left out.
+fn qtype_of(plain: &[u8]) -> u16 {
+    let question = KeyBuffer::question(plain);
+    question[question.len().saturating_sub(4)..]
+        .first_chunk()
+        .map_or(0, |it| u16::from_be_bytes(*it))
+}
+
+fn secs(age_ms: u64) -> u32 {
+    u32::try_from(age_ms / 1000).unwrap_or(u32::MAX)
 }

@@ -1,82 +1,95 @@
-//! Which upstreams are asked, in which order, and whose answer is taken.
+//! Which upstreams of a group are asked, and in which order.
 //!
-//! A name goes to the upstreams responsible for its longest suffix, or to those for everything.
-//! One that failed several times in a row is put aside and asked only when no other is left. The
-//! first that answers with records or with "no such name" wins; whoever else was asked may finish,
-//! so that its record stays true.
+//! A name goes to the upstreams responsible for its longest suffix, or to those for everything. One
+//! that failed several times in a row is put aside and asked only when no other is left. It sends
+//! nothing; [`super::race`] does.
 
+use super::address::{Host, Protocol};
 use super::bootstrap::Bootstrap;
-use super::exchange::{ExchangeError, Means, Upstream};
-use super::plan::Plan;
+use super::exchange::{Means, Upstream};
+use super::plan::PlannedGroup;
 use super::record::Standing;
-use super::settings::Strategy;
-use dns_wire::{Answer, key_of};
+use super::settings::{Strategy, UPSTREAMS_MAX};
+use dns_wire::key_of;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::task::JoinSet;
+use std::time::Duration;
+use vocab::Now;
 
-/// Upstreams asked one question at once, at most.
-const RACERS_MAX: usize = 3;
-/// The next upstream is asked besides when the one before has not answered within four times its
-/// mean, but not sooner nor later than this.
-const HEDGE_MEANS: u32 = 4;
-const HEDGE_MIN: Duration = Duration::from_millis(200);
-const HEDGE_MAX: Duration = Duration::from_secs(1);
-/// When nothing is known of it yet.
-const HEDGE_UNKNOWN: Duration = Duration::from_millis(500);
 /// One question in so many goes to a slower upstream too, to see whether it still is.
 const PROBE_EVERY: usize = 32;
 
-/// An answer and who gave it.
-pub(super) type Won = (Answer, Arc<str>);
+const _: () = assert!(UPSTREAMS_MAX <= u8::MAX as usize, "an order counts in bytes");
 
-/// The upstreams of the current settings.
+/// One group of upstreams of the current settings.
 pub(super) struct Choice {
     all: Vec<Rc<Upstream>>,
-    /// Those without domains.
-    general: Vec<Rc<Upstream>>,
+    /// Those without domains, by their places.
+    general: Vec<u8>,
     /// Those responsible for a domain, by its wire form.
-    special: HashMap<Box<[u8]>, Vec<Rc<Upstream>>>,
+    special: HashMap<Box<[u8]>, Vec<u8>>,
     strategy: Strategy,
+    pub(super) concurrent: usize,
     pub(super) timeout: Duration,
-    pub(super) stale_after: Duration,
     bootstrap: Rc<Bootstrap>,
     means: Rc<Means>,
 }
 
+/// Upstreams in the order in which they are to be asked.
+pub(super) struct Order {
+    places: [u8; UPSTREAMS_MAX],
+    count: u8,
+    next: u8,
+    /// How many of them at once from the start.
+    pub(super) first: usize,
+    /// Whether every one of them has failed of late.
+    pub(super) hope: Hope,
+}
+
+/// What an order promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hope {
+    Some,
+    /// Every upstream is put aside.
+    Little,
+}
+
 impl Choice {
-    /// Builds the upstreams of `plan`, taking over from `before` those that stay as they are.
-    pub(super) fn new(plan: &Plan, means: &Rc<Means>, before: Option<&Self>) -> Self {
+    /// Builds the upstreams of `plan`, taking those that stay as they are from `before`.
+    pub(super) fn new(plan: &PlannedGroup, means: &Rc<Means>, before: &[Rc<Self>]) -> Self {
         let servers = bootstrap_servers(plan);
-        let bootstrap = match before {
-            Some(before) if before.bootstrap.servers() == servers => Rc::clone(&before.bootstrap),
-            Some(_) | None => Rc::new(Bootstrap::new(servers, Rc::clone(means))),
+        let same = before.iter().find(|it| it.bootstrap.servers() == servers);
+        let bootstrap = match same {
+            Some(before) => Rc::clone(&before.bootstrap),
+            None => Rc::new(Bootstrap::new(servers, Rc::clone(means))),
         };
         let mut choice = Self {
             all: Vec::new(),
             general: Vec::new(),
             special: HashMap::new(),
             strategy: plan.strategy,
+            concurrent: plan.concurrent.into(),
             timeout: plan.timeout,
-            stale_after: plan.stale_after,
             bootstrap: Rc::clone(&bootstrap),
             means: Rc::clone(means),
         };
-        for planned in &plan.upstreams {
-            let same =
-                |it: &&Rc<Upstream>| it.name == planned.name && it.address == planned.address;
-            let kept = before.and_then(|before| before.all.iter().find(same));
+        for (place, planned) in (0..).zip(plan.upstreams.iter().take(UPSTREAMS_MAX)) {
+            // Who is found by name must be found by the same servers.
+            let by_ip = matches!(planned.address.host, Host::Ip(_));
+            let kept = before
+                .iter()
+                .filter(|it| by_ip || Rc::ptr_eq(&it.bootstrap, &bootstrap))
+                .flat_map(|it| &it.all)
+                .find(|it| it.is(planned));
             let upstream =
                 kept.map_or_else(|| Rc::new(Upstream::new(planned, means, &bootstrap)), Rc::clone);
             if planned.domains.is_empty() {
-                choice.general.push(Rc::clone(&upstream));
+                choice.general.push(place);
             }
             for domain in &planned.domains {
                 if let Some(name) = key_of(domain.as_name(), 0).map(|key| name_of(&key).into()) {
-                    choice.special.entry(name).or_default().push(Rc::clone(&upstream));
+                    choice.special.entry(name).or_default().push(place);
                 }
             }
             choice.all.push(upstream);
@@ -88,19 +101,18 @@ impl Choice {
         &self.all
     }
 
-    /// Asks the question within `key`.
-    pub(super) async fn ask(&self, key: &Rc<[u8]>) -> Result<Won, ExchangeError> {
-        let group = self.group(key);
-        if let [only] = group {
-            let answer = only.ask(key, self.timeout).await?;
-            return Ok((answer, Arc::clone(&only.name)));
+    /// The next of `order`; none when all have been asked.
+    pub(super) fn next(&self, order: &mut Order) -> Option<Rc<Upstream>> {
+        if order.next == order.count {
+            return None;
         }
-        let (order, first) = self.order(group);
-        run(&order, first, key, self.timeout).await
+        let place = order.places[usize::from(order.next)];
+        order.next += 1;
+        self.all.get(usize::from(place)).map(Rc::clone)
     }
 
     /// Those responsible for the name within `key`.
-    fn group(&self, key: &[u8]) -> &[Rc<Upstream>] {
+    fn responsible(&self, key: &[u8]) -> &[u8] {
         if self.special.is_empty() {
             return &self.general;
         }
@@ -114,93 +126,67 @@ impl Choice {
         &self.general
     }
 
-    /// In which order, and how many of them at once from the start.
-    fn order(&self, group: &[Rc<Upstream>]) -> (Vec<Rc<Upstream>>, usize) {
-        let dice = &self.means.dice;
-        let mut order = group.to_vec();
-        match self.strategy {
-            Strategy::Ordered => {}
-            Strategy::Race | Strategy::Random => {
-                for last in (1..order.len()).rev() {
-                    order.swap(last, dice.below(last + 1));
-                }
-            }
-            // One that was never asked comes first: it may be the fastest.
-            Strategy::Fastest => order.sort_by_key(|it| it.record.mean_time()),
+    /// Whom to ask the question within `key`.
+    pub(super) fn order(&self, key: &[u8], now: Now) -> Order {
+        let responsible = self.responsible(key);
+        let count = responsible.len().min(UPSTREAMS_MAX);
+        let mut order = Order {
+            places: [0; UPSTREAMS_MAX],
+            count: count as u8,
+            next: 0,
+            first: 1,
+            hope: Hope::Some,
+        };
+        let places = &mut order.places[..count];
+        places.copy_from_slice(&responsible[..count]);
+        let asked_first = |place: &u8| {
+            let standing = self.all.get(usize::from(*place)).map(|it| it.record.standing(now));
+            standing != Some(Standing::Asked)
+        };
+        if let [only] = places {
+            order.hope = if asked_first(only) { Hope::Little } else { Hope::Some };
+            return order;
         }
+        self.arrange(places);
         // Stable, so the order stands within each.
-        order.sort_by_key(|it| it.standing() == Standing::Aside);
-        let asked = order.iter().filter(|it| it.standing() == Standing::Asked).count();
-        let first = match self.strategy {
-            Strategy::Race => RACERS_MAX,
-            Strategy::Fastest if asked > 1 && dice.below(PROBE_EVERY) == 0 => {
-                let other = 1 + dice.below(asked - 1);
-                order.swap(1, other);
+        places.sort_by_key(asked_first);
+        let asked = places.iter().filter(|it| !asked_first(it)).count();
+        order.first = match self.strategy {
+            // With all aside, there is no telling which is back: ask several.
+            _ if asked == 0 => self.concurrent,
+            Strategy::Race => self.concurrent.min(asked),
+            Strategy::Fastest
+                if asked > 1 && self.concurrent > 1 && self.means.dice.below(PROBE_EVERY) == 0 =>
+            {
+                places.swap(1, 1 + self.means.dice.below(asked - 1));
                 2
             }
             Strategy::Fastest | Strategy::Ordered | Strategy::Random => 1,
         };
-        // With all aside, there is no telling which is back: ask several.
-        let first = if asked == 0 { RACERS_MAX } else { first.min(asked) };
-        (order, first)
+        order.hope = if asked == 0 { Hope::Little } else { Hope::Some };
+        order
     }
-}
 
-/// Asks `first` of `order` at once and one more whenever one fails or is slow.
-async fn run(
-    order: &[Rc<Upstream>],
-    first: usize,
-    key: &Rc<[u8]>,
-    limit: Duration,
-) -> Result<Won, ExchangeError> {
-    let deadline = Instant::now() + limit;
-    let mut left = order.iter();
-    let mut running: JoinSet<(Arc<str>, Result<Answer, ExchangeError>)> = JoinSet::new();
-    let mut hedge = HEDGE_MAX;
-    let mut start = |running: &mut JoinSet<_>| {
-        let upstream = left.next()?;
-        let (upstream, key) = (Rc::clone(upstream), Rc::clone(key));
-        let patience = upstream
-            .record
-            .mean_time()
-            .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEANS).clamp(HEDGE_MIN, HEDGE_MAX));
-        running.spawn_local(async move {
-            let limit = deadline.saturating_duration_since(Instant::now());
-            let outcome = upstream.ask(&key, limit).await;
-            (Arc::clone(&upstream.name), outcome)
-        });
-        Some(patience)
-    };
-    for _ in 0..first {
-        hedge = start(&mut running).unwrap_or(hedge);
-    }
-    let mut second_best = Err(ExchangeError::Unreachable);
-    loop {
-        let Ok(finished) = tokio::time::timeout(hedge, running.join_next()).await else {
-            if running.len() < RACERS_MAX {
-                hedge = start(&mut running).unwrap_or(HEDGE_MAX);
+    fn arrange(&self, places: &mut [u8]) {
+        match self.strategy {
+            Strategy::Ordered => {}
+            Strategy::Race if places.len() <= self.concurrent => {}
+            Strategy::Race | Strategy::Random => {
+                for last in (1..places.len()).rev() {
+                    places.swap(last, self.means.dice.below(last + 1));
+                }
             }
-            continue;
-        };
-        match finished {
-            None => return second_best,
-            Some(Ok((name, Ok(answer)))) if answer.is_definite() => {
-                running.detach_all();
-                return Ok((answer, name));
-            }
-            Some(Ok((name, Ok(answer)))) => second_best = Ok((answer, name)),
-            Some(Ok((_, Err(why)))) if second_best.is_err() => second_best = Err(why),
-            // A panic in a task is a failed upstream.
-            Some(Ok((_, Err(_))) | Err(_)) => {}
+            // One that was never asked comes first: it may be the fastest.
+            Strategy::Fastest => places.sort_by_key(|place| {
+                self.all.get(usize::from(*place)).and_then(|it| it.record.mean_time())
+            }),
         }
-        hedge = start(&mut running).unwrap_or(hedge);
     }
 }
 
 /// Whom to ask about the names of upstreams: who is set, or the upstreams that need no name and no
 /// trust in one; empty means the system's.
-fn bootstrap_servers(plan: &Plan) -> Vec<SocketAddr> {
-    use super::address::{Host, Protocol};
+fn bootstrap_servers(plan: &PlannedGroup) -> Vec<SocketAddr> {
     if !plan.bootstrap.is_empty() {
         return plan.bootstrap.clone();
     }
@@ -210,7 +196,7 @@ fn bootstrap_servers(plan: &Plan) -> Vec<SocketAddr> {
         .filter_map(|it| match (it.address.protocol, &it.address.host) {
             (Protocol::Udp, Host::Ip(ip)) => Some(SocketAddr::new(*ip, it.address.port)),
             (Protocol::Udp, Host::Name(_))
-            | (Protocol::Tcp | Protocol::Tls | Protocol::Https, _) => None,
+            | (Protocol::Tcp | Protocol::Tls | Protocol::Https | Protocol::Quic, _) => None,
         })
         .collect()
 }

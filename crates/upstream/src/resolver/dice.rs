@@ -2,17 +2,20 @@
 
 use std::cell::RefCell;
 
+/// Bytes fetched at once: some hundred questions' worth.
+const BUFFER_BYTES: usize = 2048;
+
 /// Random bytes of the system, fetched by the buffer.
 pub(super) struct Dice(RefCell<Buffer>);
 
 struct Buffer {
-    bytes: [u8; 256],
+    bytes: [u8; BUFFER_BYTES],
     used: usize,
 }
 
 impl Dice {
     pub(super) const fn new() -> Self {
-        Self(RefCell::new(Buffer { bytes: [0; 256], used: 256 }))
+        Self(RefCell::new(Buffer { bytes: [0; BUFFER_BYTES], used: BUFFER_BYTES }))
     }
 
     /// Any number.

@@ -5,16 +5,19 @@
 //! new one.
 
 use super::address::{Host, UpstreamAddress};
-use super::exchange::{ExchangeError, Means, Place};
-use dns_wire::{Answer, KeyBuffer, check_response, write_query};
-use http::header::{ACCEPT, CONTENT_TYPE, HOST};
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
-use http_body_util::{BodyExt, Limited};
+use super::exchange::{ExchangeError, Means, Wanted};
+use super::place::Place;
+use dns_wire::ask_options::age_ttls;
+use dns_wire::{Answer, KeyBuffer, check_response};
+use http::header::{ACCEPT, AGE, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use http_engine::client::{Sender, connect_http1, connect_http2};
 use http_engine::{Body, Incoming};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use transport::ClientTls;
 use transport::tls::Alpn;
 
 /// The media type of DNS messages.
@@ -22,16 +25,18 @@ const MEDIA_TYPE: &str = "application/dns-message";
 /// A DNS message is no longer.
 const ANSWER_BYTES_MAX: usize = 65_535;
 /// Connections kept for HTTP/1.1, at most; more are opened when needed, and then closed.
-const KEPT_MAX: usize = 8;
+const KEPT_DEFAULT: usize = 8;
 /// A connection unused for so long is not trusted to be alive any more.
-const IDLE_MAX: Duration = Duration::from_secs(30);
+const IDLE_DEFAULT: Duration = Duration::from_secs(30);
 /// Nor is one that gave nothing for so long.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// The way to one upstream.
 pub(super) struct HttpWay {
     place: Place,
-    means: Rc<Means>,
+    tls: ClientTls,
+    idle: Duration,
+    kept_max: usize,
     /// `https://host/path`, for HTTP/2.
     absolute: Result<Uri, http::Error>,
     /// `/path`, for HTTP/1.1.
@@ -61,7 +66,7 @@ enum Age {
 }
 
 impl HttpWay {
-    pub(super) fn new(place: Place, address: &UpstreamAddress, means: Rc<Means>) -> Self {
+    pub(super) fn new(place: Place, address: &UpstreamAddress, means: &Rc<Means>) -> Self {
         let host = match &address.host {
             Host::Ip(std::net::IpAddr::V6(ip)) => format!("[{ip}]"),
             Host::Ip(std::net::IpAddr::V4(ip)) => ip.to_string(),
@@ -74,9 +79,12 @@ impl HttpWay {
             .authority(host.as_str())
             .path_and_query(address.path.as_str())
             .build();
+        let reach = &place.reach;
         Self {
+            tls: reach.tls(&means.tls),
+            idle: reach.idle.unwrap_or(IDLE_DEFAULT),
+            kept_max: reach.connections.unwrap_or(KEPT_DEFAULT),
             place,
-            means,
             absolute,
             path,
             host,
@@ -85,38 +93,45 @@ impl HttpWay {
         }
     }
 
-    /// Asks the question within `key`; the caller ends it after `limit`.
-    pub(super) async fn ask(&self, key: &[u8], limit: Duration) -> Result<Answer, ExchangeError> {
+    /// Asks; the caller ends it after `limit`.
+    pub(super) async fn ask(
+        &self,
+        wanted: &Wanted<'_>,
+        limit: Duration,
+    ) -> Result<Answer, ExchangeError> {
         let session = self.session(limit).await?;
         if session.age == Age::New {
-            return self.ask_on(session, key).await;
+            return self.ask_on(session, wanted).await;
         }
         // Half of the time at most for a connection that may be dead without saying so.
         let patience = SILENCE_MAX.min(limit / 2);
-        match tokio::time::timeout(patience, self.ask_on(session, key)).await {
+        match tokio::time::timeout(patience, self.ask_on(session, wanted)).await {
             Ok(Err(ExchangeError::Unreachable)) => {}
             Ok(outcome) => return outcome,
             Err(_) => self.kept.borrow_mut().clear(),
         }
         let session = self.session(limit).await?;
-        self.ask_on(session, key).await
+        self.ask_on(session, wanted).await
     }
 
-    async fn ask_on(&self, mut session: Session, key: &[u8]) -> Result<Answer, ExchangeError> {
+    async fn ask_on(
+        &self,
+        mut session: Session,
+        wanted: &Wanted<'_>,
+    ) -> Result<Answer, ExchangeError> {
         // Number 0 makes equal questions equal requests (RFC 8484 §4.1); TLS keeps guessers out.
         const ID: u16 = 0;
-        let mut query = Vec::with_capacity(key.len() + 32);
-        write_query(ID, key, &mut query);
-        let request = self.request(session.version, query)?;
+        let request = self.request(session.version, wanted.padded(ID))?;
         session.sender.ready().await.map_err(|_| ExchangeError::Unreachable)?;
         let response =
             session.sender.send(request).await.map_err(|_| ExchangeError::Unreachable)?;
-        let message = read(response).await?;
+        let (mut message, age_s) = read(response).await?;
         if session.version == Version::HTTP_11 {
             self.keep(session.sender, Version::HTTP_11);
         }
-        check_response(&message, ID, KeyBuffer::question(key))
+        check_response(&message, ID, KeyBuffer::question(wanted.key))
             .map_err(|_| ExchangeError::BadAnswer)?;
+        age_ttls(&mut message, age_s);
         Answer::from_response(&message).map_err(|_| ExchangeError::BadAnswer)
     }
 
@@ -151,7 +166,7 @@ impl HttpWay {
         let stream = self.place.dial(limit).await?;
         let name = self.place.server_name();
         let offered = [Alpn::Http2, Alpn::Http1];
-        let io = self.means.tls.connect(stream, &name, &offered).await;
+        let io = self.tls.connect(stream, &name, &offered).await;
         let io = io.map_err(|_| ExchangeError::Tls)?;
         let (sender, version) = if io.alpn() == Some(Alpn::Http2) {
             (connect_http2(io).await, Version::HTTP_2)
@@ -167,14 +182,14 @@ impl HttpWay {
 
     fn keep(&self, sender: Sender, version: Version) {
         let mut kept = self.kept.borrow_mut();
-        if kept.len() < KEPT_MAX && !sender.is_closed() {
+        if kept.len() < self.kept_max && !sender.is_closed() {
             kept.push(Kept { sender, version, used: Instant::now() });
         }
     }
 
     fn kept(&self) -> Option<Session> {
         let mut kept = self.kept.borrow_mut();
-        kept.retain(|it| !it.sender.is_closed() && it.used.elapsed() < IDLE_MAX);
+        kept.retain(|it| !it.sender.is_closed() && it.used.elapsed() < self.idle);
         let last = kept.last_mut()?;
         let version = last.version;
         let sender = match last.sender.share() {
@@ -188,7 +203,8 @@ impl HttpWay {
     }
 }
 
-async fn read(response: Response<Incoming>) -> Result<bytes::Bytes, ExchangeError> {
+/// The message, and for how many seconds a cache on the way has held it.
+async fn read(response: Response<Incoming>) -> Result<(Vec<u8>, u32), ExchangeError> {
     let (head, body) = response.into_parts();
     let is_dns = head
         .headers
@@ -200,5 +216,17 @@ async fn read(response: Response<Incoming>) -> Result<bytes::Bytes, ExchangeErro
         return Err(ExchangeError::BadAnswer);
     }
     let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-    body.map(http_body_util::Collected::to_bytes).map_err(|_| ExchangeError::Unreachable)
+    let message = body.map_err(|why| {
+        let too_long = why.is::<LengthLimitError>();
+        if too_long { ExchangeError::BadAnswer } else { ExchangeError::Unreachable }
+    })?;
+    let message = message.to_bytes();
+    Ok((message.into(), age(&head.headers)))
+}
+
+/// What `Age` says (RFC 9111 §5.1); 0 without one, and the most that there is for one too large.
+fn age(headers: &HeaderMap) -> u32 {
+    let digits = |it: &&str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
+    let age = headers.get(AGE).and_then(|it| it.to_str().ok()).map(str::trim).filter(digits);
+    age.map_or(0, |age| age.parse().unwrap_or(u32::MAX))
 }

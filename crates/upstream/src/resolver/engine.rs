@@ -1,99 +1,62 @@
-//! The resolver's thread: takes questions, lets equal ones share an exchange, keeps the answers.
+//! The resolver's thread: takes questions in batches, lets equal ones share an exchange, sends and
+//! receives for all of them together.
 //!
-//! When an answer's time is over and the upstreams are slow or gone, those who wait get the old one
-//! (RFC 8767), and the search for a new one goes on. It asks no policy and knows no client.
+//! A round is a batch of questions, or what has arrived at some sockets, or a tick; at its end all
+//! that is to be sent goes out in few system calls, and whoever asked for it is called. It asks no
+//! policy and knows no client.
 
-use super::choice::{Choice, Won};
 use super::dice::Dice;
-use super::exchange::{ExchangeError, Means};
+use super::exchange::{ExchangeError, Means, Upstream};
+use super::flights::{Done, FlightId};
 use super::handle::Shared;
 use super::plan::Plan;
-use super::question::{Question, Resolution, ResolveError};
+use super::question::Question;
+use super::race::{Race, Told};
+use super::udp::Port;
 use dns_wire::Answer;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::io;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::io::{Interest, Ready};
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::mpsc;
-use transport::{ClientTls, clock};
-use vocab::Source;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
+use transport::ClientTls;
+use transport::udp::lane::{Inbox, TAKEN_AT_ONCE_MAX};
 
-/// Different questions in flight at once, at most; beyond it, a question fails at once, or gets the
-/// stale answer if there is one.
-pub const QUESTIONS_MAX: usize = 4096;
 /// Commands taken in one go.
 const BATCH: usize = 256;
+/// How often it is looked what has waited too long: all time-outs are late by up to this.
+const TICK: Duration = Duration::from_millis(25);
+/// Those who are called after each round, at most.
+const HOOKS_MAX: usize = 16;
+/// Times that one socket is read before others get their turn.
+const READS_MAX: usize = 8;
+
+/// What a port waits for. News that nobody listens at the other end is no datagram.
+const ARRIVAL: Interest = Interest::READABLE.add(Interest::ERROR);
+
+/// What is called on the resolver's thread after each round of answers.
+pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
 /// What the thread is told.
 pub(super) enum Command {
     Ask(Question, Done),
-    /// The same with nobody waiting.
+    /// The same whatever the cache holds.
     Renew(Question, Done),
     Reload(Box<Plan>),
+    AfterBatch(Hook),
 }
 
-/// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
-pub(super) struct Done {
-    tell: Option<Box<dyn FnOnce(Resolution) + Send>>,
-    place: Option<Place>,
-}
-
-/// A place among those who wait.
-struct Place(Arc<Shared>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Done {
-    /// Whoever makes one has counted itself among those who wait.
-    pub(super) fn new(
-        tell: Option<Box<dyn FnOnce(Resolution) + Send>>,
-        shared: Arc<Shared>,
-    ) -> Self {
-        Self { tell, place: Some(Place(shared)) }
-    }
-
-    fn tell(mut self, resolution: Resolution) {
-        self.end(resolution);
-    }
-
-    fn end(&mut self, resolution: Resolution) {
-        // First, so that whoever is told can ask the next thing.
-        drop(self.place.take());
-        if let Some(tell) = self.tell.take() {
-            tell(resolution);
-        }
-    }
-}
-
-impl Drop for Done {
-    fn drop(&mut self) {
-        if self.tell.is_some() {
-            self.end(Resolution::failed(ResolveError::Stopped));
-        }
-    }
-}
-
-struct Engine {
-    shared: Arc<Shared>,
-    means: Rc<Means>,
-    choice: RefCell<Rc<Choice>>,
-    flights: RefCell<HashMap<Rc<[u8]>, Flight>>,
-    nobody: Arc<str>,
-}
-
-/// A question on its way.
-#[derive(Default)]
-struct Flight {
-    waiting: Vec<Done>,
-    /// What whoever comes later is given at once: the first ones have waited long enough.
-    stale: Option<(Arc<Answer>, u32)>,
+/// See the module.
+pub(super) struct Engine {
+    race: RefCell<Race>,
+    inbox: RefCell<Inbox>,
+    /// Told when a round has begun that must be ended.
+    begun: Notify,
+    hooks: RefCell<Vec<Hook>>,
 }
 
 /// Starts the thread. It ends when every sender of commands is gone.
@@ -112,16 +75,19 @@ pub(super) fn spawn(
                 Err(why) => return drop(ready.send(Err(why))),
             };
         let means = Rc::new(Means { tls, dice: Dice::new() });
-        let engine = Rc::new(Engine {
-            choice: RefCell::new(Rc::new(Choice::new(&plan, &means, None))),
-            shared,
-            means,
-            flights: RefCell::default(),
-            nobody: Arc::from(""),
+        runtime.block_on(async move {
+            let engine = Rc::new_cyclic(|engine| Engine {
+                race: RefCell::new(Race::new(&plan, means, shared, Weak::clone(engine))),
+                inbox: RefCell::default(),
+                begun: Notify::new(),
+                hooks: RefCell::default(),
+            });
+            drop(ready.send(Ok(())));
+            // A task of its own: what wakes the outermost future costs a system call.
+            let running = tokio::task::spawn_local(engine.run(commands));
+            // If it panicked, whoever waits is told that the resolver has stopped.
+            drop(running.await);
         });
-        engine.enrol();
-        drop(ready.send(Ok(())));
-        runtime.block_on(engine.run(commands));
     })?;
     outcome.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
@@ -129,136 +95,121 @@ pub(super) fn spawn(
 impl Engine {
     async fn run(self: Rc<Self>, mut commands: mpsc::UnboundedReceiver<Command>) {
         let mut batch = Vec::with_capacity(BATCH);
-        while commands.recv_many(&mut batch, BATCH).await > 0 {
-            for command in batch.drain(..) {
-                match command {
-                    Command::Ask(question, done) => self.ask(question, done),
-                    Command::Renew(question, done) => self.join(question.into_key().into(), done),
-                    Command::Reload(plan) => self.reload(&plan),
-                }
-            }
-        }
-    }
-
-    fn reload(&self, plan: &Plan) {
-        let before = Rc::clone(&self.choice.borrow());
-        *self.choice.borrow_mut() = Rc::new(Choice::new(plan, &self.means, Some(&before)));
-        self.enrol();
-    }
-
-    fn enrol(&self) {
-        let listed = self.choice.borrow().all().iter().map(|it| it.listed()).collect();
-        self.shared.roll.set(listed);
-    }
-
-    fn ask(self: &Rc<Self>, question: Question, done: Done) {
-        // Between the caller's look and now, the answer may have come for another.
-        match self.shared.cache.fresh(question.key(), clock::now()) {
-            Some(kept) => done.tell(self.kept_answer(kept, Source::Cache)),
-            None => self.join(question.into_key().into(), done),
-        }
-    }
-
-    /// Lets `done` wait for `key`, whose flight is begun if need be.
-    fn join(self: &Rc<Self>, key: Rc<[u8]>, done: Done) {
-        let mut flights = self.flights.borrow_mut();
-        if let Some(flight) = flights.get_mut(&key) {
-            match flight.stale.clone() {
-                None => flight.waiting.push(done),
-                Some(stale) => {
-                    drop(flights);
-                    self.shared.cache.count_stale(1);
-                    done.tell(self.kept_answer(stale, Source::Stale));
-                }
-            }
-            return;
-        }
-        if flights.len() >= QUESTIONS_MAX {
-            drop(flights);
-            let resolution = match self.shared.cache.stale(&key, clock::now()) {
-                Some(stale) => self.kept_answer(stale, Source::Stale),
-                None => Resolution::failed(ResolveError::Overloaded),
+        let tick = tokio::time::sleep(TICK);
+        tokio::pin!(tick);
+        loop {
+            let busy = self.race.borrow().is_busy();
+            let taken = tokio::select! {
+                biased;
+                taken = commands.recv_many(&mut batch, BATCH) => Some(taken),
+                () = self.begun.notified() => None,
+                () = &mut tick, if busy => None,
             };
-            return done.tell(resolution);
-        }
-        flights.insert(Rc::clone(&key), Flight { waiting: vec![done], stale: None });
-        drop(flights);
-        tokio::task::spawn_local(Rc::clone(self).fly(key));
-    }
-
-    async fn fly(self: Rc<Self>, key: Rc<[u8]>) {
-        let choice = Rc::clone(&self.choice.borrow());
-        let asked = choice.ask(&key);
-        let stale = self.shared.cache.stale(&key, clock::now());
-        let outcome = match stale {
-            None => asked.await,
-            Some(stale) => {
-                tokio::pin!(asked);
-                let patience = choice.stale_after.min(choice.timeout);
-                if let Ok(outcome) = tokio::time::timeout(patience, &mut asked).await {
-                    outcome
-                } else {
-                    self.give_stale(&key, &stale);
-                    asked.await
+            if taken == Some(0) {
+                return;
+            }
+            if taken.is_some() {
+                self.race.borrow_mut().begin_round();
+                for command in batch.drain(..) {
+                    self.obey(command);
                 }
             }
-        };
-        self.land(&key, outcome);
-    }
-
-    /// Those who wait have waited long enough.
-    fn give_stale(&self, key: &Rc<[u8]>, stale: &(Arc<Answer>, u32)) {
-        let waiting = match self.flights.borrow_mut().get_mut(key) {
-            None => return,
-            Some(flight) => {
-                flight.stale = Some(stale.clone());
-                std::mem::take(&mut flight.waiting)
+            // Looked at each time: were there no end of commands, the tick above would never win.
+            if tick.deadline() <= Instant::now() {
+                let mut race = self.race.borrow_mut();
+                race.begin_round();
+                race.tick();
+                tick.as_mut().reset(Instant::now() + TICK);
             }
+            self.end_round();
+            if taken == Some(BATCH) {
+                // There may be more, but what has arrived meanwhile comes first.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    fn obey(&self, command: Command) {
+        let mut race = self.race.borrow_mut();
+        match command {
+            Command::Ask(question, done) => race.ask(question, done),
+            Command::Renew(question, done) => race.renew(question, done),
+            Command::Reload(plan) => race.reload(&plan),
+            Command::AfterBatch(hook) => {
+                let mut hooks = self.hooks.borrow_mut();
+                if hooks.len() < HOOKS_MAX {
+                    hooks.push(hook);
+                }
+            }
+        }
+    }
+
+    fn end_round(&self) {
+        let told = {
+            let mut race = self.race.borrow_mut();
+            race.send_all();
+            race.take_told()
         };
-        self.shared.cache.count_stale(waiting.len());
-        for done in waiting {
-            done.tell(self.kept_answer(stale.clone(), Source::Stale));
+        if told == Told::Someone {
+            for hook in &*self.hooks.borrow() {
+                hook();
+            }
         }
     }
 
-    fn land(&self, key: &Rc<[u8]>, outcome: Result<Won, ExchangeError>) {
-        let now = clock::now();
-        let cache = &self.shared.cache;
-        // What is kept beats a failure, and beats an upstream's word that it failed.
-        let kept = || cache.fresh(key, now).or_else(|| cache.stale(key, now));
-        let resolution = match outcome {
-            Ok((answer, upstream)) if answer.is_definite() => self.keep(key, answer, upstream),
-            Ok((answer, upstream)) => match kept() {
-                Some(kept) => self.not_renewed(key, kept),
-                None => self.keep(key, answer, upstream),
-            },
-            Err(why) => match kept() {
-                Some(kept) => self.not_renewed(key, kept),
-                None => Resolution::failed(why.into()),
-            },
-        };
-        let flight = self.flights.borrow_mut().remove(key).unwrap_or_default();
-        if resolution.source == Source::Stale {
-            cache.count_stale(flight.waiting.len());
+    /// What became of one upstream that a task has asked.
+    pub(super) fn tried(
+        &self,
+        id: FlightId,
+        upstream: &Upstream,
+        outcome: Result<Answer, ExchangeError>,
+    ) {
+        let mut race = self.race.borrow_mut();
+        race.begin_round();
+        race.tried(id, upstream, outcome);
+        self.begun.notify_one();
+    }
+
+    /// Takes all that has arrived at `port`, or its turn's worth.
+    fn take(&self, port: &Rc<Port>, ready: Ready) {
+        // One of the two: asked for both at once, tokio reads nothing and clears nothing.
+        let arrival = if ready.is_error() { Interest::ERROR } else { Interest::READABLE };
+        let mut race = self.race.borrow_mut();
+        let mut inbox = self.inbox.borrow_mut();
+        race.begin_round();
+        for _ in 0..READS_MAX {
+            let mut taken = 0;
+            let outcome = port.socket.try_io(arrival, || {
+                taken = inbox.receive(&port.socket)?;
+                // Nothing more is there, which spares asking for it.
+                if taken < TAKEN_AT_ONCE_MAX {
+                    Err(io::ErrorKind::WouldBlock.into())
+                } else {
+                    Ok(())
+                }
+            });
+            for index in 0..taken {
+                race.received(port, inbox.datagram(index));
+            }
+            match outcome {
+                Ok(()) => {}
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => break,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                // Nobody listens there, as an ICMP message says, or the socket is broken.
+                Err(_) => {
+                    race.port_failed(port);
+                    break;
+                }
+            }
         }
-        for done in flight.waiting {
-            done.tell(resolution.clone());
-        }
+        self.begun.notify_one();
     }
+}
 
-    fn keep(&self, key: &[u8], answer: Answer, upstream: Arc<str>) -> Resolution {
-        let answer = Arc::new(answer);
-        self.shared.cache.store(key.into(), &answer, clock::now());
-        Resolution { result: Ok((answer, 0)), source: Source::Upstream, upstream }
-    }
-
-    fn not_renewed(&self, key: &[u8], kept: (Arc<Answer>, u32)) -> Resolution {
-        self.shared.cache.not_renewed(key, clock::now());
-        let in_time = kept.1 < kept.0.ttl();
-        self.kept_answer(kept, if in_time { Source::Cache } else { Source::Stale })
-    }
-
-    fn kept_answer(&self, kept: (Arc<Answer>, u32), source: Source) -> Resolution {
-        Resolution { result: Ok(kept), source, upstream: Arc::clone(&self.nobody) }
+/// Receives at a port until it is done for, which ends this task.
+pub(super) async fn receive(port: Rc<Port>, engine: Weak<Engine>) {
+    while let Ok(ready) = port.socket.ready(ARRIVAL).await {
+        let Some(engine) = engine.upgrade() else { return };
+        engine.take(&port, ready);
     }
 }

@@ -1,18 +1,22 @@
 //! One upstream: a question goes in, its answer or a reason comes out.
 //!
-//! The ways differ (datagrams, streams, HTTP), the contract does not: what is returned answers the
+//! The ways differ (datagrams, streams, HTTP, QUIC), the contract does not: what is returned answers the
 //! very question asked. It chooses nothing between upstreams; `choice` does.
 
 use super::address::{Host, Protocol, UpstreamAddress};
 use super::bootstrap::Bootstrap;
 use super::dice::Dice;
 use super::doh::HttpWay;
+use super::doq::QuicWay;
+use super::place::Place;
 use super::plan::Planned;
 use super::question::ResolveError;
-use super::record::{Failing, Listed, Record, Standing};
+use super::reach::Reach;
+use super::record::{Failing, Listed, Record};
 use super::streams::{Security, StreamWay};
 use super::udp::UdpWay;
 use dns_wire::Answer;
+use dns_wire::ask_options::{PADDING_BLOCK_BYTES, pad_query};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,6 +45,38 @@ impl From<ExchangeError> for ResolveError {
     }
 }
 
+/// What an upstream is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'q> {
+    /// The question, with DO and CD (see [`dns_wire::KeyBuffer`]).
+    pub(super) key: &'q [u8],
+    /// Raw EDNS options that go with it.
+    pub(super) options: &'q [u8],
+}
+
+impl Wanted<'_> {
+    /// Appends it as a query under the number `id`.
+    pub(super) fn write(&self, id: u16, out: &mut Vec<u8>) {
+        dns_wire::write_query(id, self.key, out);
+        // The OPT record ends the query, and its length ends the record while it has no options.
+        if let (Ok(length), Some(at)) =
+            (u16::try_from(self.options.len()), out.len().checked_sub(2))
+        {
+            out[at..].copy_from_slice(&length.to_be_bytes());
+            out.extend_from_slice(self.options);
+        }
+    }
+
+    /// It as a query padded to a multiple of [`PADDING_BLOCK_BYTES`], for ways where nothing but
+    /// its length shows.
+    pub(super) fn padded(&self, id: u16) -> Vec<u8> {
+        let mut query = Vec::with_capacity(2 * PADDING_BLOCK_BYTES);
+        self.write(id, &mut query);
+        pad_query(&mut query);
+        query
+    }
+}
+
 /// What every way needs.
 pub(super) struct Means {
     pub(super) tls: ClientTls,
@@ -52,6 +88,7 @@ pub(super) struct Upstream {
     pub(super) name: Arc<str>,
     pub(super) address: UpstreamAddress,
     pub(super) record: Arc<Record>,
+    reach: Rc<Reach>,
     way: Way,
 }
 
@@ -59,45 +96,66 @@ enum Way {
     Udp { datagrams: UdpWay, streams: StreamWay },
     Stream(StreamWay),
     Http(HttpWay),
+    Quic(QuicWay),
 }
 
 impl Upstream {
     pub(super) fn new(planned: &Planned, means: &Rc<Means>, bootstrap: &Rc<Bootstrap>) -> Self {
         let address = planned.address.clone();
-        let place = Place::new(&address, bootstrap);
+        let reach = Rc::new(planned.reach.clone());
+        let place = Place::new(&address, &reach, bootstrap);
         let streams = |security| StreamWay::new(place.clone(), security, Rc::clone(means));
         let way = match (address.protocol, &address.host) {
-            (Protocol::Udp, Host::Ip(ip)) => Way::Udp {
-                datagrams: UdpWay::new(SocketAddr::new(*ip, address.port), Rc::clone(means)),
-                streams: streams(Security::None),
-            },
+            (Protocol::Udp, Host::Ip(ip)) => {
+                let to = SocketAddr::new(reach.to.unwrap_or(*ip), address.port);
+                Way::Udp {
+                    datagrams: UdpWay::new(to, &reach, Rc::clone(means)),
+                    streams: streams(Security::None),
+                }
+            }
             // Names are refused for these by the settings' check; TCP would find them all the same.
             (Protocol::Udp, Host::Name(_)) | (Protocol::Tcp, _) => {
                 Way::Stream(streams(Security::None))
             }
             (Protocol::Tls, _) => Way::Stream(streams(Security::Tls)),
-            (Protocol::Https, _) => {
-                Way::Http(HttpWay::new(place.clone(), &address, Rc::clone(means)))
-            }
+            (Protocol::Https, _) => Way::Http(HttpWay::new(place, &address, means)),
+            (Protocol::Quic, _) => Way::Quic(QuicWay::new(place, means)),
         };
-        Self { name: Arc::clone(&planned.name), address, record: Arc::default(), way }
+        Self { name: Arc::clone(&planned.name), address, record: Arc::default(), reach, way }
     }
 
-    /// Asks the question within `key`, for at most `limit`, and keeps record of it.
-    pub(super) async fn ask(&self, key: &[u8], limit: Duration) -> Result<Answer, ExchangeError> {
+    /// Whether it is what `planned` says, so that a reload may keep it.
+    pub(super) fn is(&self, planned: &Planned) -> bool {
+        self.name == planned.name
+            && self.address == planned.address
+            && *self.reach == planned.reach
+    }
+
+    /// Its datagrams, where it speaks UDP: the engine sends and receives those itself, and keeps
+    /// record of them.
+    pub(super) fn datagrams(&self) -> Option<&UdpWay> {
+        match &self.way {
+            Way::Udp { datagrams, .. } => Some(datagrams),
+            Way::Stream(_) | Way::Http(_) | Way::Quic(_) => None,
+        }
+    }
+
+    /// Asks by stream, HTTP or QUIC for at most `limit`, and keeps record of it.
+    pub(super) async fn ask(
+        &self,
+        wanted: &Wanted<'_>,
+        limit: Duration,
+    ) -> Result<Answer, ExchangeError> {
         let begun = Instant::now();
         self.record.sent();
-        let patience = self.record.mean_time();
         let asked = async {
             match &self.way {
-                Way::Udp { datagrams, streams } => match datagrams.ask(key, patience).await {
-                    Ok(Some(answer)) => Ok(answer),
-                    // Truncated: all of it comes by stream.
-                    Ok(None) => streams.ask(key, limit).await,
-                    Err(why) => Err(why),
-                },
-                Way::Stream(streams) => streams.ask(key, limit).await,
-                Way::Http(http) => http.ask(key, limit).await,
+                // Over UDP: what did not fit into a datagram, or was not proved by one.
+                Way::Udp { streams, .. } | Way::Stream(streams) => {
+                    streams.ask(wanted, limit).await
+                }
+                Way::Http(http) => http.ask(wanted, limit).await,
+                Way::Quic(quic) => quic.ask(wanted, limit).await,
             }
         };
         let outcome =
@@ -117,64 +175,11 @@ impl Upstream {
         outcome
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        self.record.standing(transport::clock::now())
-    }
-
     pub(super) fn listed(&self) -> Listed {
         Listed {
             name: Arc::clone(&self.name),
             address: self.address.to_string().into(),
             record: Arc::clone(&self.record),
         }
-    }
-}
-
-/// Where an upstream is: its addresses, and what it is called in TLS.
-#[derive(Clone)]
-pub(super) struct Place {
-    host: Host,
-    port: u16,
-    bootstrap: Rc<Bootstrap>,
-}
-
-impl Place {
-    fn new(address: &UpstreamAddress, bootstrap: &Rc<Bootstrap>) -> Self {
-        Self { host: address.host.clone(), port: address.port, bootstrap: Rc::clone(bootstrap) }
-    }
-
-    /// What its certificate must be for.
-    pub(super) fn server_name(&self) -> String {
-        match &self.host {
-            Host::Ip(ip) => ip.to_string(),
-            Host::Name(name) => name.to_string(),
-        }
-    }
-
-    /// Opens a connection, trying each address, all within `limit`.
-    pub(super) async fn dial(&self, limit: Duration) -> Result<transport::Stream, ExchangeError> {
-        let begun = Instant::now();
-        let addresses = match &self.host {
-            Host::Ip(ip) => vec![*ip],
-            Host::Name(name) => self.bootstrap.addresses(name, limit).await?,
-        };
-        let mut last = ExchangeError::Unreachable;
-        for (tried, ip) in addresses.iter().enumerate() {
-            let left = limit.saturating_sub(begun.elapsed());
-            // Each that is left gets its share, so that a silent one cannot use up all of it.
-            let share = left / u32::try_from(addresses.len() - tried).unwrap_or(1);
-            match transport::dial(SocketAddr::new(*ip, self.port), share).await {
-                Ok(stream) => return Ok(stream),
-                Err(why) => {
-                    last = match why.reason {
-                        transport::DialReason::Timeout => ExchangeError::Timeout,
-                        transport::DialReason::Refused
-                        | transport::DialReason::Unreachable
-                        | transport::DialReason::Other(_) => ExchangeError::Unreachable,
-                    };
-                }
-            }
-        }
-        Err(last)
     }
 }

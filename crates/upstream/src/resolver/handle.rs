@@ -1,16 +1,22 @@
 //! The resolver as its callers hold it: cheap to clone, usable from any thread.
 
-use super::cache::{AnswerCache, CacheStats, Renew};
-use super::engine;
-use super::engine::{Command, Done};
+use super::cache::CacheStats;
+use super::caches::{Caches, Flush, FlushIn};
+use super::engine::{self, Command};
+use super::flights::Done;
+use super::persist::{DumpReport, RestoreReport};
 use super::plan::Plan;
-use super::question::{Cached, NoAddresses, Overloaded, Question, Resolution, ResolveError};
+use super::question::{
+    CacheId, Cached, Looked, NoAddresses, Overloaded, Question, Renew, Resolution, ResolveError,
+};
 use super::record::{Roll, UpstreamStats};
 use super::settings::ResolverSettings;
-use dns_wire::record_type;
+use super::snapshot::BadSnapshot;
+use dns_wire::{Answer, record_type};
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -33,7 +39,7 @@ pub struct Resolver {
 
 /// What callers and the resolver's thread both see.
 pub(super) struct Shared {
-    pub(super) cache: AnswerCache,
+    pub(super) caches: Caches,
     pub(super) waiting: AtomicUsize,
     pub(super) roll: Roll,
 }
@@ -50,10 +56,12 @@ pub enum StartError {
 /// The state of the resolver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResolverStats {
-    /// Each upstream, in the order of the settings.
+    /// Each upstream, in the order of the settings, group by group.
     pub upstreams: Vec<UpstreamStats>,
-    /// The cache.
+    /// All caches together.
     pub cache: CacheStats,
+    /// Each of them, in the order of the settings.
+    pub caches: Vec<CacheStats>,
     /// Callers waiting now.
     pub waiting: usize,
 }
@@ -63,7 +71,7 @@ impl Resolver {
     pub fn start(settings: &ResolverSettings, tls: ClientTls) -> Result<Self, StartError> {
         let plan = Plan::new(settings).map_err(StartError::Settings)?;
         let shared = Arc::new(Shared {
-            cache: AnswerCache::new(&settings.cache),
+            caches: Caches::new(&settings.caches),
             waiting: AtomicUsize::new(0),
             roll: Roll::default(),
         });
@@ -73,14 +81,23 @@ impl Resolver {
         Ok(Self { shared, commands })
     }
 
-    /// What the cache holds for `key` (see [`dns_wire::KeyBuffer`]). Allocates nothing.
-    pub fn cached(&self, key: &[u8], now: Now) -> Cached {
-        let looked = self.shared.cache.look(key, now);
-        if looked.renew == Renew::Now && self.enter().is_ok() {
-            let nobody = Done::new(None, Arc::clone(&self.shared));
-            self.send(Command::Renew(Question::from_key(key), nobody));
+    /// What `cache` holds for `key` (see [`Question::cache_key`]). Allocates nothing. Whoever is
+    /// told to renew it submits the question once more, with nobody waiting.
+    pub fn cached(&self, cache: CacheId, key: &[u8], now: Now) -> Looked {
+        match self.shared.caches.get(cache) {
+            Some(cache) => cache.look(key, now),
+            None => Looked { cached: Cached::Miss, renew: Renew::No },
         }
-        looked.cached
+    }
+
+    /// Keeps `message`, a whole response, as the answer for `key` in `cache`; what is no answer to
+    /// it, or must not be kept, is not.
+    pub fn keep(&self, cache: CacheId, key: &[u8], message: &[u8], now: Now) {
+        if let Some(cache) = self.shared.caches.get(cache)
+            && let Ok(answer) = Answer::from_response(message)
+        {
+            cache.keep(key, answer, now);
+        }
     }
 
     /// Looks `question` up and runs `done` on the resolver's thread, which it must not hold up.
@@ -92,34 +109,47 @@ impl Resolver {
         done: Box<dyn FnOnce(Resolution) + Send>,
     ) -> Result<(), Overloaded> {
         self.enter()?;
-        self.send(Command::Ask(question, Done::new(Some(done), Arc::clone(&self.shared))));
+        self.send(Command::Ask(question, Done::new(Some(done))));
         Ok(())
     }
 
-    /// Looks `question` up, in the cache first.
+    /// Looks `question` up, whatever its cache holds, for the cache's sake: nobody waits.
+    pub fn renew(&self, question: Question) {
+        // Where too many wait, what is old stays old for a while.
+        if self.enter().is_ok() {
+            self.send(Command::Renew(question, Done::new(None)));
+        }
+    }
+
+    /// Has `hook` called on the resolver's thread after each round in which someone was told an
+    /// outcome: the place to send what the callbacks have gathered. It must not hold the thread up.
+    /// At most 16, which stay as long as the resolver does.
+    pub fn after_batch(&self, hook: Arc<dyn Fn() + Send + Sync>) {
+        drop(self.commands.send(Command::AfterBatch(hook)));
+    }
+
+    /// Looks `question` up, in its cache first.
     pub async fn resolve(&self, question: Question) -> Resolution {
-        match self.cached(question.key(), transport::clock::now()) {
-            Cached::Fresh { answer, age_s } => Resolution {
-                result: Ok((answer, age_s)),
-                source: Source::Cache,
-                upstream: Arc::from(""),
-            },
-            Cached::Stale { answer, age_s } => Resolution {
-                result: Ok((answer, age_s)),
-                source: Source::Stale,
-                upstream: Arc::from(""),
-            },
-            Cached::Miss => {
-                let (sender, receiver) = oneshot::channel();
-                // Whoever waited may be gone by then; the answer is in the cache all the same.
-                let done = Box::new(move |resolution| drop(sender.send(resolution)));
-                match self.submit(question, done) {
-                    Ok(()) => {
-                        receiver.await.unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped))
-                    }
-                    Err(Overloaded) => Resolution::failed(ResolveError::Overloaded),
-                }
+        if let Some(cache) = question.cache() {
+            let looked = self.cached(cache, &question.cache_key(), transport::clock::now());
+            if looked.renew == Renew::Now {
+                self.renew(question.clone());
             }
+            let (answer, age_s, source) = match looked.cached {
+                Cached::Fresh { answer, age_s } => (Some(answer), age_s, Source::Cache),
+                Cached::Stale { answer, age_s } => (Some(answer), age_s, Source::Stale),
+                Cached::Miss => (None, 0, Source::Failed),
+            };
+            if let Some(answer) = answer {
+                return Resolution { result: Ok((answer, age_s)), source, upstream: Arc::from("") };
+            }
+        }
+        let (sender, receiver) = oneshot::channel();
+        // Whoever waited may be gone by then; the answer is in the cache all the same.
+        let done = Box::new(move |resolution| drop(sender.send(resolution)));
+        match self.submit(question, done) {
+            Ok(()) => receiver.await.unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped)),
+            Err(Overloaded) => Resolution::failed(ResolveError::Overloaded),
         }
     }
 
@@ -151,26 +181,64 @@ impl Resolver {
         }
     }
 
-    /// Takes other settings; the cache is kept, and so are the connections of upstreams that stay.
+    /// Takes other settings; caches are kept by their place, and so are the connections of upstreams
+    /// that stay.
     pub fn reload(&self, settings: &ResolverSettings) -> Result<(), Vec<Complaint>> {
         let plan = Plan::new(settings)?;
-        self.shared.cache.configure(&settings.cache);
-        self.send(Command::Reload(Box::new(plan)));
+        self.shared.caches.configure(&settings.caches);
+        drop(self.commands.send(Command::Reload(Box::new(plan))));
         Ok(())
     }
 
     /// Where things stand.
     pub fn stats(&self) -> ResolverStats {
+        let caches = self.shared.caches.stats();
         ResolverStats {
             upstreams: self.shared.roll.stats(transport::clock::now()),
-            cache: self.shared.cache.stats(),
+            cache: caches.iter().fold(CacheStats::default(), |all, it| all.and(*it)),
+            caches,
             waiting: self.shared.waiting.load(Ordering::Relaxed),
         }
     }
 
-    /// Forgets every answer.
-    pub fn flush(&self) {
-        self.shared.cache.clear();
+    /// Forgets answers; says how many.
+    pub fn flush(&self, which: FlushIn, what: &Flush) -> usize {
+        self.shared.caches.flush(which, what)
+    }
+
+    /// Writes every cache to a file of its own in `dir`, `answers-0` and so on, readable by its
+    /// owner alone; a crash leaves the old ones. Blocks while the disk does.
+    pub fn dump(&self, dir: &Path) -> io::Result<DumpReport> {
+        self.shared.caches.dump(dir, transport::clock::now())
+    }
+
+    /// Writes one cache to `file` in the same way.
+    pub fn dump_to(&self, cache: CacheId, file: &Path) -> io::Result<DumpReport> {
+        self.shared.caches.dump_to(cache, file, transport::clock::now())
+    }
+
+    /// Takes the answers in `dir` back that [`Self::dump`] wrote there. They have aged meanwhile by
+    /// the clock on the wall. What is damaged is refused, and said so; it does no harm.
+    pub fn restore(&self, dir: &Path) -> RestoreReport {
+        self.shared.caches.restore(dir, transport::clock::now())
+    }
+
+    /// Takes the answers in `file` back into one cache in the same way.
+    pub fn restore_from(&self, cache: CacheId, file: &Path) -> RestoreReport {
+        let mut report = RestoreReport::default();
+        self.shared.caches.restore_file(cache, file, transport::clock::now(), &mut report);
+        report
+    }
+
+    /// Takes the answers of a snapshot in memory into one cache: how many were taken, and how many
+    /// dropped because of their age.
+    pub fn restore_bytes(
+        &self,
+        cache: CacheId,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<(usize, usize), BadSnapshot> {
+        self.shared.caches.restore_bytes(cache, bytes, now)
     }
 
     /// Takes one of the places of those who wait.
@@ -182,10 +250,13 @@ impl Resolver {
         Err(Overloaded)
     }
 
-    /// The thread outlives every sender, so this fails only if it died; dropping the command then
-    /// tells its caller so.
+    /// Sends a command that somebody was counted for. The thread outlives every sender, so this
+    /// fails only if it died; dropping the command then tells its caller so.
     fn send(&self, command: Command) {
-        drop(self.commands.send(command));
+        if let Err(unsent) = self.commands.send(command) {
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+            drop(unsent);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The resolver: whoever needs a name looked up, asks here.
 //!
-//! One thread speaks to all upstreams, over UDP, TCP, TLS or HTTPS, and everyone shares one cache
+//! One thread speaks to all upstreams, over UDP, TCP, TLS, HTTPS or QUIC; everyone shares one cache
 //! of answers. It believes nothing that does not come from the address asked, with the number and
 //! the question asked; it decides nothing about who may ask what. Called by the DNS door for
 //! clients and by every door that dials a name.
@@ -8,27 +8,60 @@
 mod address;
 mod bootstrap;
 mod cache;
+mod cache_settings;
+mod caches;
 mod choice;
+mod cookies;
 mod dice;
 mod doh;
+mod doq;
 mod engine;
 mod exchange;
+mod flights;
 mod handle;
+mod landing;
+mod letter_case;
+mod line;
+mod persist;
+mod pin;
+mod place;
 mod plan;
+mod proof;
 mod question;
+mod race;
+mod reach;
 mod record;
 mod settings;
+mod snapshot;
+mod socks;
 mod streams;
+mod trials;
 mod udp;
+mod upstream_check;
+mod upstream_settings;
 mod waitlist;
+mod window;
 
 pub use address::{AddressError, Host, PlainServer, Protocol, UpstreamAddress};
 pub use cache::CacheStats;
-pub use engine::QUESTIONS_MAX;
+pub use cache_settings::{CacheSettings, StaleMode};
+pub use caches::{Flush, FlushIn};
+pub use flights::QUESTIONS_MAX;
 pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
-pub use question::{Cached, NoAddresses, Overloaded, Question, Resolution, ResolveError};
+pub use pin::{BadPin, Pin};
+pub use persist::{DumpReport, NotRestored, RestoreReport};
+pub use question::{
+    CacheId, Cached, GroupId, Looked, NoAddresses, Overloaded, Question, Renew, Resolution,
+    ResolveError,
+};
 pub use record::{Standing, UpstreamStats};
 pub use settings::{
-    CacheSettings, DOMAINS_MAX, ResolverSettings, Strategy, UPSTREAMS_MAX, UpstreamDetails,
+    CACHES_MAX, CONCURRENT_DEFAULT, GROUPS_MAX, GroupSettings, ResolverSettings, Strategy,
+    UPSTREAMS_MAX,
+};
+pub use snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
+pub use socks::{BadProxy, Credentials, Proxy};
+pub use upstream_settings::{
+    CertificateCheck, Cookie, DOMAINS_MAX, Family, Letters, Pipeline, UpstreamDetails,
     UpstreamSettings,
 };

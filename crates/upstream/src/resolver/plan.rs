@@ -1,7 +1,8 @@
 //! The settings, checked and parsed: what the resolver's thread builds its upstreams from.
 
 use super::address::UpstreamAddress;
-use super::settings::{ResolverSettings, Strategy};
+use super::reach::Reach;
+use super::settings::{GroupSettings, ResolverSettings, Strategy};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +10,17 @@ use vocab::{Complaint, DomainName};
 
 /// Right settings.
 pub(super) struct Plan {
+    /// At least one.
+    pub(super) groups: Vec<PlannedGroup>,
+}
+
+/// One group of upstreams to be.
+pub(super) struct PlannedGroup {
     pub(super) upstreams: Vec<Planned>,
     pub(super) strategy: Strategy,
+    pub(super) concurrent: u8,
     pub(super) bootstrap: Vec<SocketAddr>,
     pub(super) timeout: Duration,
-    pub(super) stale_after: Duration,
 }
 
 /// One upstream to be.
@@ -21,11 +28,20 @@ pub(super) struct Planned {
     pub(super) name: Arc<str>,
     pub(super) address: UpstreamAddress,
     pub(super) domains: Vec<DomainName>,
+    pub(super) reach: Reach,
 }
 
 impl Plan {
     pub(super) fn new(settings: &ResolverSettings) -> Result<Self, Vec<Complaint>> {
         let mut complaints = settings.check();
+        let groups = settings.groups.iter();
+        let groups = groups.map(|it| PlannedGroup::new(it, &mut complaints)).collect();
+        if complaints.is_empty() { Ok(Self { groups }) } else { Err(complaints) }
+    }
+}
+
+impl PlannedGroup {
+    fn new(settings: &GroupSettings, complaints: &mut Vec<Complaint>) -> Self {
         let mut upstreams = Vec::with_capacity(settings.upstreams.len());
         for (index, it) in settings.upstreams.iter().enumerate() {
             match it.parsed() {
@@ -33,6 +49,7 @@ impl Plan {
                     name: it.name().into(),
                     address,
                     domains: it.domains().iter().map(|domain| domain.0.clone()).collect(),
+                    reach: it.reach(),
                 }),
                 Err(why) if complaints.is_empty() => {
                     complaints.push(Complaint::new(format!("upstreams.{index}"), why.to_string()));
@@ -40,15 +57,12 @@ impl Plan {
                 Err(_) => {}
             }
         }
-        if !complaints.is_empty() {
-            return Err(complaints);
-        }
-        Ok(Self {
+        Self {
             upstreams,
             strategy: settings.strategy,
+            concurrent: settings.concurrent,
             bootstrap: settings.bootstrap.iter().map(|it| it.0.0).collect(),
             timeout: settings.timeout.0.0,
-            stale_after: settings.cache.stale_after.0.0,
-        })
+        }
     }
 }

@@ -1,14 +1,28 @@
 //! What is asked of the resolver, and what comes back.
 
+use super::exchange::Wanted;
 use dns_wire::{Answer, KeyBuffer, Query, key_of};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use vocab::{Name, Source};
 
-/// A question of one's own: lower-case name, type, class, DO and CD.
+/// Which group of upstreams, by its place in the settings; 0 is everybody's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GroupId(pub u16);
+
+/// Which cache, by its place in the settings; 0 is everybody's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CacheId(pub u16);
+
+/// A question of one's own: lower-case name, type, class, DO and CD; whom it goes to, with which
+/// EDNS options, and where its answer is kept. Questions that are equal in all share one exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Question {
     key: Box<[u8]>,
+    options: Box<[u8]>,
+    group: GroupId,
+    cache: Option<CacheId>,
 }
 
 /// How a question ended.
@@ -43,7 +57,26 @@ pub enum ResolveError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overloaded;
 
-/// What the cache holds for a key.
+/// What a look into a cache brings.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// What it holds.
+    pub cached: Cached,
+    /// Whether whoever looked is to renew it.
+    pub renew: Renew,
+}
+
+/// Whether an answer is to be renewed: ask the question again with [`super::Resolver::submit`] or
+/// [`super::Resolver::renew`]. One of those who look is told so, and nobody else for some seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renew {
+    /// It is, by whoever is told this.
+    Now,
+    /// It is not, or somebody does.
+    No,
+}
+
+/// What a cache holds for a key.
 #[derive(Clone, Debug)]
 pub enum Cached {
     /// An answer in its time.
@@ -53,8 +86,8 @@ pub enum Cached {
         /// Seconds since it was stored.
         age_s: u32,
     },
-    /// An answer past its time, to be given now because the upstreams have just failed to renew
-    /// it. Write it with [`Answer::write_stale`].
+    /// An answer past its time, to be given now: the upstreams have just failed to renew it, or the
+    /// cache gives such answers at once. Write it with [`Answer::write_stale`].
     Stale {
         /// It.
         answer: Arc<Answer>,
@@ -82,19 +115,40 @@ impl Question {
     /// The question of `query`, whose key is `key`.
     pub fn new(query: &Query<'_>, key: &KeyBuffer) -> Self {
         debug_assert!(key.as_bytes().len() == query.question.len() + 1);
-        Self { key: key.as_bytes().into() }
+        Self::from_key(key.as_bytes().into())
     }
 
     /// A question of our own for `name`; none if the name is no valid one.
     pub fn about(name: Name<'_>, qtype: u16) -> Option<Self> {
-        key_of(name, qtype).map(|key| Self { key })
+        key_of(name, qtype).map(Self::from_key)
     }
 
-    pub(super) fn from_key(key: &[u8]) -> Self {
-        Self { key: key.into() }
+    /// The question with this key (see [`dns_wire::KeyBuffer`]): to the first group, without
+    /// options, kept in the first cache.
+    pub fn from_key(key: Box<[u8]>) -> Self {
+        Self { key, options: Box::default(), group: GroupId(0), cache: Some(CacheId(0)) }
     }
 
-    /// What its answers are kept under.
+    /// To this group of upstreams.
+    #[must_use]
+    pub fn to(self, group: GroupId) -> Self {
+        Self { group, ..self }
+    }
+
+    /// Its answer is kept in this cache, or in none.
+    #[must_use]
+    pub fn kept_in(self, cache: Option<CacheId>) -> Self {
+        Self { cache, ..self }
+    }
+
+    /// With these raw EDNS options, at most 65,535 bytes, which upstreams get too. They must fill
+    /// each the length that it claims.
+    #[must_use]
+    pub fn with_options(self, options: Box<[u8]>) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Name, type, class, DO and CD.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
@@ -104,8 +158,31 @@ impl Question {
         KeyBuffer::question(&self.key)
     }
 
-    pub(super) fn into_key(self) -> Box<[u8]> {
-        self.key
+    /// What its answer is kept under: the key, and the options after it.
+    pub fn cache_key(&self) -> Cow<'_, [u8]> {
+        if self.options.is_empty() {
+            Cow::Borrowed(&self.key)
+        } else {
+            Cow::Owned([&*self.key, &*self.options].concat())
+        }
+    }
+
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted { key: &self.key, options: &self.options }
+    }
+
+    pub(super) fn qtype(&self) -> u16 {
+        let question = self.wire();
+        let at = question.len().saturating_sub(4);
+        question[at..].first_chunk().map_or(0, |it| u16::from_be_bytes(*it))
+    }
+
+    pub(super) fn group(&self) -> GroupId {
+        self.group
+    }
+
+    pub(super) fn cache(&self) -> Option<CacheId> {
+        self.cache
     }
 }
 

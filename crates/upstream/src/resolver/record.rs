@@ -23,6 +23,7 @@ pub(super) struct Record {
     answered: AtomicU64,
     failed: AtomicU64,
     timeouts: AtomicU64,
+    unproved: AtomicU64,
     /// Microseconds; 0 is not known yet.
     mean_us: AtomicU64,
     failures_in_row: AtomicU32,
@@ -51,6 +52,9 @@ pub struct UpstreamStats {
     pub failed: u64,
     /// Questions that nothing came back for in time.
     pub timeouts: u64,
+    /// Answers over UDP that lacked a proof which was asked for (letters in their case, a cookie),
+    /// so that the question went over TCP.
+    pub unproved: u64,
     /// Smoothed time to an answer; none before the first.
     pub mean_time: Option<Duration>,
     /// Whether it is put aside for now after failures in a row.
@@ -79,6 +83,10 @@ impl Standing {
 impl Record {
     pub(super) fn sent(&self) {
         self.sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn unproved(&self) {
+        self.unproved.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn answered(&self, took: Duration) {
@@ -157,6 +165,7 @@ impl Roll {
                 answered: count(&record.answered),
                 failed: count(&record.failed),
                 timeouts: count(&record.timeouts),
+                unproved: count(&record.unproved),
                 mean_time: record.mean_time(),
                 standing: record.standing(now),
             })

@@ -1,72 +1,67 @@
-//! What can be set for the resolver. The DNS door has these keys flat in its own section; whoever
-//! else resolves names uses the same resolver.
+//! What can be set for the resolver: groups of upstreams, and caches. The DNS door has the first of
+//! each flat in its own section; whoever else resolves names uses the same ones.
 
-use super::address::{AddressError, Host, PlainServer, Protocol, UpstreamAddress};
+use super::address::{PlainServer, UpstreamAddress};
+use super::cache_settings::CacheSettings;
+use super::upstream_settings::{DOMAINS_MAX, UpstreamSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::ops::RangeInclusive;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, DomainName, Span};
+use vocab::{Complaint, Span};
 
-/// Upstreams, at most.
+/// Upstreams of one group, at most.
 pub const UPSTREAMS_MAX: usize = 64;
-/// Names that one upstream is responsible for, at most.
-pub const DOMAINS_MAX: usize = 4096;
-const TIMEOUT_MIN: Duration = Duration::from_millis(100);
-const TIMEOUT_MAX: Duration = Duration::from_secs(30);
-const CACHE_MAX: u64 = 64 << 30;
-/// RFC 8767 §5 suggests one to three days as the longest use of stale data.
-const STALE_MAX: Duration = Duration::from_hours(7 * 24);
+/// Groups of upstreams, at most: a foreign file has one for each of its `forward` plugins.
+pub const GROUPS_MAX: usize = 256;
+/// Caches, at most.
+pub const CACHES_MAX: usize = 64;
+/// Upstreams that are asked one question at once, as set when nothing is said.
+pub const CONCURRENT_DEFAULT: u8 = 3;
+const CONCURRENT: RangeInclusive<u8> = 1..=32;
+const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(30);
 
 /// How names are looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolverSettings {
+    /// Groups of upstreams. The first is used by whoever names none: every door that dials a name.
+    /// At least one, at most 256.
+    pub groups: Vec<GroupSettings>,
+    /// Caches of answers, the first likewise. At least one, at most 64.
+    pub caches: Vec<CacheSettings>,
+}
+
+/// Upstreams among which one question finds its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ResolverSettings {
-    /// Whom to ask: `https://HOST/PATH` (DNS over HTTPS), `tls://HOST` (DNS over TLS), `tcp://IP`,
-    /// `udp://IP` or just an IP address; or a mapping with `address`, `name` and `domains`. At most
-    /// 64. Default: `https://dns.quad9.net/dns-query` and `tls://1.1.1.1`.
+pub struct GroupSettings {
+    /// What the group is called where several are. Default: nothing.
+    pub name: String,
+    /// Whom to ask: `https://HOST/PATH` (DNS over HTTPS), `tls://HOST` (DNS over TLS),
+    /// `quic://HOST` (DNS over QUIC), `tcp://IP`, `udp://IP` or just an IP address; or a mapping
+    /// with `address`, `name`, `domains` and more. At most 64. Default:
+    /// `https://dns.quad9.net/dns-query` and `tls://1.1.1.1`.
     pub upstreams: Vec<UpstreamSettings>,
-    /// How one of several upstreams is chosen: `race` asks up to three at once and takes the first
-    /// answer, `ordered` takes them as written and goes on when one fails, `fastest` prefers the
-    /// one that answered soonest of late, `random` spreads. Default `race`.
+    /// How one of several upstreams is chosen: `race` asks several at once and takes the first
+    /// answer, `ordered` takes them as written and goes on when one fails or is slow, `fastest`
+    /// prefers the one that answered soonest of late, `random` spreads. Default `race`.
     pub strategy: Strategy,
-    /// The cache of answers.
-    pub cache: CacheSettings,
+    /// How many upstreams are asked one question at once, at most: a race begins with so many, the
+    /// other strategies add one at a time while those asked are slow. Default 3, from 1 to 32.
+    pub concurrent: u8,
     /// IP addresses of plain DNS servers that find the addresses of upstreams given by name.
-    /// Default: the upstreams given by IP that speak UDP or TCP, else those of `/etc/resolv.conf`.
+    /// Default: the upstreams given by IP that speak UDP, else those of `/etc/resolv.conf`.
     pub bootstrap: Vec<Text<PlainServer>>,
     /// How long a question may take, all tries together. Default 5s, from 100ms to 30s.
     pub timeout: Text<Span>,
-}
-
-/// One upstream: an address, or a mapping.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum UpstreamSettings {
-    /// Its address.
-    Address(String),
-    /// Its address and more.
-    Detailed(UpstreamDetails),
-}
-
-/// One upstream in full.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct UpstreamDetails {
-    /// Its address, as in `tls://1.1.1.1`. Needed.
-    pub address: String,
-    /// What it is called in metrics and the dashboard. Default: its address.
-    pub name: Option<String>,
-    /// Ask this one about these names and all below them, and about nothing else; the longest name
-    /// wins. Default: it is asked about everything. At most 4096.
-    pub domains: Vec<Text<DomainName>>,
 }
 
 /// How one of several upstreams is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// Up to three at once; the first answer wins.
+    /// Several at once; the first answer wins.
     #[default]
     Race,
     /// As written; the next when one fails or is slow.
@@ -77,94 +72,72 @@ pub enum Strategy {
     Random,
 }
 
-/// The cache of answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CacheSettings {
-    /// Memory it may take; grows up to it. Default 64MiB, from 0 (no cache) to 64GiB.
-    pub size: Text<ByteSize>,
-    /// How long an answer may still be used when its time is over and no upstream gives a newer one
-    /// (RFC 8767). Default 12h, from 0 (never) to 7d.
-    pub stale: Text<Span>,
-    /// How long clients wait for an upstream before they get the stale answer (RFC 8767 §5: 1.8 s).
-    /// Default 1800ms, up to `timeout`.
-    pub stale_after: Text<Span>,
-    /// Whether an answer that is still in use is looked up again shortly before its time is over.
-    /// Default true.
-    pub prefetch: bool,
+impl Default for ResolverSettings {
+    fn default() -> Self {
+        Self { groups: vec![GroupSettings::default()], caches: vec![CacheSettings::default()] }
+    }
 }
 
-impl Default for ResolverSettings {
+impl Default for GroupSettings {
     fn default() -> Self {
         let address = |text: &str| UpstreamSettings::Address(text.into());
         Self {
+            name: String::new(),
             upstreams: vec![address("https://dns.quad9.net/dns-query"), address("tls://1.1.1.1")],
             strategy: Strategy::default(),
-            cache: CacheSettings::default(),
+            concurrent: CONCURRENT_DEFAULT,
             bootstrap: Vec::new(),
             timeout: Text(Span(Duration::from_secs(5))),
         }
     }
 }
 
-impl Default for CacheSettings {
-    fn default() -> Self {
-        Self {
-            size: Text(ByteSize(64 << 20)),
-            stale: Text(Span(Duration::from_hours(12))),
-            stale_after: Text(Span(Duration::from_millis(1800))),
-            prefetch: true,
-        }
-    }
-}
-
-impl From<&str> for UpstreamSettings {
-    fn from(address: &str) -> Self {
-        Self::Address(address.into())
-    }
-}
-
-impl UpstreamSettings {
-    /// Its address as written.
-    pub fn address(&self) -> &str {
-        match self {
-            Self::Address(address) => address,
-            Self::Detailed(details) => &details.address,
-        }
-    }
-
-    /// Names that it alone is asked about; empty if it is asked about everything.
-    pub fn domains(&self) -> &[Text<DomainName>] {
-        match self {
-            Self::Address(_) => &[],
-            Self::Detailed(details) => &details.domains,
-        }
-    }
-
-    /// What it is called.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Detailed(UpstreamDetails { name: Some(name), .. }) => name,
-            Self::Address(_) | Self::Detailed(_) => self.address(),
-        }
-    }
-
-    pub(super) fn parsed(&self) -> Result<UpstreamAddress, AddressError> {
-        let address: UpstreamAddress = self.address().parse()?;
-        match (address.protocol, &address.host) {
-            // Plain DNS to a name would trust whoever answers for that name first.
-            (Protocol::Udp | Protocol::Tcp, Host::Name(name)) => {
-                Err(AddressError::Host(name.to_string()))
-            }
-            (Protocol::Udp | Protocol::Tcp, Host::Ip(_)) | (Protocol::Tls | Protocol::Https, _) => {
-                Ok(address)
-            }
-        }
-    }
-}
-
 impl ResolverSettings {
-    /// Every complaint about them.
+    /// Every complaint about them. What is wrong with the first group stands where the DNS door has
+    /// it, at the top, and what is wrong with the first cache under `cache`; the others stand under
+    /// `groups.N` and `caches.N`.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        for (key, count, most) in
+            [("groups", self.groups.len(), GROUPS_MAX), ("caches", self.caches.len(), CACHES_MAX)]
+        {
+            if count == 0 || count > most {
+                complaints.push(
+                    Complaint::new(key, format!("{count} {key} cannot be had"))
+                        .remedy(format!("from 1 to {most}")),
+                );
+            }
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            let found = group.check().into_iter();
+            if index == 0 {
+                complaints.extend(found);
+            } else {
+                let place = format!("groups.{index}");
+                complaints.extend(found.map(|it| it.under(&place)));
+            }
+            let same = |other: &GroupSettings| other.name == group.name && !group.name.is_empty();
+            if self.groups[..index].iter().any(same) {
+                let message = format!("another group is called {:?} too", group.name);
+                complaints.push(
+                    Complaint::new(format!("groups.{index}.name"), message)
+                        .remedy("give it a name of its own"),
+                );
+            }
+        }
+        for (index, cache) in self.caches.iter().enumerate() {
+            let place = if index == 0 { "cache".into() } else { format!("caches.{index}") };
+            complaints.extend(cache.check().into_iter().map(|it| it.under(&place)));
+        }
+        if let (Some(group), Some(cache)) = (self.groups.first(), self.caches.first()) {
+            complaints.extend(cache.check_against(group.timeout.0.0).map(|it| it.under("cache")));
+        }
+        complaints
+    }
+}
+
+impl GroupSettings {
+    /// Every complaint about it; paths are relative to the group.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         if self.upstreams.is_empty() {
@@ -186,24 +159,24 @@ impl ResolverSettings {
                 Complaint::new("upstreams", message).remedy("add one upstream without domains"),
             );
         }
-        let timeout = self.timeout.0.0;
-        if !(TIMEOUT_MIN..=TIMEOUT_MAX).contains(&timeout) {
-            complaints.push(
-                Complaint::new("timeout", format!("{} is out of bounds", self.timeout))
-                    .remedy("from 100ms to 30s"),
-            );
+        if !CONCURRENT.contains(&self.concurrent) {
+            let message = format!("{} is out of bounds", self.concurrent);
+            complaints.push(Complaint::new("concurrent", message).remedy("from 1 to 32"));
         }
-        complaints.extend(self.cache.check(timeout).into_iter().map(|it| it.under("cache")));
+        if !TIMEOUT.contains(&self.timeout.0.0) {
+            let message = format!("{} is out of bounds", self.timeout);
+            complaints.push(Complaint::new("timeout", message).remedy("from 100ms to 30s"));
+        }
         complaints
     }
 
     fn check_upstream(&self, index: usize, it: &UpstreamSettings, all: &mut Vec<Complaint>) {
-        let (place, address) = match it {
-            UpstreamSettings::Address(_) => {
-                (format!("upstreams.{index}"), format!("upstreams.{index}"))
-            }
-            UpstreamSettings::Detailed(_) => {
-                (format!("upstreams.{index}"), format!("upstreams.{index}.address"))
+        let place = format!("upstreams.{index}");
+        let address = match it {
+            UpstreamSettings::Address(_) => place.clone(),
+            UpstreamSettings::Detailed(details) => {
+                all.extend(details.check().into_iter().map(|it| it.under(&place)));
+                format!("{place}.address")
             }
         };
         match it.address().parse::<UpstreamAddress>() {
@@ -229,33 +202,20 @@ impl ResolverSettings {
     }
 }
 
-impl CacheSettings {
-    fn check(&self, timeout: Duration) -> Vec<Complaint> {
-        let mut complaints = Vec::new();
-        if self.size.bytes() > CACHE_MAX {
-            let message = format!("{} is out of bounds", self.size);
-            complaints.push(Complaint::new("size", message).remedy("at most 64GiB"));
-        }
-        if self.stale.0.0 > STALE_MAX {
-            let message = format!("{} is out of bounds", self.stale);
-            complaints.push(Complaint::new("stale", message).remedy("at most 7d"));
-        }
-        // The default is left alone where only the timeout is shorter.
-        if self.stale_after.0.0 > timeout && self.stale_after != Self::default().stale_after {
-            let message = format!("{} is longer than the timeout", self.stale_after);
-            complaints.push(Complaint::new("stale_after", message).remedy("at most the timeout"));
-        }
-        complaints
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
+    use serde_json::{Value, json};
 
-    fn check(yaml_like: serde_json::Value, expected: &[(&str, &str)]) {
-        let settings: ResolverSettings = serde_json::from_value(yaml_like).unwrap();
+    fn read(group: Value, cache: Value) -> ResolverSettings {
+        ResolverSettings {
+            groups: vec![serde_json::from_value(group).unwrap()],
+            caches: vec![serde_json::from_value(cache).unwrap()],
+        }
+    }
+
+    fn check(settings: &ResolverSettings, expected: &[(&str, &str)]) {
         let complaints = settings.check();
         let found: Vec<_> =
             complaints.iter().map(|it| (it.path.as_str(), it.message.as_str())).collect();
@@ -264,51 +224,81 @@ mod tests {
 
     #[test]
     fn the_default_is_right() {
-        assert_eq!(ResolverSettings::default().check(), []);
-        check(serde_json::json!({}), &[]);
+        check(&ResolverSettings::default(), &[]);
+        assert_eq!(read(json!({}), json!({})), ResolverSettings::default());
     }
 
     #[test]
     fn the_contract_example_is_read() {
-        check(
-            serde_json::json!({
-                "upstreams": ["https://dns.quad9.net/dns-query",
-                    { "address": "tls://1.1.1.1", "name": "cf", "domains": ["corp.example"] }],
-                "strategy": "race",
-                "cache": { "size": "64MiB", "stale": "12h", "prefetch": true },
-                "bootstrap": ["9.9.9.9"],
-            }),
-            &[],
-        );
+        let group = json!({
+            "upstreams": ["https://dns.quad9.net/dns-query",
+                { "address": "tls://1.1.1.1", "name": "cf", "domains": ["corp.example"] }],
+            "strategy": "race",
+            "bootstrap": ["9.9.9.9"],
+        });
+        let cache = json!({ "size": "64MiB", "stale": "12h", "prefetch": true });
+        check(&read(group, cache), &[]);
     }
 
     #[test]
     fn all_complaints_come_at_once_with_their_places() {
+        let group = json!({
+            "upstreams": ["ftp://9.9.9.9", { "address": "udp://dns.example" },
+                "tls://a.example", "tls://a.example"],
+            "timeout": "1ms",
+            "concurrent": 0,
+        });
+        let cache = json!({ "stale": "30d", "size": "1TiB", "stale_after": "20s" });
         check(
-            serde_json::json!({
-                "upstreams": ["quic://9.9.9.9", { "address": "udp://dns.example" },
-                    "tls://a.example", "tls://a.example"],
-                "timeout": "1ms",
-                "cache": { "stale": "30d", "size": "1TiB", "stale_after": "40s" },
-            }),
+            &read(group, cache),
             &[
-                ("upstreams.0", "quic:// upstreams are not built yet"),
+                ("upstreams.0", "\"ftp\" is no protocol of upstreams"),
                 ("upstreams.1.address", "plain DNS goes to an IP address, not to a name"),
                 ("upstreams.3", "another upstream is called \"tls://a.example\" too"),
+                ("concurrent", "0 is out of bounds"),
                 ("timeout", "1ms is out of bounds"),
                 ("cache.size", "1TiB is out of bounds"),
                 ("cache.stale", "30d is out of bounds"),
-                ("cache.stale_after", "40s is longer than the timeout"),
+                ("cache.stale_after", "20s is longer than the timeout"),
             ],
+        );
+    }
+
+    #[test]
+    fn other_groups_and_caches_are_named_by_their_place() {
+        let group: GroupSettings =
+            serde_json::from_value(json!({ "name": "x", "concurrent": 99 })).unwrap();
+        let cache: CacheSettings = serde_json::from_value(json!({ "size": "1TiB" })).unwrap();
+        let mut settings = ResolverSettings::default();
+        settings.groups.extend([group.clone(), group]);
+        settings.caches.push(cache);
+        check(
+            &settings,
+            &[
+                ("groups.1.concurrent", "99 is out of bounds"),
+                ("groups.2.concurrent", "99 is out of bounds"),
+                ("groups.2.name", "another group is called \"x\" too"),
+                ("caches.1.size", "1TiB is out of bounds"),
+            ],
+        );
+        check(
+            &ResolverSettings { groups: Vec::new(), caches: Vec::new() },
+            &[("groups", "0 groups cannot be had"), ("caches", "0 caches cannot be had")],
         );
     }
 
     #[test]
     fn someone_must_be_asked_about_everything() {
         check(
-            serde_json::json!({ "upstreams": [{ "address": "9.9.9.9", "domains": ["a.example"] }] }),
+            &read(
+                json!({ "upstreams": [{ "address": "9.9.9.9", "domains": ["a.example"] }] }),
+                json!({}),
+            ),
             &[("upstreams", "every upstream has domains, so no one is asked about other names")],
         );
-        check(serde_json::json!({ "upstreams": [] }), &[("upstreams", "no upstream is given")]);
+        check(
+            &read(json!({ "upstreams": [] }), json!({})),
+            &[("upstreams", "no upstream is given")],
+        );
     }
 }

@@ -1,33 +1,39 @@
-//! Questions over TCP and over TLS: several at once on few connections that stay open.
+//! Questions over TCP and over TLS: several at once on few connections that stay open, or one at a
+//! time on each.
 //!
 //! Answers may come in any order (RFC 7766 §6.2.1.1) and are told apart by number and question. A
 //! connection that breaks, or that has gone silent, is given up, and what waited on it is asked
-//! once more on a new one.
+//! once more on a new one. How long one stays open unused, the server may say (RFC 7828).
 
-use super::exchange::{ExchangeError, Means, Place};
-use super::waitlist::Waitlist;
-use dns_wire::{Answer, write_query};
+use super::exchange::{ExchangeError, Means, Wanted};
+use super::line::{Abandoned, Idle, Line, Reuse};
+use super::place::Place;
+use super::upstream_settings::Pipeline;
+use dns_wire::Answer;
+use dns_wire::ask_options::{OPTION_KEEPALIVE, add_option, pad_query};
 use std::cell::{Cell, RefCell};
-use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tokio::io::{
-    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadHalf,
-    WriteHalf,
-};
-use tokio::sync::Notify;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use transport::ClientTls;
 
-/// Connections to one upstream, at most.
-const LINES_MAX: usize = 4;
+/// Connections to one upstream, at most, when several questions share each.
+const LINES_DEFAULT: usize = 4;
+/// When each carries one question at a time. Who finds none free waits for its turn.
+const LINES_DEFAULT_ONE_BY_ONE: usize = 16;
 /// As many questions wait on one connection before another is opened.
 const WAITING_PER_LINE: usize = 64;
 /// And never more than so many.
 const WAITING_PER_LINE_MAX: usize = 2048;
 /// A connection on which nothing is waited for is closed after so long (RFC 7766 §6.2.3 leaves it
 /// to us; public resolvers close after 10 s and more).
-const IDLE_MAX: Duration = Duration::from_secs(10);
+const IDLE_DEFAULT: Duration = Duration::from_secs(10);
+/// If the server promises to keep it longer, so do we, but never longer than this.
+const KEEPALIVE_MAX: Duration = Duration::from_mins(2);
 /// A connection that gave nothing for so long while something was waited for is not trusted again.
 const SILENCE_MAX: Duration = Duration::from_secs(2);
+/// Connections on which one question is tried, at most, where each breaks after it was of use.
+const TRIES_MAX: u32 = 4;
 
 /// Whether a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,33 +46,69 @@ pub(super) enum Security {
 pub(super) struct StreamWay {
     place: Place,
     security: Security,
+    tls: ClientTls,
     means: Rc<Means>,
+    idle: Idle,
     lines: RefCell<Vec<Rc<Line>>>,
+    lines_max: usize,
+    sharing: Cell<Sharing>,
+    /// A permit for each question that is under way where connections are not shared.
+    turns: Semaphore,
     /// Held while a connection is being opened, so that a burst opens one.
     opening: tokio::sync::Mutex<()>,
 }
 
-/// One connection.
-#[derive(Default)]
-struct Line {
-    waiting: Rc<Waitlist>,
-    /// Bytes to be sent.
-    outbox: RefCell<Vec<u8>>,
-    /// Told when there is something to send, or when the connection is to be closed.
-    changed: Notify,
-    closed: Cell<bool>,
-    heard: Cell<Option<Instant>>,
+/// What one connection carries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// Several questions at once.
+    AtOnce,
+    /// One after the other, as the settings say.
+    OneByOne,
+    /// One, then it is closed: the server was found to close after the first of several.
+    Once,
+}
+
+/// Which connection a question would have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Any,
+    /// One that was opened after this, or else a new one, as long as more may be opened: what was
+    /// open then may be as dead as the one that broke.
+    OpenedSince(Instant),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Age {
+    New,
+    Used,
 }
 
 /// A line, and whether it was there before the question.
 enum Found {
     New(Rc<Line>),
     Used(Rc<Line>),
+    /// None: it was found out meanwhile that questions take turns.
+    TurnNeeded,
 }
 
 impl StreamWay {
     pub(super) fn new(place: Place, security: Security, means: Rc<Means>) -> Self {
+        let reach = &place.reach;
+        let (lines, sharing) = match reach.pipeline {
+            Pipeline::On => (LINES_DEFAULT, Sharing::AtOnce),
+            Pipeline::Off => (LINES_DEFAULT_ONE_BY_ONE, Sharing::OneByOne),
+        };
+        let lines_max = reach.connections.unwrap_or(lines);
         Self {
+            tls: reach.tls(&means.tls),
+            idle: Idle {
+                at_first: reach.idle.unwrap_or(IDLE_DEFAULT),
+                at_most: reach.idle.unwrap_or(KEEPALIVE_MAX),
+            },
+            lines_max,
+            sharing: Cell::new(sharing),
+            turns: Semaphore::new(lines_max),
             place,
             security,
             means,
@@ -75,67 +117,139 @@ impl StreamWay {
         }
     }
 
-    /// Asks the question within `key`; the caller ends it after `limit`.
-    pub(super) async fn ask(&self, key: &[u8], limit: Duration) -> Result<Answer, ExchangeError> {
-        match self.line(limit).await? {
-            Found::New(line) => self.ask_on(line, key).await,
-            Found::Used(line) => {
-                // Half of the time at most for a connection that may be dead without saying so.
-                let patience = SILENCE_MAX.min(limit / 2);
-                let asked = Instant::now();
-                let first = self.ask_on(Rc::clone(&line), key);
-                tokio::pin!(first);
-                match tokio::time::timeout(patience, &mut first).await {
-                    Ok(Err(ExchangeError::Unreachable)) => {}
-                    Ok(outcome) => return outcome,
-                    Err(_) if line.heard.get().is_some_and(|heard| heard > asked) => {
-                        return first.await;
-                    }
-                    Err(_) => line.close(),
+    /// Asks; the caller ends it after `limit`, the wait for a turn included.
+    pub(super) async fn ask(
+        &self,
+        wanted: &Wanted<'_>,
+        limit: Duration,
+    ) -> Result<Answer, ExchangeError> {
+        let asked = Instant::now();
+        let (mut turn, mut wish, mut left) = (None, Wish::Any, TRIES_MAX);
+        loop {
+            if turn.is_none() && self.takes_turns() {
+                turn = Some(self.turns.acquire().await.expect("nobody closes it"));
+            }
+            let (line, age, outcome) = match self.line(wish, turn.as_ref(), limit).await? {
+                Found::TurnNeeded => continue,
+                Found::New(line) => (Rc::clone(&line), Age::New, self.ask_on(line, wanted).await),
+                Found::Used(line) => {
+                    // Half of the time at most for one that may be dead without saying so.
+                    let patience = SILENCE_MAX.min(limit / 2);
+                    let outcome = self.ask_within(patience, &line, wanted).await;
+                    (line, Age::Used, outcome)
                 }
-                match self.line(limit).await? {
-                    Found::New(line) | Found::Used(line) => self.ask_on(line, key).await,
+            };
+            left -= 1;
+            // A new one that breaks when it carries nothing else is a server that will not.
+            let may_answer = age == Age::Used || line.was_shared();
+            if outcome != Err(ExchangeError::Unreachable) || !may_answer || left == 0 {
+                return outcome;
+            }
+            // It broke over the second of several questions. The answer to the first may be lost
+            // with it, where the server closed before it had read all.
+            if line.was_shared() && line.answers() <= 1 && !self.takes_turns() {
+                self.sharing.set(Sharing::Once);
+            }
+            wish = Wish::OpenedSince(asked);
+        }
+    }
+
+    /// Whether a connection carries one question at a time.
+    fn takes_turns(&self) -> bool {
+        self.sharing.get() != Sharing::AtOnce
+    }
+
+    /// Asks on a connection that was there before. One that is silent for so long is given up, and
+    /// so are those that nobody waits on: they may have died with it.
+    async fn ask_within(
+        &self,
+        patience: Duration,
+        line: &Rc<Line>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Answer, ExchangeError> {
+        let asked = Instant::now();
+        let first = self.ask_on(Rc::clone(line), wanted);
+        tokio::pin!(first);
+        match tokio::time::timeout(patience, &mut first).await {
+            Ok(outcome) => outcome,
+            Err(_) if line.heard_since(asked) => first.await,
+            Err(_) => {
+                line.close();
+                for idle in self.lines.borrow().iter().filter(|it| it.waiting.is_empty()) {
+                    idle.close();
                 }
+                Err(ExchangeError::Unreachable)
             }
         }
     }
 
-    async fn ask_on(&self, line: Rc<Line>, key: &[u8]) -> Result<Answer, ExchangeError> {
-        let mut ticket = line.waiting.enter(key, &self.means.dice);
-        {
-            let mut outbox = line.outbox.borrow_mut();
-            let at = outbox.len();
-            outbox.extend_from_slice(&[0, 0]);
-            write_query(ticket.id, key, &mut outbox);
-            let length = (outbox.len() - at - 2) as u16;
-            outbox[at..at + 2].copy_from_slice(&length.to_be_bytes());
+    async fn ask_on(&self, line: Rc<Line>, wanted: &Wanted<'_>) -> Result<Answer, ExchangeError> {
+        let mut ticket = line.waiting.enter(wanted.key, &self.means.dice);
+        line.note_sharing();
+        let mut query = Vec::with_capacity(wanted.key.len() + wanted.options.len() + 128);
+        wanted.write(ticket.id, &mut query);
+        if line.is_fresh() {
+            add_option(&mut query, OPTION_KEEPALIVE, &[]);
         }
-        line.changed.notify_one();
+        if self.security == Security::Tls {
+            pad_query(&mut query);
+        }
+        let abandoned = Abandoned(self.takes_turns().then(|| Rc::clone(&line)));
+        line.send(&query);
         // A stream cuts nothing, so a truncated answer is a bad one.
-        ticket.told().await?.ok_or(ExchangeError::BadAnswer)
+        let outcome = ticket.told().await;
+        abandoned.not();
+        outcome?.ok_or(ExchangeError::BadAnswer)
     }
 
-    /// A connection with place; a new one if all are busy.
-    async fn line(&self, limit: Duration) -> Result<Found, ExchangeError> {
-        if let Some(line) = self.open_line(WAITING_PER_LINE) {
+    /// A connection with place; a new one if all are busy, or if that is the wish.
+    async fn line(
+        &self,
+        wish: Wish,
+        turn: Option<&SemaphorePermit<'_>>,
+        limit: Duration,
+    ) -> Result<Found, ExchangeError> {
+        if let Some(line) = self.open_line(wish) {
             return Ok(Found::Used(line));
         }
         let _turn = self.opening.lock().await;
         // Somebody else may have opened it meanwhile.
-        if let Some(line) = self.open_line(WAITING_PER_LINE) {
+        if let Some(line) = self.open_line(wish) {
             return Ok(Found::Used(line));
         }
-        if self.lines.borrow().len() >= LINES_MAX {
-            let line = self.open_line(WAITING_PER_LINE_MAX).ok_or(ExchangeError::Unreachable)?;
-            return Ok(Found::Used(line));
+        if turn.is_none() && self.takes_turns() {
+            return Ok(Found::TurnNeeded);
+        }
+        if self.lines.borrow().len() >= self.lines_max {
+            let mut lines = self.lines.borrow_mut();
+            if let Some(idle) = lines.iter().position(|it| it.waiting.is_empty()) {
+                // It has been passed over, so it makes room.
+                lines.swap_remove(idle).close();
+            } else if !self.takes_turns() {
+                let least = lines.iter().min_by_key(|it| it.waiting.len());
+                let least = least.filter(|it| it.waiting.len() < WAITING_PER_LINE_MAX);
+                return least
+                    .map(|it| Found::Used(Rc::clone(it)))
+                    .ok_or(ExchangeError::Unreachable);
+            }
+            // Whoever has a turn has a connection: those in the way were opened before it was found
+            // out that turns are needed, and are gone with their answers.
         }
         self.open(limit).await.map(Found::New)
     }
 
-    fn open_line(&self, most: usize) -> Option<Rc<Line>> {
+    fn open_line(&self, wish: Wish) -> Option<Rc<Line>> {
         let mut lines = self.lines.borrow_mut();
-        lines.retain(|line| !line.closed.get());
-        let least = lines.iter().min_by_key(|line| line.waiting.len())?;
+        lines.retain(|line| line.is_open());
+        let most = match self.sharing.get() {
+            Sharing::AtOnce => WAITING_PER_LINE,
+            Sharing::OneByOne | Sharing::Once => 1,
+        };
+        let wished = |line: &&Rc<Line>| match wish {
+            Wish::Any => true,
+            Wish::OpenedSince(then) => line.opened > then,
+        };
+        let least = lines.iter().filter(wished).min_by_key(|line| line.waiting.len())?;
         (least.waiting.len() < most).then(|| Rc::clone(least))
     }
 
@@ -146,13 +260,17 @@ impl StreamWay {
 
     async fn connect(&self, limit: Duration) -> Result<Rc<Line>, ExchangeError> {
         let stream = self.place.dial(limit).await?;
-        let line = Rc::new(Line::default());
+        let reuse = match self.sharing.get() {
+            Sharing::AtOnce | Sharing::OneByOne => Reuse::Yes,
+            Sharing::Once => Reuse::No,
+        };
+        let line = Rc::new(Line::new(self.idle, reuse));
         match self.security {
             Security::None => line.start(stream),
             Security::Tls => {
                 let name = self.place.server_name();
                 // No ALPN: RFC 7858 knows none, and a server that lists others would refuse us.
-                let opened = self.means.tls.connect(stream, &name, &[]).await;
+                let opened = self.tls.connect(stream, &name, &[]).await;
                 line.start(opened.map_err(|_| ExchangeError::Tls)?);
             }
         }
@@ -165,77 +283,6 @@ impl Drop for StreamWay {
     fn drop(&mut self) {
         for line in self.lines.borrow().iter() {
             line.retire();
-        }
-    }
-}
-
-impl Line {
-    fn start<I>(self: &Rc<Self>, io: I)
-    where
-        I: AsyncRead + AsyncWrite + 'static,
-    {
-        let (reader, writer) = tokio::io::split(io);
-        let line = Rc::clone(self);
-        tokio::task::spawn_local(async move {
-            tokio::select! {
-                _ = line.read(reader) => {}
-                _ = line.write(writer) => {}
-            }
-            line.close();
-        });
-    }
-
-    /// Takes no more questions; ends when nobody waits.
-    fn retire(&self) {
-        if self.waiting.is_empty() {
-            self.close();
-        }
-    }
-
-    fn close(&self) {
-        self.closed.set(true);
-        self.changed.notify_one();
-        self.waiting.fail_all();
-    }
-
-    async fn read<I: AsyncRead>(&self, reader: ReadHalf<I>) -> io::Result<()> {
-        let mut reader = BufReader::new(reader);
-        let mut message = Vec::new();
-        loop {
-            match tokio::time::timeout(IDLE_MAX, reader.fill_buf()).await {
-                Ok(bytes) => {
-                    if bytes?.is_empty() {
-                        return Ok(());
-                    }
-                }
-                Err(_) if self.waiting.is_empty() => return Ok(()),
-                // Those who wait have patience of their own.
-                Err(_) => continue,
-            }
-            message.resize(usize::from(reader.read_u16().await?), 0);
-            match tokio::time::timeout(IDLE_MAX, reader.read_exact(&mut message)).await {
-                Ok(done) => drop(done?),
-                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
-            }
-            self.heard.set(Some(Instant::now()));
-            self.waiting.deliver(&message);
-        }
-    }
-
-    async fn write<I: AsyncWrite>(&self, mut writer: WriteHalf<I>) -> io::Result<()> {
-        let mut sending = Vec::new();
-        loop {
-            if self.closed.get() {
-                return writer.shutdown().await;
-            }
-            sending.clear();
-            std::mem::swap(&mut sending, &mut *self.outbox.borrow_mut());
-            if sending.is_empty() {
-                self.changed.notified().await;
-            } else {
-                writer.write_all(&sending).await?;
-                writer.flush().await?;
-            }
         }
     }
 }

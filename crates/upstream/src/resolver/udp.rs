@@ -1,19 +1,27 @@
-//! Questions over UDP, each under a random number from a random port.
+//! The sockets towards one upstream over UDP: each question under a random number from a random
+//! port, a bounded number of them on their way at once.
 //!
-//! An upstream's sockets are connected, so the kernel drops what comes from elsewhere; each is used
-//! for a few questions or seconds and then closed. What arrives must repeat number and question,
-//! or it is ignored and the wait goes on (RFC 5452 §9).
+//! Sockets are connected, so the kernel drops what comes from elsewhere; each is used for a few
+//! questions or seconds and then closed. Of what arrives, [`super::race`] believes only what repeats
+//! number and question, and the proofs that were asked for (RFC 5452 §9).
 
+use super::dice::Dice;
 use super::exchange::{ExchangeError, Means};
-use super::waitlist::{Outcome, Waitlist};
-use dns_wire::write_query;
+use super::flights::FlightId;
+use super::proof::Proof;
+use super::reach::Reach;
+use super::window::Window;
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::rc::{Rc, Weak};
+use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
-use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use transport::udp::lane::Outbox;
+use transport::{DialOptions, dial_udp};
 
 /// Sockets of one upstream, at most.
 const PORTS_MAX: usize = 32;
@@ -27,94 +35,119 @@ const WAITING_PER_PORT_MAX: usize = 4096;
 const QUESTIONS_PER_PORT: usize = 128;
 /// Or when it is so old.
 const PORT_AGE_MAX: Duration = Duration::from_secs(10);
-/// The largest answer taken. We say 1232; some servers send more all the same.
-const ANSWER_BYTES_MAX: usize = 4096;
-/// A question is sent again when no answer came within so long, and then after twice that.
-const RESEND_AFTER_MAX: Duration = Duration::from_secs(1);
-/// It is never sent again sooner, however quick the upstream was of late.
-const RESEND_AFTER_MIN: Duration = Duration::from_millis(250);
-/// How many times the mean time to an answer is waited before a question is sent again.
-const RESEND_AFTER_MEANS: u32 = 6;
+/// Questions of one round that leave by one port: they go and come back in few system calls.
+const QUESTIONS_PER_ROUND: u8 = 16;
+
+/// Room for those who wait at a socket, from the start; it grows where more do.
+const PLACES_AT_FIRST: usize = 2 * QUESTIONS_PER_ROUND as usize;
+
+/// Which of the questions on their way to upstreams.
+pub(super) type TrialId = usize;
 
 /// The way to one address.
 pub(super) struct UdpWay {
     address: SocketAddr,
+    dial: DialOptions,
+    pub(super) proof: Proof,
     means: Rc<Means>,
     ports: RefCell<Vec<Rc<Port>>>,
+    /// Questions waiting at all of them.
+    waiting: Cell<usize>,
+    current: RefCell<Current>,
+    pub(super) window: RefCell<Window<FlightId>>,
+}
+
+/// The port of this round.
+#[derive(Default)]
+struct Current {
+    port: Option<Rc<Port>>,
+    round: u64,
+    left: u8,
 }
 
 /// One socket.
-struct Port {
-    socket: UdpSocket,
-    waiting: Rc<Waitlist>,
+pub(super) struct Port {
+    pub(super) socket: UdpSocket,
+    /// Those who wait, by the number they asked under.
+    waiting: RefCell<HashMap<u16, TrialId, BuildHasherDefault<ByNumber>>>,
+    pub(super) outbox: RefCell<Outbox>,
     opened: Instant,
     questions_left: Cell<usize>,
-    /// Told when the port may be done for.
-    changed: Notify,
+    receiver: RefCell<Option<AbortHandle>>,
 }
 
-/// Tells a spent port that one less waits there.
-struct Leaving(Rc<Port>);
+/// Numbers are random already, and nobody but us chooses them.
+#[derive(Default)]
+struct ByNumber(u64);
 
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        if self.0.is_spent() {
-            self.0.changed.notify_one();
+impl Hasher for ByNumber {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u16((*byte).into());
         }
     }
+
+    fn write_u16(&mut self, number: u16) {
+        // The table takes its bits from both ends; an odd factor spreads 16 over all of them.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(SPREAD);
+    }
+}
+
+/// A socket with place, and whether somebody receives there yet.
+pub(super) enum Found {
+    New(Rc<Port>),
+    Used(Rc<Port>),
 }
 
 impl UdpWay {
-    pub(super) fn new(address: SocketAddr, means: Rc<Means>) -> Self {
-        Self { address, means, ports: RefCell::new(Vec::new()) }
-    }
-
-    /// Asks until it is answered; the caller sets the end. `mean` is how long answers took of late.
-    pub(super) async fn ask(&self, key: &[u8], mean: Option<Duration>) -> Outcome {
-        let port = self.port()?;
-        // Dropped last: by then the ticket has been given up.
-        let _leaving = Leaving(Rc::clone(&port));
-        let mut ticket = port.waiting.enter(key, &self.means.dice);
-        port.questions_left.set(port.questions_left.get().saturating_sub(1));
-        let mut query = Vec::with_capacity(key.len() + 32);
-        write_query(ticket.id, key, &mut query);
-        let again = mean.map_or(RESEND_AFTER_MAX, |mean| {
-            (mean * RESEND_AFTER_MEANS).clamp(RESEND_AFTER_MIN, RESEND_AFTER_MAX)
-        });
-        // From half to one and a half times that: what a burst lost together must not come back
-        // together and be lost again.
-        let mut again = again / 2 + again.mul_f32(f32::from(self.means.dice.number()) / 65_536.0);
-        loop {
-            if let Err(why) = port.socket.send(&query).await {
-                // A full buffer or a passing lack of memory is like a lost packet.
-                if !matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory) {
-                    return Err(ExchangeError::Unreachable);
-                }
-            }
-            match tokio::time::timeout(again, ticket.told()).await {
-                Ok(outcome) => return outcome,
-                Err(_) => again *= 2,
-            }
+    pub(super) fn new(address: SocketAddr, reach: &Reach, means: Rc<Means>) -> Self {
+        Self {
+            address,
+            dial: reach.dial.clone(),
+            proof: Proof::new(reach, &means.dice),
+            means,
+            ports: RefCell::default(),
+            waiting: Cell::new(0),
+            current: RefCell::default(),
+            window: RefCell::default(),
         }
     }
 
-    /// A socket with place, at random.
-    fn port(&self) -> Result<Rc<Port>, ExchangeError> {
+    pub(super) fn dice(&self) -> &Dice {
+        &self.means.dice
+    }
+
+    /// A socket with place, at random, the same for some questions of one `round`.
+    pub(super) fn port(&self, round: u64, now: Instant) -> Result<Found, ExchangeError> {
+        let mut current = self.current.borrow_mut();
+        if current.round == round
+            && current.left > 0
+            && let Some(port) = current.port.as_ref().filter(|it| !it.is_spent(now))
+        {
+            let port = Rc::clone(port);
+            current.left -= 1;
+            return Ok(Found::Used(port));
+        }
+        let found = self.another_port(now)?;
+        let (Found::New(port) | Found::Used(port)) = &found;
+        *current = Current { port: Some(Rc::clone(port)), round, left: QUESTIONS_PER_ROUND - 1 };
+        Ok(found)
+    }
+
+    fn another_port(&self, now: Instant) -> Result<Found, ExchangeError> {
+        self.close_spent(now);
         let mut ports = self.ports.borrow_mut();
-        ports.retain(|port| {
-            let good = !port.is_spent();
-            if !good {
-                port.changed.notify_one();
-            }
-            good
-        });
-        let waiting: usize = ports.iter().map(|port| port.waiting.len()).sum();
-        let wanted = (waiting / WAITING_PER_PORT + 1).clamp(PORTS_MIN, PORTS_MAX);
+        let wanted = (self.waiting.get() / WAITING_PER_PORT + 1).clamp(PORTS_MIN, PORTS_MAX);
         if ports.len() < wanted {
-            match self.open() {
+            match self.open(now) {
                 Ok(port) => {
                     ports.push(Rc::clone(&port));
-                    return Ok(port);
+                    return Ok(Found::New(port));
                 }
                 // Out of sockets, but there are others.
                 Err(_) if !ports.is_empty() => {}
@@ -122,70 +155,105 @@ impl UdpWay {
             }
         }
         let port = Rc::clone(&ports[self.means.dice.below(ports.len())]);
-        if port.waiting.len() >= WAITING_PER_PORT_MAX {
+        if port.waiting.borrow().len() >= WAITING_PER_PORT_MAX {
             return Err(ExchangeError::Unreachable);
         }
-        Ok(port)
+        Ok(Found::Used(port))
     }
 
-    fn open(&self) -> io::Result<Rc<Port>> {
-        let any = match self.address {
-            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        // The kernel chooses the port at random when the socket is connected.
-        let socket = std::net::UdpSocket::bind(SocketAddr::new(any, 0))?;
-        socket.connect(self.address)?;
-        socket.set_nonblocking(true)?;
-        let life = QUESTIONS_PER_PORT + self.means.dice.below(QUESTIONS_PER_PORT);
-        let port = Rc::new(Port {
-            socket: UdpSocket::from_std(socket)?,
-            waiting: Rc::default(),
-            opened: Instant::now(),
-            questions_left: Cell::new(life),
-            changed: Notify::new(),
+    /// Takes spent ports out of use; those where somebody waits are closed when nobody does.
+    pub(super) fn close_spent(&self, now: Instant) {
+        self.ports.borrow_mut().retain(|port| {
+            let spent = port.is_spent(now);
+            if spent {
+                port.close_if_done(now);
+            }
+            !spent
         });
-        tokio::task::spawn_local(receive(Rc::downgrade(&port)));
-        Ok(port)
+    }
+
+    fn open(&self, now: Instant) -> io::Result<Rc<Port>> {
+        // The kernel chooses the port at random when the socket is connected.
+        let socket = dial_udp(self.address, &self.dial)?;
+        let life = QUESTIONS_PER_PORT + self.means.dice.below(QUESTIONS_PER_PORT);
+        Ok(Rc::new(Port {
+            socket: UdpSocket::from_std(socket)?,
+            waiting: RefCell::new(HashMap::with_capacity_and_hasher(
+                PLACES_AT_FIRST,
+                BuildHasherDefault::new(),
+            )),
+            outbox: RefCell::default(),
+            opened: now,
+            questions_left: Cell::new(life),
+            receiver: RefCell::default(),
+        }))
+    }
+
+    /// Lets `trial` wait at `port` under a number that nobody can guess.
+    pub(super) fn enter(&self, port: &Port, trial: TrialId) -> u16 {
+        let mut waiting = port.waiting.borrow_mut();
+        let mut id = self.means.dice.number();
+        while waiting.contains_key(&id) {
+            id = self.means.dice.number();
+        }
+        waiting.insert(id, trial);
+        self.waiting.set(self.waiting.get() + 1);
+        port.questions_left.set(port.questions_left.get().saturating_sub(1));
+        id
+    }
+
+    /// Lets it wait no more.
+    pub(super) fn leave(&self, port: &Port, id: u16, now: Instant) {
+        if port.waiting.borrow_mut().remove(&id).is_some() {
+            self.waiting.set(self.waiting.get().saturating_sub(1));
+        }
+        if port.is_spent(now) {
+            port.close_if_done(now);
+        }
     }
 }
 
 impl Drop for UdpWay {
     fn drop(&mut self) {
+        let now = Instant::now();
         for port in self.ports.borrow().iter() {
-            port.questions_left.set(0);
-            port.changed.notify_one();
+            port.spend();
+            port.close_if_done(now);
         }
     }
 }
 
 impl Port {
-    /// Whether it takes no more questions.
-    fn is_spent(&self) -> bool {
-        self.questions_left.get() == 0 || self.opened.elapsed() > PORT_AGE_MAX
+    /// Whoever receives there ends with `receiver`.
+    pub(super) fn received_by(&self, receiver: AbortHandle) {
+        *self.receiver.borrow_mut() = Some(receiver);
     }
-}
 
-/// Receives for a port until it is spent and nobody waits there.
-async fn receive(port: Weak<Port>) {
-    let Some(port) = port.upgrade() else { return };
-    let mut buffer = vec![0; ANSWER_BYTES_MAX];
-    loop {
-        if port.is_spent() && port.waiting.is_empty() {
-            return;
+    /// It takes no more questions.
+    pub(super) fn spend(&self) {
+        self.questions_left.set(0);
+    }
+
+    fn is_spent(&self, now: Instant) -> bool {
+        self.questions_left.get() == 0 || now.saturating_duration_since(self.opened) > PORT_AGE_MAX
+    }
+
+    fn close_if_done(&self, now: Instant) {
+        if self.is_spent(now)
+            && self.waiting.borrow().is_empty()
+            && let Some(receiver) = self.receiver.borrow_mut().take()
+        {
+            receiver.abort();
         }
-        tokio::select! {
-            received = port.socket.recv(&mut buffer) => match received {
-                Ok(length) => port.waiting.deliver(&buffer[..length]),
-                // Nobody listens there, as an ICMP message says.
-                Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => port.waiting.fail_all(),
-                Err(_) => {
-                    port.questions_left.set(0);
-                    port.waiting.fail_all();
-                    return;
-                }
-            },
-            () = port.changed.notified() => {}
-        }
+    }
+
+    /// Who waits under this number.
+    pub(super) fn waiting_as(&self, id: u16) -> Option<TrialId> {
+        self.waiting.borrow().get(&id).copied()
+    }
+
+    /// All who wait.
+    pub(super) fn everyone(&self) -> Vec<TrialId> {
+        self.waiting.borrow().values().copied().collect()
     }
 }

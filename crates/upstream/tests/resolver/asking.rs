@@ -106,7 +106,7 @@ async fn a_failure_is_told_when_all_say_it() {
     let (first, second) = (Fake::start(Deed::ServFail), Fake::start(Deed::ServFail));
     for strategy in [Strategy::Ordered, Strategy::Race] {
         let mut settings = settings(&[udp(&first), udp(&second)]);
-        settings.strategy = strategy;
+        settings.groups[0].strategy = strategy;
         let resolver = start(&settings);
         assert_eq!(ask(&resolver, "www.example").await.result.unwrap().0.rcode(), 2);
     }
@@ -117,7 +117,7 @@ async fn in_a_race_the_first_good_answer_wins() {
     let (silent, failing) = (Fake::start(Deed::Nothing), Fake::start(Deed::ServFail));
     let good = Fake::start(Deed::AnswerWith(OTHER));
     let mut settings = settings(&[udp(&silent), udp(&failing), udp(&good)]);
-    settings.strategy = Strategy::Race;
+    settings.groups[0].strategy = Strategy::Race;
     let resolver = start(&settings);
     assert_eq!(addresses(&ask(&resolver, "www.example").await), [OTHER]);
     silent.asked_times(1).await;
@@ -128,7 +128,7 @@ async fn in_a_race_the_first_good_answer_wins() {
 async fn the_fastest_is_asked_once_all_are_known() {
     let (slow, quick) = (Fake::start(Deed::Nothing), Fake::start(Deed::AnswerWith(OTHER)));
     let mut settings = settings(&[udp(&slow), udp(&quick)]);
-    settings.strategy = Strategy::Fastest;
+    settings.groups[0].strategy = Strategy::Fastest;
     let resolver = start(&settings);
     for i in 0..40 {
         assert_eq!(addresses(&ask(&resolver, &format!("{i}.example")).await), [OTHER]);
@@ -140,7 +140,7 @@ async fn the_fastest_is_asked_once_all_are_known() {
 async fn at_random_every_one_is_asked() {
     let (one, two) = (Fake::start(Deed::Answer(300)), Fake::start(Deed::Answer(300)));
     let mut settings = settings(&[udp(&one), udp(&two)]);
-    settings.strategy = Strategy::Random;
+    settings.groups[0].strategy = Strategy::Random;
     let resolver = start(&settings);
     for i in 0..40 {
         ask(&resolver, &format!("{i}.example")).await;
@@ -171,10 +171,11 @@ async fn who_fails_again_and_again_is_put_aside_but_asked_when_no_one_else_is_le
 async fn names_go_to_the_upstream_that_is_responsible_for_them() {
     let (general, corp) = (Fake::start(Deed::Answer(300)), Fake::start(Deed::AnswerWith(OTHER)));
     let mut settings = settings(&[udp(&general)]);
-    settings.upstreams.push(UpstreamSettings::Detailed(UpstreamDetails {
+    settings.groups[0].upstreams.push(UpstreamSettings::Detailed(UpstreamDetails {
         address: udp(&corp),
         name: Some("corp".into()),
         domains: vec![DomainName::parse("Corp.example").unwrap().into()],
+        ..UpstreamDetails::default()
     }));
     let resolver = start(&settings);
     assert_eq!(addresses(&ask(&resolver, "a.b.corp.example").await), [OTHER]);
@@ -191,7 +192,7 @@ async fn a_burst_of_different_questions_is_answered_whole() {
     let fake = Fake::start(Deed::Answer(300));
     let mut settings = settings(&[udp(&fake)]);
     // The fake's buffer holds a part of the burst; the rest is lost and sent again.
-    settings.timeout = Text(Span(DEADLINE));
+    settings.groups[0].timeout = Text(Span(DEADLINE));
     let resolver = start(&settings);
     let answered = Arc::new(AtomicUsize::new(0));
     let (all, done) = oneshot::channel();
@@ -258,7 +259,7 @@ async fn a_name_has_addresses_or_a_reason() {
 #[tokio::test]
 async fn wrong_settings_start_nothing() {
     let Err(StartError::Settings(complaints)) =
-        Resolver::start(&settings(&["quic://9.9.9.9".into()]), transport::ClientTls::new())
+        Resolver::start(&settings(&["ftp://9.9.9.9".into()]), transport::ClientTls::new())
     else {
         panic!("it must not start");
     };

@@ -5,14 +5,22 @@ use super::{addresses, ask, error, question, settings, start, udp};
 use settings::Text;
 use std::net::IpAddr;
 use std::time::Duration;
-use upstream::resolver::{Cached, ResolveError, Resolver};
+use tokio::sync::oneshot;
+use upstream::resolver::Resolution;
+use upstream::resolver::{
+    CacheId, Cached, Flush, FlushIn, Looked, Renew, ResolveError, Resolver, StaleMode,
+};
 use vocab::{ByteSize, Now, Source, Span};
 
 fn look(resolver: &Resolver, name: &str, later: Duration) -> Cached {
+    look_for_renewal(resolver, name, later).cached
+}
+
+fn look_for_renewal(resolver: &Resolver, name: &str, later: Duration) -> Looked {
     let now = transport::clock::now();
     let later = later.as_millis() as u64;
     let then = Now { unix_ms: now.unix_ms + later, mono_ms: now.mono_ms + later };
-    resolver.cached(question(name).key(), then)
+    resolver.cached(CacheId(0), question(name).key(), then)
 }
 
 /// Waits until an answer of one second's life is past it.
@@ -65,7 +73,7 @@ async fn an_answer_for_now_only_is_not_remembered() {
 async fn equal_questions_share_one_exchange() {
     let fake = Fake::start(Deed::WaitForGate);
     let mut settings = settings(&[udp(&fake)]);
-    settings.timeout = Text(Span(DEADLINE));
+    settings.groups[0].timeout = Text(Span(DEADLINE));
     let resolver = start(&settings);
     let mut asking = tokio::task::JoinSet::new();
     for _ in 0..100 {
@@ -108,7 +116,7 @@ async fn an_old_answer_serves_while_the_upstreams_are_gone() {
 async fn an_old_answer_serves_while_the_upstream_is_slow_and_is_then_renewed() {
     let fake = Fake::start(Deed::Answer(1));
     let mut settings = settings(&[udp(&fake)]);
-    settings.timeout = Text(Span(DEADLINE));
+    settings.groups[0].timeout = Text(Span(DEADLINE));
     let resolver = start(&settings);
     ask(&resolver, "www.example").await;
     until_old(&resolver, "www.example").await;
@@ -130,7 +138,7 @@ async fn an_old_answer_serves_while_the_upstream_is_slow_and_is_then_renewed() {
 async fn old_answers_are_not_used_where_that_is_switched_off() {
     let fake = Fake::start(Deed::Answer(1));
     let mut settings = settings(&[udp(&fake)]);
-    settings.cache.stale = Text(Span(Duration::ZERO));
+    settings.caches[0].stale = Text(Span(Duration::ZERO));
     let resolver = start(&settings);
     ask(&resolver, "www.example").await;
     until_old(&resolver, "www.example").await;
@@ -144,22 +152,78 @@ async fn an_answer_in_use_is_renewed_before_its_time_is_over() {
     let resolver = start(&settings(&[udp(&fake)]));
     ask(&resolver, "www.example").await;
     let soon = Duration::from_secs(280);
-    assert!(matches!(look(&resolver, "www.example", soon), Cached::Fresh { .. }));
-    fake.asked_times(2).await;
-    // Once is enough.
-    for _ in 0..10 {
-        look(&resolver, "www.example", soon);
+    let looked = look_for_renewal(&resolver, "www.example", soon);
+    assert!(matches!(looked.cached, Cached::Fresh { .. }) && looked.renew == Renew::Now);
+    // One is told so, nobody else.
+    let looked = look_for_renewal(&resolver, "www.example", soon);
+    assert!(matches!(looked.cached, Cached::Fresh { .. }) && looked.renew == Renew::No);
+    // Whoever was told asks like anyone else, and is not given what is to be renewed.
+    let (sender, receiver) = oneshot::channel();
+    let tell = Box::new(|resolution| drop(sender.send(resolution)));
+    resolver.submit(question("www.example"), tell).unwrap();
+    let renewed: Resolution = tokio::time::timeout(DEADLINE, receiver).await.unwrap().unwrap();
+    assert_eq!(renewed.source, Source::Upstream);
+    let looked = look_for_renewal(&resolver, "www.example", Duration::from_secs(200));
+    assert_eq!(looked.renew, Renew::No);
+    assert_eq!(fake.asked().len(), 2);
+    resolver.renew(question("www.example"));
+    fake.asked_times(3).await;
+}
+
+#[tokio::test]
+async fn an_old_answer_is_given_at_once_where_that_is_set_and_one_renews_it() {
+    let fake = Fake::start(Deed::Answer(1));
+    let mut settings = settings(&[udp(&fake)]);
+    settings.caches[0].stale_mode = StaleMode::AtOnce;
+    let resolver = start(&settings);
+    ask(&resolver, "www.example").await;
+    fake.deed(Deed::Answer(300));
+    let soon = Duration::from_secs(2);
+    let told: Vec<Looked> =
+        (0..10).map(|_| look_for_renewal(&resolver, "www.example", soon)).collect();
+    assert!(told.iter().all(|it| matches!(it.cached, Cached::Stale { .. })), "{told:?}");
+    let renewers = told.iter().filter(|it| it.renew == Renew::Now).count();
+    assert_eq!(renewers, 1);
+    // If nothing comes of that, the next one is told some seconds later.
+    let later = look_for_renewal(&resolver, "www.example", Duration::from_secs(13));
+    assert_eq!(later.renew, Renew::Now);
+    resolver.renew(question("www.example"));
+    let renewed = tokio::time::timeout(DEADLINE, async {
+        let later = Duration::from_secs(200);
+        while !matches!(look(&resolver, "www.example", later), Cached::Fresh { .. }) {
+            tokio::task::yield_now().await;
+        }
+    });
+    renewed.await.unwrap();
+}
+
+#[tokio::test]
+async fn an_old_answer_is_given_without_waiting_where_every_upstream_is_put_aside() {
+    let fake = Fake::start(Deed::Answer(1));
+    let mut settings = settings(&[udp(&fake)]);
+    settings.groups[0].timeout = Text(Span(Duration::from_millis(200)));
+    settings.caches[0].stale_after = settings.groups[0].timeout;
+    let resolver = start(&settings);
+    ask(&resolver, "www.example").await;
+    until_old(&resolver, "www.example").await;
+    fake.deed(Deed::Nothing);
+    // Each failure after the third puts it aside for twice as long.
+    for i in 0..6 {
+        assert_eq!(error(&ask(&resolver, &format!("{i}.example")).await), ResolveError::Timeout);
     }
-    ask(&resolver, "other.example").await;
-    let same = fake.asked().iter().filter(|it| it.name == "www.example").count();
-    assert!(same <= 3, "a renewal starts the answer's life anew: {same}");
+    // From now on every question takes very long, and would wait as long for an old answer.
+    settings.groups[0].timeout = Text(Span(3 * DEADLINE));
+    settings.caches[0].stale_after = Text(Span(3 * DEADLINE));
+    resolver.reload(&settings).unwrap();
+    let stale = ask(&resolver, "www.example").await;
+    assert_eq!((stale.source, addresses(&stale)), (Source::Stale, vec![ADDRESS]));
 }
 
 #[tokio::test]
 async fn the_cache_stays_within_its_size() {
     let fake = Fake::start(Deed::Answer(300));
     let mut settings = settings(&[udp(&fake)]);
-    settings.cache.size = Text(ByteSize(64 << 10));
+    settings.caches[0].size = Text(ByteSize(64 << 10));
     let resolver = start(&settings);
     for i in 0..1000 {
         ask(&resolver, &format!("{i}.example")).await;
@@ -182,7 +246,7 @@ async fn other_upstreams_take_over_at_reload_and_the_cache_is_kept() {
     let wrong = resolver.reload(&settings(&[])).unwrap_err();
     assert_eq!(wrong[0].path, "upstreams");
     assert_eq!(addresses(&ask(&resolver, "more.example").await), [other]);
-    resolver.flush();
+    assert_eq!(resolver.flush(FlushIn::Every, &Flush::All), 3);
     assert_eq!(addresses(&ask(&resolver, "www.example").await), [other]);
 }
 
@@ -190,7 +254,7 @@ async fn other_upstreams_take_over_at_reload_and_the_cache_is_kept() {
 async fn what_is_under_way_at_reload_is_finished() {
     let (old, new) = (Fake::start(Deed::WaitForGate), Fake::start(Deed::Answer(300)));
     let mut first = settings(&[udp(&old)]);
-    first.timeout = Text(Span(DEADLINE));
+    first.groups[0].timeout = Text(Span(DEADLINE));
     let resolver = start(&first);
     let asking = tokio::spawn({
         let resolver = resolver.clone();

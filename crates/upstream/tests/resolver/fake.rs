@@ -46,6 +46,16 @@ pub enum Deed {
     HangUp,
     /// Over HTTPS, a page instead of a message.
     Page,
+    /// First [`FORGED`], right in all but the port of ours that it goes to, then the truth.
+    WrongPort,
+    /// The truth, then [`FORGED`].
+    Twice,
+    /// The truth, after so many milliseconds.
+    Delayed(u64),
+    /// Over UDP, TC; over streams, an answer of 65,5xx bytes.
+    Huge,
+    /// Answers and closes the stream, each time.
+    CloseAfter,
 }
 
 /// One question as it came.
@@ -55,6 +65,8 @@ pub struct Asked {
     pub id: u16,
     pub from: SocketAddr,
     pub way: Way,
+    /// The options of its OPT record, raw.
+    pub options: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +100,8 @@ enum Reply {
     Message(Vec<u8>),
     /// Sent from another port.
     Elsewhere(Vec<u8>),
+    /// Sent to every port that asked before.
+    ToOthers(Vec<u8>),
     HangUp,
     Page,
 }
@@ -182,7 +196,13 @@ impl State {
         let query = Query::parse(packet, &mut text).unwrap();
         let name = text.as_name().as_str().to_owned();
         let mut deed = *self.deed.lock().unwrap();
-        self.asked.lock().unwrap().push(Asked { name, id: query.id, from, way });
+        self.asked.lock().unwrap().push(Asked {
+            name,
+            id: query.id,
+            from,
+            way,
+            options: query.options.to_vec(),
+        });
         self.count.send_modify(|it| *it += 1);
         if deed == Deed::WaitForGate {
             self.gate.notified().await;
@@ -225,8 +245,35 @@ impl State {
                 vec![Reply::HangUp]
             }
             Deed::Page => vec![Reply::Page],
+            Deed::WrongPort => vec![Reply::ToOthers(forged), with(ADDRESS, 300)],
+            Deed::Twice => vec![with(ADDRESS, 300), Reply::Message(forged)],
+            Deed::Delayed(millis) => {
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+                vec![with(ADDRESS, 300)]
+            }
+            Deed::Huge if way == Way::Udp => {
+                let mut cut = made(&|out| forge::error(&query, Rcode::NoError, out));
+                cut[2] |= 2;
+                vec![Reply::Message(cut)]
+            }
+            Deed::Huge => vec![Reply::Message(huge(&query))],
+            Deed::CloseAfter => vec![with(ADDRESS, 300), Reply::HangUp],
         }
     }
+}
+
+/// An answer that fills a stream's message to the last record: addresses of one name.
+fn huge(query: &Query<'_>) -> Vec<u8> {
+    const RECORD: [u8; 16] = [0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 192, 0, 2, 7];
+    let mut message = Vec::new();
+    forge::nodata(&Query { edns: None, ..*query }, 300, None, &mut message);
+    message.truncate(12 + query.question.len());
+    let count = (65_535 - message.len()) / RECORD.len();
+    message[4..12].copy_from_slice(&[0, 1, (count >> 8) as u8, count as u8, 0, 0, 0, 0]);
+    for _ in 0..count {
+        message.extend(RECORD);
+    }
+    message
 }
 
 async fn serve_udp(state: Arc<State>, udp: UdpSocket) {
@@ -238,6 +285,13 @@ async fn serve_udp(state: Arc<State>, udp: UdpSocket) {
         tokio::task::spawn_local(async move {
             for reply in state.replies(&packet, from, Way::Udp).await {
                 match reply {
+                    Reply::ToOthers(message) => {
+                        let asked = state.asked.lock().unwrap().clone();
+                        for other in asked.iter().filter(|it| it.from != from) {
+                            // Some of those ports are closed by now.
+                            let _ = udp.send_to(&message, other.from).await;
+                        }
+                    }
                     Reply::Message(message) => drop(udp.send_to(&message, from).await.unwrap()),
                     Reply::Elsewhere(message) => {
                         let other = UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -295,7 +349,9 @@ where
         tokio::task::spawn_local(async move {
             for reply in state.replies(&packet, from, way).await {
                 match reply {
-                    Reply::Message(message) | Reply::Elsewhere(message) => {
+                    Reply::Message(message)
+                    | Reply::Elsewhere(message)
+                    | Reply::ToOthers(message) => {
                         let mut framed = (message.len() as u16).to_be_bytes().to_vec();
                         framed.extend(message);
                         let mut writer = writer.lock().await;
@@ -336,7 +392,11 @@ async fn serve_https(state: Arc<State>, listener: TcpListener, tls: ServerTls) {
                     let replies = state.replies(&packet, from, way).await;
                     let response = http::Response::builder();
                     match replies.into_iter().next() {
-                        Some(Reply::Message(message) | Reply::Elsewhere(message)) => response
+                        Some(
+                            Reply::Message(message)
+                            | Reply::Elsewhere(message)
+                            | Reply::ToOthers(message),
+                        ) => response
                             .header("content-type", "application/dns-message")
                             .body(Body::full(message))
                             .unwrap(),

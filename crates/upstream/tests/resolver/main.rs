@@ -4,6 +4,9 @@
 mod asking;
 mod cache;
 mod fake;
+mod groups;
+mod hostile;
+mod keeping;
 mod streams;
 
 use dns_wire::record_type;
@@ -13,8 +16,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 use transport::ClientTls;
 use upstream::resolver::{
-    PlainServer, Question, Resolution, ResolveError, Resolver, ResolverSettings, Strategy,
-    UpstreamSettings,
+    GroupSettings, PlainServer, Question, Resolution, ResolveError, Resolver, ResolverSettings,
+    Strategy, UpstreamSettings,
 };
 use vocab::{DomainName, Span};
 
@@ -22,13 +25,14 @@ use vocab::{DomainName, Span};
 const TIMEOUT: Duration = Duration::from_millis(1500);
 
 fn settings(upstreams: &[String]) -> ResolverSettings {
-    let mut settings = ResolverSettings {
+    let group = GroupSettings {
         upstreams: upstreams.iter().map(|it| UpstreamSettings::Address(it.clone())).collect(),
         strategy: Strategy::Ordered,
         timeout: Text(Span(TIMEOUT)),
-        ..ResolverSettings::default()
+        ..GroupSettings::default()
     };
-    settings.cache.stale_after = Text(Span(Duration::from_millis(300)));
+    let mut settings = ResolverSettings { groups: vec![group], ..ResolverSettings::default() };
+    settings.caches[0].stale_after = Text(Span(Duration::from_millis(300)));
     settings
 }
 
@@ -43,7 +47,7 @@ fn start(settings: &ResolverSettings) -> Resolver {
 /// A resolver that trusts `fake` and asks it by its name at `url`, which it learns from `fake`.
 fn trusting(fake: &Fake, url: String) -> Resolver {
     let mut settings = settings(&[url]);
-    settings.bootstrap = vec![Text(PlainServer(fake.plain))];
+    settings.groups[0].bootstrap = vec![Text(PlainServer(fake.plain))];
     Resolver::start(&settings, ClientTls::new().trusting(fake.pem.as_bytes()).unwrap()).unwrap()
 }
 

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)] // A test that cannot set itself up has failed.
 #![allow(dead_code)] // Each test file uses its part of it.
 
+pub(crate) mod programs;
+
 use arc_swap::ArcSwap;
 use door_dns::{Door, Parts, Settings};
 use ledger::{Filter, Ledger, Row, RuleTexts};
@@ -14,11 +16,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use transport::signer::{MintNothing, Signer};
 use transport::{Cores, Drain};
 use upstream::resolver::Resolver;
 use vocab::{RuleRef, Scheme};
 
-pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) const A: u16 = 1;
 pub(crate) const CNAME: u16 = 5;
 pub(crate) const TXT: u16 = 16;
@@ -232,9 +235,10 @@ pub(crate) struct Bench {
     pub(crate) upstream: Upstream,
     pub(crate) ledger: Ledger,
     pub(crate) settings: Settings,
-    pub(crate) cores: Cores,
+    pub(crate) cores: Arc<Cores>,
     pub(crate) drain: Drain,
-    folder: PathBuf,
+    /// What files of the settings are relative to; the authority is in `ca/ca.pem`.
+    pub(crate) folder: PathBuf,
 }
 
 impl Drop for Bench {
@@ -246,6 +250,19 @@ impl Drop for Bench {
 }
 
 impl Bench {
+    /// A door that listens at these places besides, all of them on a port of loopback.
+    pub(crate) fn listening(schemes: &[&str], change: impl FnOnce(&mut Settings)) -> Self {
+        Self::start(|settings| {
+            for entry in schemes {
+                let (scheme, path) = entry.split_once('/').unwrap_or((entry, ""));
+                let slash = if path.is_empty() { "" } else { "/" };
+                let listen = format!("{scheme}://127.0.0.1:0{slash}{path}");
+                settings.listen.push(listen.parse::<vocab::Listen>().unwrap().into());
+            }
+            change(settings);
+        })
+    }
+
     /// A door on loopback, UDP and TCP, with `change` made to its settings.
     pub(crate) fn start(change: impl FnOnce(&mut Settings)) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -266,16 +283,28 @@ impl Bench {
         let ledger =
             ledger::open(&ledger::Settings::default(), &folder, Arc::new(NoTexts)).unwrap();
         let client_tls = transport::ClientTls::new();
+        let resolver = Resolver::start(&settings.resolver(), client_tls.clone()).unwrap();
+        let around = door_dns::Surroundings {
+            dialer: upstream::origins::Dialer::new(resolver.clone(), client_tls),
+            reload: Arc::new(|_| {}),
+            check: Arc::new(|_, _| Ok(())),
+            tell: Arc::new(|_| {}),
+        };
         let drain = Drain::new();
+        let cores = Arc::new(Cores::start(NonZeroUsize::new(2).unwrap()).unwrap());
+        let signer = Signer::open(&folder.join("ca"), Arc::new(MintNothing)).unwrap();
         let parts = Parts {
             policy: Arc::new(ArcSwap::from_pointee(policy(RULES))),
-            resolver: Resolver::start(&settings.resolver(), client_tls).unwrap(),
+            resolver,
             ledger: ledger.clone(),
             pixel: vec![],
             drain: drain.clone(),
+            cores: Arc::clone(&cores),
+            signer: Some(Arc::new(signer)),
+            base: folder.clone(),
+            around,
         };
         let door = Door::new(&settings, parts).unwrap();
-        let cores = Cores::start(NonZeroUsize::new(2).unwrap()).unwrap();
         door.listen(&settings, &cores).unwrap();
         Self { door, upstream, ledger, settings, cores, drain, folder }
     }

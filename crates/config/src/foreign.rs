@@ -1,0 +1,148 @@
+//! A mosdns or OxiDNS file: run as a DNS door and nothing else.
+//!
+//! The language is crate `pipeline`'s; here its files are read, its complaints get their lines, and
+//! the door's settings are made of it. The same serves `dns.pipeline` of our own files. Called by
+//! [`crate::parse`].
+
+use crate::file::File;
+use crate::yaml::{self, Node};
+use door_dns::Foreign;
+use pipeline::compile::{self, Compiled};
+use pipeline::language::{self, Base, Files};
+use serde_json::{Value as Json, json};
+use settings::Text;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use vocab::Complaint;
+
+/// Bytes of one file of rules, at most: ten times the largest known.
+const RULES_BYTES_MAX: u64 = 512 << 20;
+
+/// The executor at which questions enter a pipeline of our own file.
+const MAIN: &str = "main";
+
+/// Where control and dashboard listen where the file names no address: nothing of the peer's did.
+const ADMIN_ANYWHERE: &str = "127.0.0.1:0";
+
+/// The files around the one at `main`.
+pub(crate) struct Disk<'p> {
+    main: &'p Path,
+}
+
+impl<'p> Disk<'p> {
+    pub(crate) fn around(main: &'p Path) -> Self {
+        Self { main }
+    }
+
+    fn folder(&self) -> &Path {
+        self.main.parent().unwrap_or(Path::new(""))
+    }
+
+    /// The working directory is what both peers look from; a file that is not there may stand
+    /// beside the configuration, where its author had it.
+    fn found(&self, path: &str) -> PathBuf {
+        let beside = self.folder().join(path);
+        if !Path::new(path).exists() && beside.exists() { beside } else { path.into() }
+    }
+}
+
+impl Files for Disk<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        let file = std::fs::File::open(self.found(path)).map_err(|why| why.to_string())?;
+        let mut bytes = Vec::new();
+        let read = file.take(RULES_BYTES_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(|why| why.to_string())?;
+        if bytes.len() as u64 > RULES_BYTES_MAX {
+            return Err("it is over 512 MiB".into());
+        }
+        Ok(bytes)
+    }
+
+    fn read_document(&self, path: &str, base: Base) -> Result<Json, Complaint> {
+        let file = match base {
+            Base::WorkingDirectory => PathBuf::from(path),
+            Base::MainFile => self.folder().join(path),
+        };
+        let text = std::fs::read_to_string(file).map_err(|why| {
+            Complaint::new("", why.to_string()).remedy("name a file that can be read")
+        })?;
+        let node = yaml::read(&text).map_err(|wrong| {
+            let yaml::Place { line, column } = wrong.place;
+            Complaint::new("", format!("line {line}, column {column}: {}", wrong.message))
+        })?;
+        Ok(node.to_json())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+}
+
+/// Whether `node` is a file of one of the peers.
+pub(crate) fn is_foreign(node: &Node) -> bool {
+    language::is_foreign(&node.to_json())
+}
+
+/// What a foreign file comes to as one of ours.
+pub(crate) fn file(node: &Node, path: &Path) -> Result<File, Vec<Complaint>> {
+    let disk = Disk::around(path);
+    let read = language::read(&node.to_json(), &disk)?;
+    let admin = read.api.as_ref().map(|api| api.listen.text.clone());
+    let foreign = Foreign::new(compiled(&read, &disk)?)?;
+    let dns = door_dns::Settings::of_foreign(foreign);
+    let mut file = File { dns: Some(dns), ..File::default() };
+    let listen = admin.unwrap_or_else(|| ADMIN_ANYWHERE.into());
+    file.admin.listen = listen.parse().map(Text).map_err(|_| {
+        let message = format!("{listen:?} is no address to listen on");
+        vec![Complaint::new("api.http", message).remedy("write one as in 127.0.0.1:9053")]
+    })?;
+    Ok(file)
+}
+
+/// The pipeline of our own file's `dns` section, which begins at `main`.
+pub(crate) fn own(plugins: &[Json], path: &Path) -> Result<Foreign, Vec<Complaint>> {
+    let disk = Disk::around(path);
+    let servers = plugins.iter().enumerate().filter(|(_, plugin)| is_server(plugin));
+    let complaints: Vec<_> = servers.map(|(index, _)| server_here(index)).collect();
+    if !complaints.is_empty() {
+        return Err(complaints);
+    }
+    // Questions come in at `dns.listen`; a server that is never opened says where they go.
+    let mut all = plugins.to_vec();
+    let args = json!({ "entry": MAIN, "listen": "127.0.0.1:53" });
+    all.push(json!({ "tag": "dns.listen", "type": "udp_server", "args": args }));
+    let place = |complaint: Complaint| {
+        let rest = complaint.path.strip_prefix("plugins").unwrap_or(&complaint.path);
+        if rest.starts_with(&format!(".{}", plugins.len())) {
+            return Complaint::new(
+                "dns.pipeline",
+                "questions enter at \"main\", which is not there",
+            )
+            .remedy("give the sequence that is to begin the tag main");
+        }
+        Complaint { path: format!("dns.pipeline{rest}"), ..complaint }
+    };
+    let placed = |all: Vec<Complaint>| all.into_iter().map(place).collect::<Vec<_>>();
+    let read = language::read(&json!({ "plugins": all }), &disk).map_err(placed)?;
+    let compiled = compiled(&read, &disk).map_err(placed)?;
+    Foreign::new(compiled).map(Foreign::without_servers).map_err(placed)
+}
+
+fn is_server(plugin: &Json) -> bool {
+    plugin.get("type").and_then(Json::as_str).is_some_and(|kind| kind.ends_with("_server"))
+}
+
+fn server_here(index: usize) -> Complaint {
+    Complaint::new(format!("dns.pipeline.{index}"), "a server stands here; dns.listen says where")
+        .remedy("leave it out, and write its address under dns.listen")
+}
+
+fn compiled(read: &language::Foreign, disk: &Disk<'_>) -> Result<Compiled, Vec<Complaint>> {
+    compile::compile(read, seed(), disk)
+}
+
+/// For the hashes of sets, so that nobody can choose names that collide.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,197 @@
+//! Who is called what: tags and what they stand for.
+//!
+//! References may point up and down the file; what they may not is lead back to where they came
+//! from, for then a question would never end. Called by the rest of [`super`].
+
+use crate::language::{
+    Called, Exec, Executor, Foreign, Item, Matcher, Notes, Plugin, PluginKind, Provider, Rule,
+    Test, suggest, with_remedy,
+};
+use std::collections::HashMap;
+
+/// How many references may lead on from one another, at most.
+const CHAIN_MAX: usize = 128;
+
+/// The plugins of a file by their tags.
+pub(super) struct Book<'f> {
+    pub(super) plugins: &'f [Plugin],
+    tags: HashMap<&'f str, usize>,
+    pub(super) notes: &'f Notes,
+}
+
+impl<'f> Book<'f> {
+    pub(super) fn new(foreign: &'f Foreign, notes: &'f Notes) -> Self {
+        let plugins = &foreign.plugins;
+        let tags = plugins.iter().enumerate().map(|(at, it)| (it.tag.as_str(), at)).collect();
+        Self { plugins, tags, notes }
+    }
+
+    /// The same book with other notes.
+    pub(super) fn noting<'n>(&self, notes: &'n Notes) -> Book<'n>
+    where
+        'f: 'n,
+    {
+        Book { plugins: self.plugins, tags: self.tags.clone(), notes }
+    }
+
+    fn find(&self, tag: &str) -> Option<usize> {
+        self.tags.get(tag).copied()
+    }
+
+    /// The plugin that `item` names, if it is of the kind that `read` wants; else a complaint.
+    fn wanted<T>(
+        &self,
+        item: &Item,
+        wanted: &str,
+        read: impl Fn(&'f PluginKind) -> Option<T>,
+    ) -> Option<(usize, T)> {
+        let tag = item.text.as_str();
+        let found = self.find(tag);
+        if found.is_none() && self.notes.is_full() {
+            return None;
+        }
+        let Some(at) = found else {
+            let complaint =
+                item.place.complaint(format!("there is no plugin with the tag {tag:?}"));
+            let remedy = match tag.strip_prefix('$') {
+                Some(bare) if self.find(bare).is_some() => Some(format!("write {bare}, without $")),
+                Some(_) | None => suggest(tag, self.tags.keys().copied()),
+            };
+            self.notes.complain(with_remedy(complaint, remedy));
+            return None;
+        };
+        let plugin = &self.plugins[at];
+        let found = read(&plugin.kind);
+        if found.is_none() {
+            let message =
+                format!("{tag:?} is a {}, where {wanted} is expected", plugin.kind.name());
+            self.notes.complain(item.place.complaint(message));
+        }
+        found.map(|it| (at, it))
+    }
+
+    /// The executor with the tag that `item` is.
+    pub(super) fn executor(&self, item: &Item) -> Option<(usize, &'f Executor)> {
+        self.wanted(item, "an executor", |kind| match kind {
+            PluginKind::Executor(it) => Some(it),
+            PluginKind::Server(_) | PluginKind::Matcher(_) | PluginKind::Provider(_) => None,
+        })
+    }
+
+    /// The sequence with the tag that `item` is.
+    pub(super) fn sequence(&self, item: &Item) -> Option<(usize, &'f [Rule])> {
+        self.wanted(item, "a sequence", |kind| match kind {
+            PluginKind::Executor(Executor::Sequence(rules)) => Some(rules.as_slice()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn matcher(&self, item: &Item) -> Option<(usize, &'f Matcher)> {
+        self.wanted(item, "a matcher", |kind| match kind {
+            PluginKind::Matcher(it) => Some(it),
+            PluginKind::Server(_) | PluginKind::Executor(_) | PluginKind::Provider(_) => None,
+        })
+    }
+
+    pub(super) fn provider(&self, item: &Item) -> Option<(usize, &'f Provider)> {
+        self.wanted(item, "a provider", |kind| match kind {
+            PluginKind::Provider(it) => Some(it),
+            PluginKind::Server(_) | PluginKind::Executor(_) | PluginKind::Matcher(_) => None,
+        })
+    }
+
+    /// Complains of references that lead in a circle, or too far. Gives whether there are none.
+    pub(super) fn check_circles(&self) -> Result<(), ()> {
+        let mut walk =
+            Walk { book: self, seen: vec![Seen::Not; self.plugins.len()], result: Ok(()) };
+        for at in 0..self.plugins.len() {
+            walk.visit(at, &mut Vec::new());
+        }
+        walk.result
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Not,
+    Open,
+    Done,
+}
+
+struct Walk<'b, 'f> {
+    book: &'b Book<'f>,
+    seen: Vec<Seen>,
+    result: Result<(), ()>,
+}
+
+impl Walk<'_, '_> {
+    fn visit(&mut self, at: usize, path: &mut Vec<usize>) {
+        if self.seen[at] != Seen::Not {
+            return;
+        }
+        self.seen[at] = Seen::Open;
+        path.push(at);
+        for item in references(&self.book.plugins[at].kind) {
+            // Tags that name nothing are told of elsewhere.
+            let Some(next) = self.book.find(&item.text) else { continue };
+            if self.seen[next] == Seen::Open || path.len() >= CHAIN_MAX {
+                self.complain(&item, next, path);
+                continue;
+            }
+            self.visit(next, path);
+        }
+        path.pop();
+        self.seen[at] = Seen::Done;
+    }
+
+    fn complain(&mut self, item: &Item, next: usize, path: &[usize]) {
+        self.result = Err(());
+        let complaint = if let Some(start) = path.iter().position(|it| *it == next) {
+            let tag = |at: &usize| self.book.plugins[*at].tag.as_str();
+            let mut tags: Vec<&str> = path[start..].iter().map(tag).collect();
+            tags.push(tag(&next));
+            let circle = tags.join(" → ");
+            item.place.complaint(format!("this leads in a circle: {circle}"))
+        } else {
+            item.place
+                .complaint(format!("more than {CHAIN_MAX} references lead on from one another"))
+        };
+        self.book.notes.complain(complaint.remedy("let one of them lead elsewhere"));
+    }
+}
+
+/// The tags that a plugin names, with their places.
+fn references(kind: &PluginKind) -> Vec<Item> {
+    match kind {
+        PluginKind::Executor(Executor::Sequence(rules)) => rules.iter().flat_map(of_rule).collect(),
+        PluginKind::Executor(Executor::Fallback(it)) => {
+            vec![it.primary.clone(), it.secondary.clone()]
+        }
+        PluginKind::Matcher(it) => of_matcher(it),
+        PluginKind::Provider(Provider::DomainSet(it) | Provider::IpSet(it)) => it.sets.clone(),
+        PluginKind::Server(_) | PluginKind::Executor(_) | PluginKind::Provider(_) => Vec::new(),
+    }
+}
+
+fn of_rule(rule: &Rule) -> Vec<Item> {
+    let mut items: Vec<Item> = rule.tests.iter().flat_map(of_test).collect();
+    match &rule.exec {
+        Exec::Jump(item) | Exec::Goto(item) | Exec::Tag(item, _) => items.push(item.clone()),
+        Exec::Accept | Exec::Return | Exec::Reject(_) | Exec::Mark(_) | Exec::Quick(_) => {}
+    }
+    items
+}
+
+fn of_test(test: &Test) -> Vec<Item> {
+    match &test.matcher {
+        Called::Tag(tag) => vec![Item::new(tag.as_str(), &test.place)],
+        Called::Quick(matcher) => of_matcher(matcher),
+    }
+}
+
+fn of_matcher(matcher: &Matcher) -> Vec<Item> {
+    match matcher {
+        Matcher::Any(tests) => tests.iter().flat_map(of_test).collect(),
+        _ => Vec::new(),
+    }
+}

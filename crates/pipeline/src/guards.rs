@@ -1,0 +1,128 @@
+//! Tests that guard operations of a program: a matcher, and what it must say.
+//!
+//! [`crate::machine`] asks them; what is known when the program is made is settled there already.
+//! Part of [`crate::program`], which names them too.
+
+use crate::limiter::RateLimiter;
+use crate::sets::{DomainSet, IpSet, QuestionSet};
+use std::sync::Arc;
+
+/// A matcher and what it must say.
+#[derive(Debug)]
+pub struct Test {
+    /// The matcher.
+    pub matcher: Matcher,
+    /// What it must say.
+    pub sense: Sense,
+}
+
+/// Whether a test holds when its matcher does, or when it does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sense {
+    /// When it does.
+    Is,
+    /// When it does not: `!` in front of it.
+    IsNot,
+}
+
+/// One matcher. What is known when the program is made (`_true`, `env`…) is [`Matcher::Always`] or
+/// [`Matcher::Never`].
+#[derive(Debug)]
+pub enum Matcher {
+    /// It holds.
+    Always,
+    /// It does not.
+    Never,
+    /// The name asked for is in a set.
+    Name(Names),
+    /// Its type is one of these.
+    Type(Box<[u16]>),
+    /// Its class is one of these.
+    Class(Box<[u16]>),
+    /// The client is in a set.
+    Client(Addresses),
+    /// An address of the answer is in a set.
+    ResponseAddress(Addresses),
+    /// The address that a PTR question is about is in a set.
+    PointerAddress(Addresses),
+    /// An alias in the answer is in a set.
+    Alias(Names),
+    /// The response code of the answer is one of these.
+    Rcode(Box<[u16]>),
+    /// There is an answer.
+    HasResponse,
+    /// There is an answer with a record of the type asked for.
+    HasWantedAnswer,
+    /// One of these marks is set.
+    Mark(Box<[u32]>),
+    /// By chance: so many of 2³² times.
+    Random(u64),
+    /// The client's bucket still holds a token.
+    RateLimit(Arc<RateLimiter>),
+    /// A text of the request fits.
+    Text(TextTest),
+    /// One of these tests holds.
+    Any(Box<[Test]>),
+}
+
+/// Sets of names, asked one after the other.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Plain sets; rules written in place are one of them.
+    pub sets: Box<[Arc<DomainSet>]>,
+    /// Rules that look at the type too.
+    pub rules: Box<[Arc<QuestionSet>]>,
+}
+
+/// Sets of addresses, asked one after the other.
+#[derive(Debug, Default)]
+pub struct Addresses(pub Box<[Arc<IpSet>]>);
+
+/// A test of a text.
+#[derive(Debug)]
+pub struct TextTest {
+    /// Which text.
+    pub source: TextSource,
+    /// What it must be.
+    pub comparison: Comparison,
+}
+
+/// A text of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextSource {
+    /// The name asked for, without final dot.
+    Name,
+    /// The type's number, in digits.
+    Type,
+    /// The class's number, in digits.
+    Class,
+    /// The response code's number, in digits.
+    Rcode,
+    /// Each address of the answer; one that fits is enough.
+    ResponseAddress,
+    /// Each mark that is set, in digits; one that fits is enough.
+    Mark,
+    /// The client's address.
+    Client,
+    /// The server name of TLS.
+    ServerName,
+    /// The path of the URL.
+    UrlPath,
+}
+
+/// How a text is compared; one of the words is enough.
+#[derive(Debug)]
+pub enum Comparison {
+    /// It is empty.
+    Empty,
+    /// It is this.
+    Equal(Box<[Box<str>]>),
+    /// It begins so.
+    Prefix(Box<[Box<str>]>),
+    /// It ends so.
+    Suffix(Box<[Box<str>]>),
+    /// It holds this.
+    Contains(Box<[Box<str>]>),
+    /// It matches.
+    Regexp(regex::RegexSet),
+}

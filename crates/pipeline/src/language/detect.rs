@@ -1,0 +1,189 @@
+//! Which of the two dialects a file is written in, told by what it uses.
+//!
+//! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key, a
+//! quick form. It judges nothing else. Called by [`super`] before anything is read.
+
+use super::place::Place;
+use super::strings;
+use super::tree::text_of;
+use super::words::{Head, head, sense};
+use super::{Dialect, executors, matchers, providers};
+use serde_json::Value;
+use std::fmt;
+
+/// What made a file one of OxiDNS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub what: String,
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.what, self.place)
+    }
+}
+
+/// Keys of arguments that only OxiDNS knows, by type; an empty type stands for all.
+const KEYS: &[(&str, &[&str])] = &[
+    ("", &["short_circuit"]),
+    (
+        "cache",
+        &[
+            "cache_negative",
+            "max_negative_ttl",
+            "negative_ttl_without_soa",
+            "max_positive_ttl",
+            "ecs_in_key",
+        ],
+    ),
+    ("http_server", &["enable_http3"]),
+];
+
+/// Keys of an upstream that only OxiDNS knows.
+const UPSTREAM_KEYS: &[&str] = &["port", "timeout"];
+
+/// The first thing in `document` that only OxiDNS knows.
+pub(super) fn evidence(document: &Value, place: &Place) -> Option<Evidence> {
+    let found =
+        |key: &str, what: &str| Some(Evidence { place: place.below(key), what: what.to_owned() });
+    if document.get("runtime").is_some() {
+        return found("runtime", "`runtime`");
+    }
+    if document.pointer("/api/http").is_some_and(Value::is_object) {
+        return found("api.http", "`api.http` with keys");
+    }
+    if document.pointer("/log/rotation").is_some() {
+        return found("log.rotation", "`log.rotation`");
+    }
+    if let Some("trace" | "off") = document.pointer("/log/level").and_then(Value::as_str) {
+        return found("log.level", "this level of the log");
+    }
+    let plugins = document.get("plugins").and_then(Value::as_array)?;
+    plugins
+        .iter()
+        .enumerate()
+        .find_map(|(index, it)| of_plugin(it, &place.below("plugins").below(index)))
+}
+
+fn of_plugin(plugin: &Value, place: &Place) -> Option<Evidence> {
+    let kind = plugin.get("type").and_then(Value::as_str)?;
+    let found = |place: Place, what: String| Some(Evidence { place, what });
+    let is_own = (executors::TYPES.contains(&kind) && !executors::MOSDNS_PLUGINS.contains(&kind))
+        || (matchers::TYPES.contains(&kind) && kind != "rate_limiter")
+        || (providers::TYPES.contains(&kind) && !matches!(kind, "domain_set" | "ip_set"));
+    if is_own {
+        return found(place.below("type"), format!("a plugin of type {kind}"));
+    }
+    let args = plugin.get("args")?;
+    let place = place.below("args");
+    for (_, keys) in KEYS.iter().filter(|(it, _)| it.is_empty() || *it == kind) {
+        if let Some(key) = keys.iter().find(|key| args.get(key).is_some()) {
+            return found(place.below(key), format!("the key {key:?}"));
+        }
+    }
+    if kind.ends_with("_server") && has_unit(args.get("idle_timeout")) {
+        return found(place.below("idle_timeout"), "a time with its unit".into());
+    }
+    match kind {
+        "forward" => of_upstreams(args.get("upstreams")?, &place.below("upstreams")),
+        "sequence" => {
+            let alone = std::slice::from_ref(args);
+            let rules = args.as_array().map_or(alone, Vec::as_slice);
+            rules.iter().enumerate().find_map(|(index, it)| of_rule(it, &place.below(index)))
+        }
+        _ => None,
+    }
+}
+
+fn has_unit(value: Option<&Value>) -> bool {
+    let text = value.and_then(Value::as_str).unwrap_or_default();
+    text.ends_with(|it: char| it.is_ascii_alphabetic()) && super::tree::span_of(text).is_some()
+}
+
+fn of_upstreams(upstreams: &Value, place: &Place) -> Option<Evidence> {
+    let alone = std::slice::from_ref(upstreams);
+    let upstreams = upstreams.as_array().map_or(alone, Vec::as_slice);
+    upstreams.iter().enumerate().find_map(|(index, it)| {
+        let place = place.below(index);
+        if let Some(key) = UPSTREAM_KEYS.iter().find(|key| it.get(key).is_some()) {
+            return Some(Evidence { place: place.below(key), what: format!("the key {key:?}") });
+        }
+        has_unit(it.get("idle_timeout")).then(|| Evidence {
+            place: place.below("idle_timeout"),
+            what: "a time with its unit".into(),
+        })
+    })
+}
+
+fn of_rule(rule: &Value, place: &Place) -> Option<Evidence> {
+    let found = |place: Place, what: Option<String>| Some(Evidence { place, what: what? });
+    let exec = rule.get("exec").and_then(text_of);
+    let own = exec.and_then(|exec| found(place.below("exec"), of_exec(&exec)));
+    if own.is_some() {
+        return own;
+    }
+    let matches = rule.get("matches")?;
+    let place = place.below("matches");
+    match matches {
+        Value::Array(all) => all.iter().enumerate().find_map(|(index, it)| {
+            found(place.below(index), text_of(it).and_then(|it| of_match(&it)))
+        }),
+        alone => found(place, text_of(alone).and_then(|it| of_match(&it))),
+    }
+}
+
+/// What in an executor of a rule only OxiDNS knows.
+fn of_exec(exec: &str) -> Option<String> {
+    let (Head::Type(name), words) = head(exec, Dialect::Mosdns)? else { return None };
+    if executors::OXIDNS_QUICK.contains(&name) {
+        return Some(format!("the executor {name} in a rule"));
+    }
+    let last = words.split_whitespace().next_back().unwrap_or_default();
+    let short_circuits = matches!(name, "forward" | "cache" | "black_hole");
+    if short_circuits
+        && matches!(last, "short_circuit" | "short_circuit=true" | "short_circuit=false")
+    {
+        return Some(format!("the word {last}"));
+    }
+    let has_unit = name == "sleep" && has_unit(Some(&Value::from(words)));
+    let has_commas =
+        matches!(name, "mark" | "forward_edns0opt" | "black_hole") && words.contains(',');
+    (has_unit || has_commas).then(|| format!("{words:?} of {name}"))
+}
+
+/// What in a match of a rule only OxiDNS knows.
+fn of_match(text: &str) -> Option<String> {
+    let (Head::Type(name), words) = head(sense(text).1, Dialect::Mosdns)? else { return None };
+    if matchers::OXIDNS_QUICK.contains(&name) {
+        return Some(format!("the matcher {name} in a rule"));
+    }
+    let is_own = match name {
+        "qtype" | "qclass" | "rcode" => {
+            words.contains(',') || words.split_whitespace().any(is_named)
+        }
+        "mark" => words.contains(','),
+        "qname" | "cname" | "client_ip" | "resp_ip" | "ptr_ip" => {
+            words.split_whitespace().any(|it| it.contains(',') && !it.starts_with("regexp:"))
+        }
+        "string_exp" => strings::parts(words).is_some_and(|(source, ..)| {
+            let known = strings::SOURCES.iter().position(|(it, _)| *it == source);
+            // Compact forms too: no source of mosdns holds its operation.
+            known.is_some_and(|at| {
+                at >= strings::MOSDNS_SOURCES || !words.split_whitespace().any(|it| it == source)
+            })
+        }),
+        _ => false,
+    };
+    is_own.then(|| format!("{words:?} of {name}"))
+}
+
+/// Whether a word is the name of a type, class or response code.
+fn is_named(word: &str) -> bool {
+    let word = word.to_ascii_uppercase();
+    let is_number = word.bytes().all(|it| it.is_ascii_digit());
+    !is_number
+        && (matchers::rtype(&word).or(matchers::class(&word)).or(matchers::rcode(&word))).is_some()
+}

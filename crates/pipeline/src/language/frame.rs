@@ -1,0 +1,135 @@
+//! What stands around the plugins: `log`, `api`, `runtime`.
+//!
+//! It is read so that nothing in a file goes unseen; what becomes of it is for the program to say.
+//! Called by [`super`].
+
+use super::place::{Item, Notes, Place, suggest, with_remedy};
+use super::tree::{Section, Unknown};
+use serde_json::Value;
+
+/// What is logged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// From what importance on. Default: info.
+    pub level: Level,
+    /// The file; none: standard error (mosdns) or output (OxiDNS).
+    pub file: Option<Item>,
+}
+
+/// How important a line must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// All lines.
+    Trace,
+    /// Nearly all.
+    Debug,
+    /// What happens in the life of the process.
+    #[default]
+    Info,
+    /// What is not as it should be.
+    Warn,
+    /// What somebody must mend.
+    Error,
+    /// None.
+    Off,
+}
+
+/// Where the peer's own control API listened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Api {
+    /// The address as written.
+    pub listen: Item,
+}
+
+/// How the process runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runtime {
+    /// Threads. None: as many as cores.
+    pub worker_threads: Option<u64>,
+}
+
+/// What stands around the plugins of one file.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    pub(super) log: Log,
+    pub(super) api: Option<Api>,
+    pub(super) runtime: Runtime,
+}
+
+const LEVELS: &[(&str, Level)] = &[
+    ("debug", Level::Debug),
+    ("info", Level::Info),
+    ("warn", Level::Warn),
+    ("error", Level::Error),
+    ("dpanic", Level::Error),
+    ("panic", Level::Error),
+    ("fatal", Level::Error),
+    ("trace", Level::Trace),
+    ("off", Level::Off),
+];
+
+/// Reads the frame of `document`, whose other keys are read elsewhere.
+pub(super) fn read(document: &Value, place: &Place, notes: &Notes) -> Frame {
+    let mut section = Section::new(document, place, notes);
+    section.value("include");
+    section.value("plugins");
+    let log = section.section("log").map(log).unwrap_or_default();
+    let api = section.section("api").and_then(api);
+    let mut runtime = Runtime::default();
+    if !notes.is_mosdns()
+        && let Some(mut it) = section.section("runtime")
+    {
+        runtime.worker_threads = it.whole("worker_threads", 1..=1024);
+        it.finish(Unknown::AsUsual);
+    }
+    section.finish(Unknown::AsUsual);
+    Frame { log, api, runtime }
+}
+
+fn log(mut section: Section<'_>) -> Log {
+    let notes = section.notes;
+    let mut log = Log::default();
+    if let Some(item) = section.text("level") {
+        let word = item.text.to_ascii_lowercase();
+        let level = LEVELS.iter().find(|(name, _)| *name == word);
+        if level.is_none() {
+            let complaint = item.place.complaint(format!("{:?} is no level", item.text));
+            let remedy = suggest(&word, LEVELS.iter().map(|(name, _)| *name))
+                .unwrap_or_else(|| "debug, info, warn or error".into());
+            notes.complain(with_remedy(complaint, Some(remedy)));
+        }
+        log.level = level.map(|(_, level)| *level).unwrap_or_default();
+    }
+    log.file = section.text("file");
+    if notes.is_mosdns() {
+        section.flag("production");
+    } else if let Some(mut rotation) = section.section("rotation") {
+        rotation.text("type");
+        rotation.whole("max_files", 0..=u64::MAX);
+        notes.warn(rotation.place.complaint("log files are not rotated: logrotate does that"));
+        rotation.finish(Unknown::AsUsual);
+    }
+    section.finish(Unknown::AsUsual);
+    log
+}
+
+fn api(mut section: Section<'_>) -> Option<Api> {
+    let notes = section.notes;
+    let value = section.value("http");
+    section.finish(Unknown::AsUsual);
+    let (value, place) = value?;
+    if !value.is_object() {
+        let text = super::tree::text_of(value).filter(|it| !it.is_empty())?;
+        return Some(Api { listen: Item::new(text, &place) });
+    }
+    let mut http = Section::new(value, &place, notes);
+    for key in ["ssl", "auth", "cors", "webui"] {
+        if let Some((_, place)) = http.value(key) {
+            let message = format!("Tidegate's own control API has no use for {key:?}");
+            notes.warn(place.complaint(message).remedy("see `admin` in the manual"));
+        }
+    }
+    let listen = http.needed("listen");
+    http.finish(Unknown::AsUsual);
+    listen.map(|listen| Api { listen })
+}

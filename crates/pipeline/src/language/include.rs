@@ -1,0 +1,113 @@
+//! The files that a file includes, and those that they include.
+//!
+//! Files are read by whoever calls; here is said which, and how deep it may go. mosdns looks for them
+//! from the working directory, OxiDNS from the file that names them; both put what is included
+//! first. Called by [`super`].
+
+use super::place::{Notes, Place};
+use super::tree::texts_of;
+use super::{Base, Dialect, Files};
+use serde_json::Value;
+use std::borrow::Cow;
+use vocab::Complaint;
+
+/// How deep files may include one another, as in both peers.
+pub const INCLUDE_DEPTH_MAX: usize = 8;
+
+/// Files that may be included in all.
+pub const INCLUDES_MAX: usize = 256;
+
+/// A file, read.
+#[derive(Debug)]
+pub(super) struct Document<'v> {
+    pub(super) value: Cow<'v, Value>,
+    pub(super) place: Place,
+}
+
+impl Document<'_> {
+    /// Its value under `key`, if that says anything. mosdns does not look at upper and lower case.
+    pub(super) fn get(&self, key: &str, dialect: Dialect) -> Option<&Value> {
+        let map = self.value.as_object()?;
+        let (_, value) = map.iter().find(|(written, _)| match dialect {
+            Dialect::Mosdns => written.eq_ignore_ascii_case(key),
+            Dialect::Oxidns => *written == key,
+        })?;
+        (!value.is_null()).then_some(value)
+    }
+
+    pub(super) fn plugins(&self, notes: &Notes) -> Option<&Value> {
+        self.get("plugins", notes.dialect)
+    }
+}
+
+/// `main` and all that it includes, what is included first.
+pub(super) fn gather<'v>(
+    main: &'v Value,
+    dialect: Dialect,
+    files: &dyn Files,
+) -> Result<Vec<Document<'v>>, Vec<Complaint>> {
+    let mut gathering = Gathering { dialect, files, documents: Vec::new(), complaints: Vec::new() };
+    let main = Document { value: Cow::Borrowed(main), place: Place::default() };
+    gathering.add(main, "", 0);
+    if gathering.complaints.is_empty() {
+        Ok(gathering.documents)
+    } else {
+        Err(gathering.complaints)
+    }
+}
+
+struct Gathering<'f, 'v> {
+    dialect: Dialect,
+    files: &'f dyn Files,
+    documents: Vec<Document<'v>>,
+    complaints: Vec<Complaint>,
+}
+
+impl<'v> Gathering<'_, 'v> {
+    /// Adds what `document` includes, then itself. `folder` is that of its file, from the main
+    /// file's on.
+    fn add(&mut self, document: Document<'v>, folder: &str, depth: usize) {
+        let notes = Notes::new(self.dialect);
+        let key = document.place.below("include");
+        let includes = match document.get("include", self.dialect) {
+            Some(value) => texts_of(value, &key, &notes),
+            None => Vec::new(),
+        };
+        if let Err(complaints) = notes.finish() {
+            self.complaints.extend(complaints);
+        }
+        for item in includes {
+            if depth == INCLUDE_DEPTH_MAX || self.documents.len() >= INCLUDES_MAX {
+                let message = "files include one another too deep, or too many are included";
+                let complaint = item.place.complaint(message);
+                self.complaints
+                    .push(complaint.remedy(format!("{INCLUDE_DEPTH_MAX} deep is the most")));
+                return;
+            }
+            let (path, base) = match self.dialect {
+                Dialect::Mosdns => (item.text.clone(), Base::WorkingDirectory),
+                Dialect::Oxidns => (joined(folder, &item.text), Base::MainFile),
+            };
+            match self.files.read_document(&path, base) {
+                Ok(value) => {
+                    let place = item.place.included(&path);
+                    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                    self.add(Document { value: Cow::Owned(value), place }, folder, depth + 1);
+                }
+                Err(why) => {
+                    let complaint = item.place.complaint(format!("{path}: {}", why.message));
+                    self.complaints.push(super::place::with_remedy(complaint, why.remedy));
+                }
+            }
+        }
+        self.documents.push(document);
+    }
+}
+
+fn joined(folder: &str, path: &str) -> String {
+    if folder.is_empty() || path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("{folder}/{path}")
+    }
+}

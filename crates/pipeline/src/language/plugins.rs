@@ -1,0 +1,138 @@
+//! The plugins of a file and of those it includes, one after the other.
+//!
+//! Called by [`super`].
+
+use super::executors::{self, Executor};
+use super::include::Document;
+use super::matchers::{self, Matcher};
+use super::place::{Item, Notes, Place, suggest, with_remedy};
+use super::providers::{self, Provider};
+use super::rules::Rule;
+use super::servers::{self, Server};
+use super::tree::{Section, Unknown, sections_of};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Plugins of one file and those it includes, at most.
+pub const PLUGINS_MAX: usize = 4096;
+
+/// One plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plugin {
+    /// What it is called. In mosdns one without a tag gets one that nobody can write.
+    pub tag: String,
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub kind: PluginKind,
+}
+
+/// What a plugin is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PluginKind {
+    /// Questions come in there.
+    Server(Server),
+    /// It does something.
+    Executor(Executor),
+    /// It says yes or no.
+    Matcher(Matcher),
+    /// It is a set that others share.
+    Provider(Provider),
+}
+
+impl PluginKind {
+    /// The rules of a sequence.
+    pub fn rules(&self) -> Option<&[Rule]> {
+        match self {
+            Self::Executor(Executor::Sequence(rules)) => Some(rules),
+            Self::Server(_) | Self::Executor(_) | Self::Matcher(_) | Self::Provider(_) => None,
+        }
+    }
+
+    /// What it is, in a word.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Server(_) => "server",
+            Self::Executor(_) => "executor",
+            Self::Matcher(_) => "matcher",
+            Self::Provider(_) => "provider",
+        }
+    }
+}
+
+static NOTHING: Value = Value::Null;
+
+/// The plugins of all documents, in their order.
+pub(super) fn read(documents: &[Document<'_>], notes: &Notes) -> Vec<Plugin> {
+    let mut plugins: Vec<Plugin> = Vec::new();
+    let mut tags: HashMap<String, Place> = HashMap::new();
+    for document in documents {
+        let place = document.place.below("plugins");
+        let Some(value) = document.plugins(notes) else { continue };
+        for section in sections_of(value, &place, notes) {
+            if plugins.len() >= PLUGINS_MAX {
+                let message = format!("there are more than {PLUGINS_MAX} plugins");
+                notes.complain(section.place.complaint(message));
+                return plugins;
+            }
+            let place = section.place.clone();
+            let (tag, kind) = plugin(section);
+            if let Some(tag) = &tag
+                && let Some(other) = tags.insert(tag.text.clone(), tag.place.clone())
+            {
+                let message = format!("the tag {:?} is taken", tag.text);
+                let complaint = tag.place.complaint(message);
+                notes.complain(complaint.remedy(format!("the other one stands at {other}")));
+            }
+            let tag = tag.map_or_else(|| format!(" {}", plugins.len()), |it| it.text);
+            plugins.extend(kind.map(|kind| Plugin { tag, place, kind }));
+        }
+    }
+    plugins
+}
+
+fn plugin(mut section: Section<'_>) -> (Option<Item>, Option<PluginKind>) {
+    let notes = section.notes;
+    let tag = if notes.is_mosdns() { section.text("tag") } else { section.needed("tag") };
+    let kind = section.needed("type");
+    let nothing = (&NOTHING, section.place.below("args"));
+    let (args, place) = section.value("args").unwrap_or(nothing);
+    section.finish(Unknown::AsUsual);
+    let Some(name) = kind else { return (tag, None) };
+    if !types(notes).any(|it| it == name.text) {
+        complain_of_type(&name, notes);
+        return (tag, None);
+    }
+    let it = name.text.as_str();
+    let kind = if servers::TYPES.contains(&it) {
+        servers::read(it, args, &place, notes).map(PluginKind::Server)
+    } else if providers::TYPES.contains(&it) {
+        providers::read(it, args, &place, notes).map(PluginKind::Provider)
+    } else if matchers::TYPES.contains(&it) {
+        matchers::read(it, args, &place, notes).map(PluginKind::Matcher)
+    } else {
+        executors::read(it, args, &place, notes).map(PluginKind::Executor)
+    };
+    (tag, kind)
+}
+
+/// The types that a plugin can have in this dialect.
+fn types(notes: &Notes) -> impl Iterator<Item = &'static str> {
+    let own: [&'static [&'static str]; 2] = if notes.is_mosdns() {
+        [executors::MOSDNS_PLUGINS, &["rate_limiter", "domain_set", "ip_set"]]
+    } else {
+        [executors::TYPES, matchers::TYPES]
+    };
+    let sets: &[&str] = if notes.is_mosdns() { &[] } else { providers::TYPES };
+    own.into_iter().flatten().chain(sets).chain(servers::TYPES).copied()
+}
+
+fn complain_of_type(name: &Item, notes: &Notes) {
+    let complaint = name.place.complaint(format!("{:?} is no type of plugins", name.text));
+    let remedy = if executors::QUICK.contains(&name.text.as_str()) {
+        Some(format!("write it in a rule: exec: {} ...", name.text))
+    } else {
+        suggest(&name.text, types(notes))
+    };
+    notes.complain(with_remedy(complaint, remedy));
+}

@@ -1,0 +1,252 @@
+//! Operations that give an answer, change it, or change the question.
+
+use super::{Flow, Run, after, bare, matching};
+use crate::program::{
+    BlackHole, Op, Passing, Phase, Pointers, Prefer, Scope, SubnetRule, Then, TtlRule, WithSoa,
+};
+use crate::records::{Answered, Hosts, Redirect, Zone};
+use crate::state::{Response, Wait, Wrapper};
+use crate::world::{Asked, Tidings, World};
+use dns_wire::forge::Written;
+use dns_wire::{forge, record_type, reply};
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{NameBuffer, Source};
+
+/// How long clients may keep a refusal that carries an SOA record, and an empty answer of a
+/// preferred family, in seconds.
+const EMPTY_TTL_S: u32 = 60;
+
+/// The option of client subnet (RFC 7871 §6).
+const SUBNET_OPTION: u16 = 8;
+
+impl<W: World> Run<'_, W> {
+    /// The response is what now stands in the buffer.
+    fn made(&mut self) {
+        self.state.response = Response::Made;
+        self.state.source = Source::Local;
+        self.state.refusal = None;
+    }
+
+    fn begin(&mut self) {
+        self.out.clear();
+    }
+
+    /// Writes a kept answer out, so that it can be changed.
+    pub(super) fn make(&mut self, asked: Asked<'_>) {
+        let Response::Kept(answer, age_s) = &self.state.response else { return };
+        self.out.clear();
+        if self.state.source == Source::Stale {
+            answer.write_stale_message(asked.query, self.out);
+        } else {
+            answer.write_message(asked.query, *age_s, self.out);
+        }
+        self.state.response = Response::Made;
+    }
+
+    pub(super) fn reject(
+        &mut self,
+        rcode: u16,
+        soa: WithSoa,
+        scope: Scope,
+        asked: Asked<'_>,
+    ) -> Flow {
+        self.begin();
+        let ttl = (soa == WithSoa::Yes).then_some(EMPTY_TTL_S);
+        forge::code(&bare(asked.query), rcode, ttl, self.out);
+        self.made();
+        self.state.refusal = (rcode > 15).then_some(rcode);
+        Flow::End(scope)
+    }
+
+    pub(super) fn hosts(&mut self, hosts: &Hosts, then: Then, asked: Asked<'_>) -> Flow {
+        self.answered_by(then, |out| hosts.write(&bare(asked.query), asked.name, out))
+    }
+
+    pub(super) fn records(&mut self, zone: &Zone, then: Then, asked: Asked<'_>) -> Flow {
+        self.answered_by(then, |out| zone.write(&bare(asked.query), asked.name, out))
+    }
+
+    /// An answer that takes the place of the one before, if there is one.
+    fn answered_by(&mut self, then: Then, write: impl FnOnce(&mut Vec<u8>) -> Answered) -> Flow {
+        let before = self.out.len();
+        if write(self.out) == Answered::No {
+            self.out.truncate(before);
+            return Flow::Next;
+        }
+        self.out.drain(..before);
+        self.made();
+        after(then)
+    }
+
+    pub(super) fn black_hole(&mut self, hole: &BlackHole, then: Then, asked: Asked<'_>) -> Flow {
+        let query = bare(asked.query);
+        if let BlackHole::Addresses { addresses, .. } = hole {
+            let fits = |it: &IpAddr| match query.qtype {
+                record_type::A => it.is_ipv4(),
+                record_type::AAAA => it.is_ipv6(),
+                _ => false,
+            };
+            if !addresses.iter().any(fits) {
+                return Flow::Next;
+            }
+        }
+        self.begin();
+        match hole {
+            BlackHole::Addresses { addresses, ttl } => {
+                forge::addresses(&query, addresses, *ttl, None, self.out);
+            }
+            BlackHole::NoSuchName => forge::nxdomain(&query, EMPTY_TTL_S, None, self.out),
+            BlackHole::Empty => forge::nodata(&query, EMPTY_TTL_S, None, self.out),
+            BlackHole::Null => forge::null(&query, EMPTY_TTL_S, None, self.out),
+            BlackHole::Refused => forge::refused(&query, None, self.out),
+        }
+        self.made();
+        after(then)
+    }
+
+    pub(super) fn drop_response(&mut self) -> Flow {
+        self.out.clear();
+        self.state.response = Response::Nothing;
+        self.state.refusal = None;
+        Flow::Next
+    }
+
+    pub(super) fn set_ttls(&mut self, rule: TtlRule, asked: Asked<'_>) -> Flow {
+        self.make(asked);
+        if matches!(self.state.response, Response::Made) {
+            reply::set_ttls(self.out, |ttl| match rule {
+                TtlRule::Fixed(fixed) => fixed,
+                TtlRule::Within(least, 0) => ttl.max(least),
+                TtlRule::Within(least, most) => ttl.max(least).min(most),
+            });
+        }
+        Flow::Next
+    }
+
+    pub(super) fn redirect(&mut self, rules: &Redirect, asked: Asked<'_>) -> Flow {
+        let Some(target) = rules.find(asked.name) else { return Flow::Next };
+        let target = Arc::clone(target);
+        let before = self.state.target.replace(target);
+        match self.wrap(Wrapper::Rename { before }) {
+            Flow::Next => Flow::Changed,
+            failed => failed,
+        }
+    }
+
+    pub(super) fn subnet(&mut self, rule: &SubnetRule, asked: Asked<'_>) -> Flow {
+        let sent = matching::option(asked.query.options, SUBNET_OPTION).is_some();
+        let address = match rule.preset {
+            _ if sent && rule.forward == Passing::Pass => {
+                self.state.extra.passed = Some(self.state.at);
+                return Flow::Next;
+            }
+            Some(preset) => preset,
+            None if rule.send == Passing::Pass => self.world.caller().client,
+            None => return Flow::Next,
+        };
+        let mask = if address.is_ipv4() { rule.mask4 } else { rule.mask6 };
+        self.state.extra.subnet = Some((address, mask));
+        Flow::Next
+    }
+
+    /// The raw options that go to upstreams with the question; mostly none.
+    pub(super) fn upstream_options(&self, asked: Asked<'_>) -> Box<[u8]> {
+        let extra = self.state.extra;
+        let mut options = Vec::new();
+        let passed: &[u16] = match extra.passed.and_then(|at| self.program.ops.get(at as usize)) {
+            Some(Op::PassOptions(codes)) => codes,
+            Some(Op::Subnet(_)) => &[SUBNET_OPTION],
+            _ => &[],
+        };
+        for code in passed {
+            if let Some(option) = matching::option(asked.query.options, *code) {
+                options.extend_from_slice(option);
+            }
+        }
+        let is_passed = passed.contains(&SUBNET_OPTION) && !options.is_empty();
+        if let Some((address, mask)) = extra.subnet.filter(|_| !is_passed) {
+            push_subnet(address, mask, &mut options);
+        }
+        options.into()
+    }
+
+    pub(super) fn prefer(&mut self, prefer: &Prefer, asked: Asked<'_>) -> Flow {
+        let other =
+            if prefer.wanted == record_type::A { record_type::AAAA } else { record_type::A };
+        if asked.query.qtype == prefer.wanted {
+            return self.wrap(Wrapper::Preferred(prefer.wanted));
+        }
+        if asked.query.qtype != other {
+            return Flow::Next;
+        }
+        if self.world.is_preferred(prefer.wanted, asked.name) {
+            self.answer_blank(asked);
+            return Flow::End(Scope::Called);
+        }
+        Flow::Wait(Wait::Prefer { prefer: prefer.clone(), rest: self.state.at + 1 })
+    }
+
+    /// The family that is not preferred.
+    pub(super) fn answer_blank(&mut self, asked: Asked<'_>) {
+        self.begin();
+        forge::nodata(&bare(asked.query), EMPTY_TTL_S, None, self.out);
+        self.made();
+    }
+
+    pub(super) fn reverse_lookup(
+        &mut self,
+        memory: u16,
+        pointers: Pointers,
+        asked: Asked<'_>,
+    ) -> Flow {
+        if let Pointers::Answer(ttl) = pointers
+            && asked.query.qtype == record_type::PTR
+            && let Some(address) = matching::pointer_address(asked.name)
+        {
+            let mut name = NameBuffer::new();
+            if self.world.remembered(memory, address, &mut name) {
+                self.begin();
+                let query = bare(asked.query);
+                if forge::pointer(&query, name.as_name(), ttl, self.out) == Written::Yes {
+                    self.made();
+                    return Flow::End(Scope::Called);
+                }
+            }
+        }
+        self.wrap(Wrapper::Learn(memory))
+    }
+
+    pub(super) fn effect(&mut self, effect: u16, phase: Phase, asked: Asked<'_>) -> Flow {
+        if phase == Phase::End {
+            return self.wrap(Wrapper::Effect(effect));
+        }
+        let message = match &self.state.response {
+            Response::Nothing => None,
+            Response::Made => Some(&self.out[..]),
+            Response::Kept(answer, _) => Some(answer.message()),
+        };
+        self.world.tell(asked, Tidings::Effect { effect, message });
+        Flow::Next
+    }
+}
+
+/// Appends the option of client subnet: family, bits, scope 0, and as many bytes as the bits need
+/// (RFC 7871 §6).
+fn push_subnet(address: IpAddr, mask: u8, out: &mut Vec<u8>) {
+    let (family, octets): (u16, Vec<u8>) = match address {
+        IpAddr::V4(v4) => (1, v4.octets().to_vec()),
+        IpAddr::V6(v6) => (2, v6.octets().to_vec()),
+    };
+    let mask = mask.min((octets.len() * 8) as u8);
+    let bytes = usize::from(mask.div_ceil(8));
+    let mut network = octets[..bytes].to_vec();
+    if let (Some(last), 1..=7) = (network.last_mut(), mask % 8) {
+        *last &= 0xff << (8 - mask % 8);
+    }
+    out.extend_from_slice(&SUBNET_OPTION.to_be_bytes());
+    out.extend_from_slice(&((4 + bytes) as u16).to_be_bytes());
+    out.extend_from_slice(&family.to_be_bytes());
+    out.extend_from_slice(&[mask, 0]);
+    out.extend_from_slice(&network);
+}

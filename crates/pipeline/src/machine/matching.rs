@@ -1,0 +1,201 @@
+//! Tests of matchers against a run.
+
+use super::Run;
+use crate::program::{Addresses, Comparison, Matcher, Names, Sense, Test, TextSource, TextTest};
+use crate::state::Response;
+use crate::world::{Asked, World};
+use dns_wire::{record_type, reply};
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use vocab::Name;
+
+impl<W: World> Run<'_, W> {
+    /// Whether all of `tests` hold, asked in order up to the first that does not.
+    pub(super) fn all_hold(&mut self, tests: &[Test], asked: Asked<'_>) -> bool {
+        tests.iter().all(|test| self.holds(test, asked))
+    }
+
+    fn holds(&mut self, test: &Test, asked: Asked<'_>) -> bool {
+        self.matches(&test.matcher, asked) == (test.sense == Sense::Is)
+    }
+
+    fn message(&self) -> Option<&[u8]> {
+        match &self.state.response {
+            Response::Nothing => None,
+            Response::Made => Some(self.out),
+            Response::Kept(answer, _) => Some(answer.message()),
+        }
+    }
+
+    fn matches(&mut self, matcher: &Matcher, asked: Asked<'_>) -> bool {
+        let query = asked.query;
+        match matcher {
+            Matcher::Always => true,
+            Matcher::Never => false,
+            Matcher::Name(names) => names.contain(asked.name, query.qtype),
+            Matcher::Type(types) => types.contains(&query.qtype),
+            Matcher::Class(classes) => classes.contains(&query.qclass),
+            Matcher::Client(addresses) => addresses.contain(self.world.caller().client),
+            Matcher::ResponseAddress(addresses) => self
+                .message()
+                .is_some_and(|message| reply::addresses(message).any(|ip| addresses.contain(ip))),
+            Matcher::PointerAddress(addresses) => {
+                query.qtype == record_type::PTR
+                    && pointer_address(asked.name).is_some_and(|ip| addresses.contain(ip))
+            }
+            Matcher::Alias(names) => self.message().is_some_and(|message| {
+                reply::any_alias(message, |name| names.contain(name, query.qtype))
+            }),
+            Matcher::Rcode(rcodes) => self.rcode().is_some_and(|rcode| rcodes.contains(&rcode)),
+            Matcher::HasResponse => !matches!(self.state.response, Response::Nothing),
+            Matcher::HasWantedAnswer => {
+                self.message().is_some_and(|message| reply::has_type(message, query.qtype))
+            }
+            Matcher::Mark(marks) => {
+                self.state.marks.as_slice().iter().any(|mark| marks.contains(mark))
+            }
+            Matcher::Random(bound) => u64::from(self.world.chance()) < *bound,
+            Matcher::RateLimit(limiter) => {
+                let caller = self.world.caller();
+                limiter.allows(caller.client, caller.now)
+            }
+            Matcher::Text(test) => self.text_fits(test, asked),
+            Matcher::Any(tests) => tests.iter().any(|test| self.holds(test, asked)),
+        }
+    }
+
+    fn rcode(&self) -> Option<u16> {
+        self.state.refusal.or_else(|| self.message().map(reply::rcode))
+    }
+
+    fn text_fits(&self, test: &TextTest, asked: Asked<'_>) -> bool {
+        let fits = |text: &str| test.comparison.fits(text);
+        let number = |number: u32| {
+            let mut digits = Text::new();
+            // Ten digits fit.
+            let _ = write!(digits, "{number}");
+            fits(digits.as_str())
+        };
+        let address = |address: IpAddr| {
+            let mut written = Text::new();
+            // No address is longer than 45 characters.
+            let _ = write!(written, "{address}");
+            fits(written.as_str())
+        };
+        let caller = self.world.caller();
+        match test.source {
+            TextSource::Name => fits(asked.name.as_str()),
+            TextSource::Type => number(asked.query.qtype.into()),
+            TextSource::Class => number(asked.query.qclass.into()),
+            TextSource::Rcode => {
+                self.rcode().map_or_else(|| fits(""), |rcode| number(rcode.into()))
+            }
+            TextSource::ResponseAddress => match self.message() {
+                None => fits(""),
+                Some(message) => reply::addresses(message).any(address),
+            },
+            TextSource::Mark => self.state.marks.as_slice().iter().any(|mark| number(*mark)),
+            TextSource::Client => address(caller.client),
+            TextSource::ServerName => fits(caller.server_name),
+            TextSource::UrlPath => fits(caller.url_path),
+        }
+    }
+}
+
+impl Names {
+    /// Whether a set holds `name`, or a rule fits it and `qtype`.
+    pub fn contain(&self, name: Name<'_>, qtype: u16) -> bool {
+        self.sets.iter().any(|set| set.contains(name))
+            || self.rules.iter().any(|rules| rules.matches(name, qtype))
+    }
+}
+
+impl Addresses {
+    /// Whether a set holds `address`.
+    pub fn contain(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|set| set.contains(address))
+    }
+}
+
+impl Comparison {
+    /// Whether `text` is what it must be.
+    pub fn fits(&self, text: &str) -> bool {
+        let any = |words: &[Box<str>], fits: fn(&str, &str) -> bool| {
+            words.iter().any(|word| fits(text, word))
+        };
+        match self {
+            Self::Empty => text.is_empty(),
+            Self::Equal(words) => any(words, |text, word| text == word),
+            Self::Prefix(words) => any(words, |text, word| text.starts_with(word)),
+            Self::Suffix(words) => any(words, |text, word| text.ends_with(word)),
+            Self::Contains(words) => any(words, |text, word| text.contains(word)),
+            Self::Regexp(set) => set.is_match(text),
+        }
+    }
+}
+
+/// A short text in fixed room.
+struct Text {
+    bytes: [u8; 48],
+    len: usize,
+}
+
+impl Text {
+    const fn new() -> Self {
+        Self { bytes: [0; 48], len: 0 }
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or("")
+    }
+}
+
+impl std::fmt::Write for Text {
+    fn write_str(&mut self, part: &str) -> std::fmt::Result {
+        let room = self.bytes.get_mut(self.len..self.len + part.len()).ok_or(std::fmt::Error)?;
+        room.copy_from_slice(part.as_bytes());
+        self.len += part.len();
+        Ok(())
+    }
+}
+
+/// The option with `code` among raw options, with its head; none where it is not there.
+pub(super) fn option(mut options: &[u8], code: u16) -> Option<&[u8]> {
+    while let Some((head, rest)) = options.split_first_chunk::<4>() {
+        let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
+        if length > rest.len() {
+            return None;
+        }
+        if u16::from_be_bytes([head[0], head[1]]) == code {
+            return Some(&options[..4 + length]);
+        }
+        options = &rest[length..];
+    }
+    None
+}
+
+/// The address that a name below `in-addr.arpa` or `ip6.arpa` stands for (RFC 1035 §3.5, RFC 3596
+/// §2.5); none for anything else, parts of addresses among it.
+pub fn pointer_address(name: Name<'_>) -> Option<IpAddr> {
+    let text = name.as_str();
+    if let Some(octets) = text.strip_suffix(".in-addr.arpa") {
+        let mut address = [0; 4];
+        let mut parts = octets.split('.');
+        for octet in address.iter_mut().rev() {
+            let part = parts.next()?;
+            if part.len() > 3 || !part.bytes().all(|it| it.is_ascii_digit()) {
+                return None;
+            }
+            *octet = part.parse().ok()?;
+        }
+        return parts.next().is_none().then(|| Ipv4Addr::from(address).into());
+    }
+    let digits = text.strip_suffix(".ip6.arpa")?;
+    let mut address: u128 = 0;
+    let mut parts = digits.split('.');
+    for place in 0..32 {
+        let part = parts.next().filter(|it| it.len() == 1)?;
+        address |= u128::from(u8::from_str_radix(part, 16).ok()?) << (place * 4);
+    }
+    parts.next().is_none().then(|| Ipv6Addr::from(address).into())
+}

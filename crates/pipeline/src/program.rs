@@ -1,0 +1,390 @@
+//! What a pipeline is compiled to: one flat list of operations, with the tests that guard them.
+//!
+//! A sequence is a run of operations that ends with [`Op::End`]; jumps and calls name the place of
+//! another's first operation. Nothing here acts: [`crate::machine`] does. Made by
+//! [`crate::compile`] from a foreign file, and by the DNS door from its own settings.
+
+use crate::records::{Hosts, Redirect, Zone};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use crate::guards::{Addresses, Comparison, Matcher, Names, Sense, Test, TextSource, TextTest};
+
+/// The place of an operation in its program.
+pub type Place = u32;
+
+/// Operations of one program, at most: a bound for hostile files.
+pub const OPS_MAX: usize = 65_536;
+
+/// Jumps and calls that may be open at once. Deeper ones are refused when the program is made.
+pub const DEPTH_MAX: usize = 16;
+
+/// Wrapping operations (caches, redirects, collectors…) that one question may pass, at most; an
+/// operation over it fails the question.
+pub const WRAPPERS_MAX: usize = 16;
+
+/// A compiled pipeline.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// The operations of all sequences.
+    pub ops: Box<[Op]>,
+    /// What is answered where a program ends without an answer.
+    pub silence: Silence,
+}
+
+/// What is answered where a program ends without an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Silence {
+    /// REFUSED, as in mosdns.
+    #[default]
+    Refused,
+    /// NOERROR without records, as in OxiDNS.
+    Empty,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub enum Op {
+    /// Goes on with the next operation if all tests hold, else at `otherwise`. Tests are taken in
+    /// order, and the first that fails ends it.
+    When {
+        /// All must hold.
+        tests: Box<[Test]>,
+        /// Where it goes on otherwise.
+        otherwise: Place,
+    },
+    /// Ends the run.
+    Accept(Scope),
+    /// Goes back to whoever jumped or called here; ends the run if nobody did.
+    Return,
+    /// Goes back to whoever jumped, out of all sequences that were called since; ends the run if
+    /// nobody did. `return` of OxiDNS within a sequence that another one runs.
+    Leave,
+    /// The end of a sequence: the same as [`Op::Return`].
+    End,
+    /// Answers with just a response code, and ends the run.
+    Reject {
+        /// 0 to 4095; those over 15 need EDNS.
+        rcode: u16,
+        /// Whether an SOA record goes with it.
+        soa: WithSoa,
+        /// What ends.
+        scope: Scope,
+    },
+    /// Goes on at another sequence and comes back at its end. What wraps the rest there wraps the
+    /// rest here too.
+    Jump(Place),
+    /// Goes on at another sequence for good.
+    Goto(Place),
+    /// Runs another sequence on its own, then goes on: wrappers end with it.
+    Call(Place),
+    /// Sets marks.
+    Mark(Box<[u32]>),
+    /// An answer of the door's own: its records, special names, its policy.
+    Own(Own),
+    /// Addresses from hosts entries.
+    Hosts {
+        /// The entries.
+        hosts: Arc<Hosts>,
+        /// What follows an answer.
+        then: Then,
+    },
+    /// Records of one's own.
+    Records {
+        /// The records.
+        zone: Arc<Zone>,
+        /// What follows an answer.
+        then: Then,
+    },
+    /// Fixed addresses, or nothing, for every name.
+    BlackHole {
+        /// What it answers.
+        answer: BlackHole,
+        /// What follows an answer.
+        then: Then,
+    },
+    /// Forgets the answer.
+    DropResponse,
+    /// Changes the TTLs of the answer.
+    Ttl(TtlRule),
+    /// Asks for another name instead, and answers as if the first had been an alias of it.
+    Redirect(Arc<Redirect>),
+    /// Client subnet (RFC 7871) towards upstreams.
+    Subnet(SubnetRule),
+    /// Passes these EDNS options of the client on to upstreams.
+    PassOptions(Box<[u16]>),
+    /// Looks in a cache; what the rest answers is kept there.
+    Cache {
+        /// Which.
+        cache: u16,
+        /// Who keeps the answer.
+        keeper: Keeper,
+        /// What follows a hit.
+        then: Then,
+    },
+    /// Asks upstreams.
+    Forward {
+        /// Which group of them.
+        group: u16,
+        /// The cache in which the exchange itself keeps the answer.
+        cache: Option<u16>,
+        /// What follows an answer.
+        then: Then,
+    },
+    /// Runs one sequence, and another if that fails or is slow.
+    Fallback(Fallback),
+    /// Prefers one address family.
+    Prefer(Prefer),
+    /// Waits.
+    Sleep(Duration),
+    /// Remembers whose addresses the answer holds, and answers PTR questions from that.
+    ReverseLookup {
+        /// Which memory.
+        memory: u16,
+        /// Whether PTR questions are answered.
+        pointers: Pointers,
+    },
+    /// Counts the rest of the run under a name.
+    Collect(u16),
+    /// Writes a line about the rest of the run.
+    Summary(Arc<str>),
+    /// Writes a line.
+    Print(Arc<str>),
+    /// Sets something off outside, without waiting.
+    Effect {
+        /// Which.
+        effect: u16,
+        /// When.
+        phase: Phase,
+    },
+    /// The same, but the answer waits for it.
+    Await {
+        /// Which.
+        effect: u16,
+        /// What its failure means.
+        on_error: OnError,
+    },
+}
+
+/// What ends with an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The sequence that was called on its own; without one, everything (mosdns).
+    Called,
+    /// Everything (OxiDNS).
+    Everything,
+}
+
+/// Whether a refusal carries an SOA record, without which clients would not keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithSoa {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// What follows an operation that has given an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The next operation.
+    Next,
+    /// The end of everything: `short_circuit` of OxiDNS, and our own form.
+    Stop,
+}
+
+/// Who keeps what was not in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeper {
+    /// The run, at its end: operations in between may change the answer.
+    Run,
+    /// The exchange with the upstreams: nothing changes the answer after it. See [`Program::link`].
+    Exchange,
+}
+
+/// Whether PTR questions are answered from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointers {
+    /// They are, with this TTL in seconds.
+    Answer(u32),
+    /// They are not.
+    Pass,
+}
+
+/// An answer that only the door can give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// What no forwarder should look up: other classes, transfers, ANY.
+    Admission,
+    /// Its local records.
+    Records,
+    /// Names that are answered by what they mean.
+    Special,
+    /// What its policy blocks.
+    Policy,
+    /// Types that it does not look up.
+    Filter,
+    /// What upstreams are told of where the client is; it answers nothing.
+    Subnet,
+}
+
+/// When an effect is set off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Where it stands.
+    Now,
+    /// At the end of the run, with the answer.
+    End,
+}
+
+/// What the failure of something waited for means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// The run goes on.
+    Continue,
+    /// The run ends with what it has.
+    Stop,
+    /// The question fails.
+    Fail,
+}
+
+/// What a black hole answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlackHole {
+    /// These addresses to A and AAAA; questions of other types, and of a family without any, pass.
+    Addresses {
+        /// At least one.
+        addresses: Box<[IpAddr]>,
+        /// In seconds.
+        ttl: u32,
+    },
+    /// No such name.
+    NoSuchName,
+    /// An empty answer.
+    Empty,
+    /// `0.0.0.0` and `::`.
+    Null,
+    /// REFUSED.
+    Refused,
+}
+
+/// How TTLs are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlRule {
+    /// To this.
+    Fixed(u32),
+    /// To no less and no more than this; no upper bound where the second is 0.
+    Within(u32, u32),
+}
+
+/// What client subnet is sent to upstreams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubnetRule {
+    /// Whether what the client sent is passed on.
+    pub forward: Passing,
+    /// Whether the client's address is sent where it sent none.
+    pub send: Passing,
+    /// This address is sent instead of the client's.
+    pub preset: Option<IpAddr>,
+    /// Bits of an IPv4 address, 0 to 32.
+    pub mask4: u8,
+    /// Bits of an IPv6 address, 0 to 128.
+    pub mask6: u8,
+}
+
+/// Whether something is passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// It is.
+    Pass,
+    /// It is not.
+    Keep,
+}
+
+/// One sequence, and another in its stead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// Run first.
+    pub primary: Place,
+    /// Run when the first fails, or is slower than `threshold`.
+    pub secondary: Place,
+    /// How long the first has.
+    pub threshold: Duration,
+    /// When the second is begun.
+    pub standby: Standby,
+    /// What follows an answer.
+    pub then: Then,
+}
+
+/// When a second way is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standby {
+    /// With the first; its answer is held back.
+    Always,
+    /// When the first has failed or is slow.
+    WhenNeeded,
+}
+
+/// A preferred address family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefer {
+    /// 1 (A) or 28 (AAAA).
+    pub wanted: u16,
+    /// How long the answer waits to learn whether the name has the wanted family.
+    pub patience: Duration,
+}
+
+impl Program {
+    /// Lets the exchange keep the answer wherever nothing between it and the end of the run could
+    /// change it: then equal questions share one copy, and a stale answer can go out while the
+    /// exchange goes on. Only sequences that start a run are looked at, given by `entries`; one
+    /// that others jump to may go on after its end, and is left alone.
+    pub fn link(&mut self, entries: &[Place]) {
+        for &entry in entries {
+            let joined = |op: &Op| matches!(op, Op::Jump(to) | Op::Goto(to) if *to == entry);
+            if self.ops.iter().any(joined) {
+                continue;
+            }
+            let mut at = entry as usize;
+            let mut kept: Option<(usize, u16)> = None;
+            loop {
+                match self.ops.get(at) {
+                    Some(Op::Own(_)) => {}
+                    Some(Op::Cache { cache, .. }) if kept.is_none() => kept = Some((at, *cache)),
+                    // `has_resp` → `accept`: after a miss it does nothing.
+                    Some(Op::When { tests, otherwise })
+                        if is_has_response(tests)
+                            && *otherwise as usize == at + 2
+                            && matches!(self.ops.get(at + 1), Some(Op::Accept(_))) =>
+                    {
+                        at += 1;
+                    }
+                    Some(Op::Forward { then, .. })
+                        if *then == Then::Stop
+                            || matches!(self.ops.get(at + 1), Some(Op::End | Op::Accept(_))) =>
+                    {
+                        self.hand_over(kept, at);
+                        break;
+                    }
+                    _ => break,
+                }
+                at += 1;
+            }
+        }
+    }
+
+    fn hand_over(&mut self, kept: Option<(usize, u16)>, forward: usize) {
+        let Some((at, number)) = kept else { return };
+        if let Op::Forward { cache, .. } = &mut self.ops[forward] {
+            *cache = Some(number);
+        }
+        if let Op::Cache { keeper, .. } = &mut self.ops[at] {
+            *keeper = Keeper::Exchange;
+        }
+    }
+}
+
+fn is_has_response(tests: &[Test]) -> bool {
+    matches!(tests, [Test { matcher: Matcher::HasResponse, sense: Sense::Is }])
+}

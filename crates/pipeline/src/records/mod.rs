@@ -1,0 +1,31 @@
+//! Records of one's own: addresses by rules about names, records by zone files, and other names to
+//! ask for.
+//!
+//! Texts are handed in, answers are kept as the bytes that go out, and giving one is a copy. It opens
+//! no file, looks nothing up, and knows no policy. Filled by [`crate::compile`], asked by the machine.
+
+mod generate;
+mod hosts;
+mod redirect;
+mod scan;
+mod values;
+mod zone;
+
+pub use generate::{GENERATED_MAX, GenerateFault};
+pub use hosts::{BadEntry, HOST_ADDRESSES_MAX, Hosts, HostsBuilder};
+pub use redirect::{Redirect, RedirectBuilder};
+pub use scan::{LINE_BYTES_MAX, ScanFault};
+pub use values::BadValue;
+pub use zone::{
+    BadZone, INCLUDE_DEPTH_MAX, Include, RECORDS_MAX, TTL_DEFAULT_S, ZONE_BYTES_MAX, Zone,
+    ZoneBuilder, ZoneFault,
+};
+
+/// Whether an answer was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// It was, as a whole message.
+    Yes,
+    /// It was not: there is nothing here for that question.
+    No,
+}

@@ -1,0 +1,336 @@
+//! Where a run stands: what must survive a wait, and nothing else.
+//!
+//! It lives on the stack of whoever runs it, in fixed room; a run that waits is moved to the heap by
+//! the door.
+
+use crate::program::{DEPTH_MAX, Fallback, OnError, Place, Prefer, WRAPPERS_MAX};
+use dns_wire::Answer;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use vocab::{DomainName, Source};
+
+/// Marks that one request can carry, at most; more are dropped.
+pub const MARKS_MAX: usize = 16;
+
+/// Operations that one run may take: jumps cannot loop, so this is never reached by a program that
+/// was checked.
+pub const STEPS_MAX: u32 = 1 << 20;
+
+/// A run.
+#[derive(Clone)]
+pub struct State {
+    pub(crate) at: Place,
+    pub(crate) frames: Stack<Frame, DEPTH_MAX>,
+    pub(crate) wrappers: Stack<Option<Wrapper>, WRAPPERS_MAX>,
+    pub(crate) marks: Stack<u32, MARKS_MAX>,
+    pub(crate) steps: u32,
+    pub(crate) response: Response,
+    pub(crate) failed: Option<Failure>,
+    pub(crate) target: Option<Arc<Target>>,
+    pub(crate) qtype: Option<u16>,
+    pub(crate) extra: Extra,
+    pub(crate) source: Source,
+    pub(crate) refusal: Option<u16>,
+    pub(crate) ending: Option<Ending>,
+    pub(crate) blank: Blank,
+}
+
+/// What goes to upstreams besides the question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extra {
+    /// A network that the client is said to be in.
+    pub(crate) subnet: Option<(IpAddr, u8)>,
+    /// The operation that names the client's options to be passed on.
+    pub(crate) passed: Option<Place>,
+}
+
+/// A sequence that was called is ending, or all of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    /// So many wrappers stay.
+    pub(crate) wrappers: u8,
+    /// Where it goes on; nowhere at the end of all.
+    pub(crate) back: Option<Place>,
+}
+
+/// Whom a sequence goes back to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Frame {
+    pub(crate) back: Place,
+    pub(crate) kind: FrameKind,
+    /// How many wrappers there were.
+    pub(crate) wrappers: u8,
+}
+
+/// How a sequence was entered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FrameKind {
+    #[default]
+    Jump,
+    Call,
+}
+
+/// Something to be done on the way back.
+#[derive(Clone, Debug)]
+pub(crate) enum Wrapper {
+    Keep { cache: u16, key: Box<[u8]> },
+    Rename { before: Option<Arc<Target>> },
+    Learn(u16),
+    Collect(u16),
+    Summary(Arc<str>),
+    Effect(u16),
+    Preferred(u16),
+}
+
+/// Another name that is asked for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    /// As text.
+    pub name: DomainName,
+    /// In wire form, root label included.
+    pub wire: Box<[u8]>,
+}
+
+/// The answer so far.
+#[derive(Clone, Debug, Default)]
+pub enum Response {
+    /// None.
+    #[default]
+    Nothing,
+    /// A whole message without OPT, in the buffer that the run writes to.
+    Made,
+    /// A kept answer and the seconds since it was stored, not yet written.
+    Kept(Arc<Answer>, u32),
+}
+
+/// Why a run failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// No upstream answered.
+    Upstream,
+    /// Too many questions are waiting.
+    Overloaded,
+    /// A cap of the program was reached, or an answer could not be changed as asked.
+    Program,
+    /// Something outside that the answer waits for failed.
+    Effect,
+}
+
+/// What a run needs before it can go on.
+#[derive(Debug)]
+pub enum Wait {
+    /// An answer of upstreams, through [`Arrived::Answer`] or [`Arrived::Failed`].
+    Forward {
+        /// Which group.
+        group: u16,
+        /// Which cache the exchange keeps it in.
+        cache: Option<u16>,
+        /// The question as it stands (see [`dns_wire::KeyBuffer`]).
+        key: Box<[u8]>,
+        /// Raw EDNS options to send.
+        options: Box<[u8]>,
+    },
+    /// That so long has passed, through [`Arrived::Nothing`].
+    Sleep(Duration),
+    /// One of two runs ([`State::branch`]), through [`Arrived::Response`] or [`Arrived::Failed`].
+    Fallback(Fallback),
+    /// The rest of this run at `rest`, and besides the same for the other type; through
+    /// [`Arrived::Response`].
+    Prefer {
+        /// How.
+        prefer: Prefer,
+        /// Where the rest begins.
+        rest: Place,
+    },
+    /// An effect, through [`Arrived::Nothing`] or [`Arrived::Failed`].
+    Effect {
+        /// Which.
+        effect: u16,
+        /// What its failure means.
+        on_error: OnError,
+    },
+}
+
+/// What came of a wait.
+#[derive(Debug)]
+pub enum Arrived {
+    /// An answer of upstreams, the seconds since it was stored, and whence it came.
+    Answer(Arc<Answer>, u32, Source),
+    /// A response of another run: what is in the buffer, a kept answer, or nothing.
+    Response(Response, Source),
+    /// The name has the preferred family: the other is answered as empty.
+    Blank,
+    /// It is over.
+    Nothing,
+    /// It is over, and so is the run.
+    Stop,
+    /// It failed.
+    Failed(Failure),
+}
+
+/// Whether an empty answer is to be written next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blank {
+    Due,
+    No,
+}
+
+/// How a run stands after it ran.
+#[derive(Debug)]
+pub enum Step {
+    /// It has ended.
+    Done,
+    /// It waits.
+    Wait(Wait),
+}
+
+impl State {
+    /// A run that begins at `entry`.
+    pub fn new(entry: Place) -> Self {
+        Self {
+            at: entry,
+            frames: Stack::new(),
+            wrappers: Stack::new(),
+            marks: Stack::new(),
+            steps: 0,
+            response: Response::Nothing,
+            failed: None,
+            target: None,
+            qtype: None,
+            extra: Extra::default(),
+            source: Source::Local,
+            refusal: None,
+            ending: None,
+            blank: Blank::No,
+        }
+    }
+
+    /// A run of its own that begins at `place` with what this one knows: its question, marks and
+    /// options.
+    #[must_use]
+    pub fn branch(&self, place: Place) -> Self {
+        Self {
+            marks: self.marks.clone(),
+            target: self.target.clone(),
+            qtype: self.qtype,
+            extra: self.extra,
+            ..Self::new(place)
+        }
+    }
+
+    /// The rest of this run, after where it stands.
+    pub(crate) fn branch_for_rest(&self) -> Self {
+        self.branch_for_rest_at(self.at + 1)
+    }
+
+    /// The rest of this run at `rest`.
+    #[must_use]
+    pub fn branch_for_rest_at(&self, rest: Place) -> Self {
+        Self { qtype: self.qtype, ..self.branch_for_type(rest, 0) }
+    }
+
+    /// The rest of this run at `rest`, asking for `qtype`.
+    #[must_use]
+    pub fn branch_for_type(&self, rest: Place, qtype: u16) -> Self {
+        let mut frames = Stack::new();
+        let jumps = self.frames.as_slice();
+        let called = jumps.iter().rposition(|it| it.kind == FrameKind::Call).map_or(0, |it| it + 1);
+        for frame in &jumps[called..] {
+            // It fits: it is a part of a stack of the same room.
+            let _ = frames.push(Frame { wrappers: 0, ..*frame });
+        }
+        Self { frames, qtype: Some(qtype), ..self.branch(rest) }
+    }
+
+    /// The answer.
+    pub fn response(&self) -> &Response {
+        &self.response
+    }
+
+    /// Another answer was written to the buffer in the place of this one.
+    pub fn answer_made(&mut self) {
+        self.response = Response::Made;
+        self.refusal = None;
+    }
+
+    /// Takes the answer away.
+    pub fn take_response(&mut self) -> Response {
+        std::mem::take(&mut self.response)
+    }
+
+    /// Whence the answer came.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Why there is none, if the run failed.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failed
+    }
+
+    /// The response code of a refusal that needs EDNS (over 15), if that is the answer.
+    pub fn extended_rcode(&self) -> Option<u16> {
+        self.refusal
+    }
+
+    /// The name that is asked for instead of the client's, where there is one.
+    pub fn target(&self) -> Option<&Target> {
+        self.target.as_deref()
+    }
+
+    /// Whether another question than the client's is being asked now.
+    pub fn is_changed(&self) -> bool {
+        self.target.is_some() || self.qtype.is_some()
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "State(at {}, {:?})", self.at, self.response)
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.name)
+    }
+}
+
+/// A few things in fixed room.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack<T, const MAX: usize> {
+    items: [T; MAX],
+    len: u8,
+}
+
+/// There is no more room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl<T: Default, const MAX: usize> Stack<T, MAX> {
+    pub(crate) fn new() -> Self {
+        Self { items: std::array::from_fn(|_| T::default()), len: 0 }
+    }
+
+    pub(crate) fn push(&mut self, item: T) -> Result<(), Full> {
+        let slot = self.items.get_mut(usize::from(self.len)).ok_or(Full)?;
+        *slot = item;
+        self.len += 1;
+        Ok(())
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        self.len = self.len.checked_sub(1)?;
+        Some(std::mem::take(&mut self.items[usize::from(self.len)]))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.items[..usize::from(self.len)]
+    }
+}

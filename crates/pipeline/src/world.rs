@@ -1,0 +1,144 @@
+//! What a run needs of the world outside: the request's surroundings, caches, and whoever is to be
+//! told something.
+//!
+//! The machine is pure; the DNS door implements [`World`] for one request at a time.
+
+use crate::program::Own;
+use crate::state::State;
+use dns_wire::{Answer, Query};
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{Name, Now};
+
+/// The question as it stands: redirects and preferred families change it on the way.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The question, with the flags and EDNS of the client.
+    pub query: &'a Query<'a>,
+    /// The name asked for, lower-case.
+    pub name: Name<'a>,
+}
+
+/// Who asks, and how the question came.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// The client's address.
+    pub client: IpAddr,
+    /// The server name of TLS; empty without.
+    pub server_name: &'a str,
+    /// The path of the URL; empty outside HTTPS.
+    pub url_path: &'a str,
+    /// When it came.
+    pub now: Now,
+}
+
+/// What a cache holds for a question.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// An answer, and the seconds since it was stored.
+    Fresh(Arc<Answer>, u32),
+    /// One past its time that goes out all the same.
+    Stale(Arc<Answer>, u32),
+    /// Nothing that could go out now.
+    Nothing,
+}
+
+/// What a look into a cache brings.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// What is there.
+    pub held: Held,
+    /// Whether whoever looks is to have it renewed in the background.
+    pub renew: Renewal,
+}
+
+/// Whether an answer is to be renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// It is, by whoever is told so.
+    Due,
+    /// It is not, or another does it.
+    No,
+}
+
+/// What the door says to a question of its own kind ([`Own`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing: the run goes on.
+    Nothing,
+    /// An answer, written as a whole message without OPT, and whence it came; the run ends.
+    Answered(vocab::Source),
+}
+
+/// Something that others may want to know; nobody waits for what comes of it.
+#[derive(Debug)]
+pub enum Tidings<'a> {
+    /// A line to be written, of [`crate::program::Op::Print`].
+    Line(&'a str),
+    /// A run, or the rest of one, has ended: of [`crate::program::Op::Summary`].
+    Summary {
+        /// The words it was set up with.
+        title: &'a str,
+        /// The answer, if there is one.
+        message: Option<&'a [u8]>,
+    },
+    /// The same, for a collector of numbers.
+    Collected {
+        /// Which collector.
+        collector: u16,
+        /// The answer, if there is one.
+        message: Option<&'a [u8]>,
+    },
+    /// The answer's addresses are to be remembered.
+    Learn {
+        /// By which memory.
+        memory: u16,
+        /// The answer.
+        message: &'a [u8],
+    },
+    /// An effect is to be set off.
+    Effect {
+        /// Which.
+        effect: u16,
+        /// The answer, if there is one.
+        message: Option<&'a [u8]>,
+    },
+    /// The name asked for has addresses of this preferred family.
+    Preferred(u16),
+}
+
+/// The world as one request sees it.
+pub trait World {
+    /// Who asks.
+    fn caller(&self) -> Caller<'_>;
+
+    /// Any number of 32 bits.
+    fn chance(&mut self) -> u32;
+
+    /// What `cache` holds for `key` (see [`dns_wire::KeyBuffer`]).
+    fn cached(&mut self, cache: u16, key: &[u8]) -> Looked;
+
+    /// Keeps a whole message without OPT as the answer for `key`.
+    fn keep(&mut self, cache: u16, key: &[u8], message: &[u8]);
+
+    /// Runs `state` to its end in the background: an answer is to be renewed.
+    fn renew(&mut self, state: State);
+
+    /// The door's own answer, appended to `out` as a whole message without OPT.
+    fn own(&mut self, own: Own, asked: Asked<'_>, out: &mut Vec<u8>) -> Said;
+
+    /// The network that upstreams are told the client is in, as address and bits; none where they
+    /// are told nothing.
+    fn subnet(&self, _asked: Asked<'_>) -> Option<(IpAddr, u8)> {
+        None
+    }
+
+    /// The name that `memory` holds for an address, written to `name`.
+    fn remembered(&mut self, memory: u16, address: IpAddr, name: &mut vocab::NameBuffer) -> bool;
+
+    /// Whether the name is known to have addresses of the preferred family.
+    fn is_preferred(&mut self, family: u16, name: Name<'_>) -> bool;
+
+    /// Passes something on.
+    fn tell(&mut self, asked: Asked<'_>, tidings: Tidings<'_>);
+}

@@ -1,0 +1,181 @@
+//! A world of the test's own, and a bench that runs one program in it.
+
+use dns_wire::{Answer, Query, forge, reply};
+use pipeline::machine;
+use pipeline::program::{
+    BlackHole, Matcher, Op, Own, Place, Program, Scope, Sense, Silence, Test, Then, WithSoa,
+};
+use pipeline::state::{Response, State, Step};
+use pipeline::world::{Asked, Caller, Held, Looked, Renewal, Said, Tidings, World};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{Name, NameBuffer, Now, Source};
+
+/// A world that notes what it is told.
+#[derive(Default)]
+pub(crate) struct Fake {
+    pub(crate) cache: HashMap<Vec<u8>, Vec<u8>>,
+    /// Whether answers are stale: given at once, and to be renewed.
+    pub(crate) stale: bool,
+    pub(crate) told: Vec<String>,
+    pub(crate) renewals: Vec<State>,
+    pub(crate) remembered: Option<&'static str>,
+    pub(crate) preferred: bool,
+}
+
+impl World for Fake {
+    fn caller(&self) -> Caller<'_> {
+        let now = Now { unix_ms: 0, mono_ms: 0 };
+        let client = ip("192.0.2.77");
+        Caller { client, server_name: "kids.dns.test", url_path: "/dns-query", now }
+    }
+
+    fn chance(&mut self) -> u32 {
+        0
+    }
+
+    fn cached(&mut self, _: u16, key: &[u8]) -> Looked {
+        let held = self.cache.get(key).map(|message| {
+            let answer = Arc::new(Answer::from_response(message).unwrap());
+            if self.stale { Held::Stale(answer, 100) } else { Held::Fresh(answer, 10) }
+        });
+        let renew = if self.stale { Renewal::Due } else { Renewal::No };
+        Looked { held: held.unwrap_or(Held::Nothing), renew }
+    }
+
+    fn keep(&mut self, _: u16, key: &[u8], message: &[u8]) {
+        self.cache.insert(key.into(), message.into());
+    }
+
+    fn renew(&mut self, state: State) {
+        self.renewals.push(state);
+    }
+
+    fn own(&mut self, own: Own, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
+        if own == Own::Policy && asked.name.as_str() == "blocked.test" {
+            forge::nxdomain(asked.query, 10, None, out);
+            return Said::Answered(Source::Policy);
+        }
+        Said::Nothing
+    }
+
+    fn remembered(&mut self, _: u16, _: IpAddr, name: &mut NameBuffer) -> bool {
+        let Some(text) = self.remembered else { return false };
+        text.split('.').for_each(|label| name.push_label(label.as_bytes()).unwrap());
+        true
+    }
+
+    fn is_preferred(&mut self, _: u16, _: Name<'_>) -> bool {
+        self.preferred
+    }
+
+    fn tell(&mut self, asked: Asked<'_>, tidings: Tidings<'_>) {
+        let what = match tidings {
+            Tidings::Line(line) => line.to_owned(),
+            Tidings::Summary { title, message } => format!("{title} {}", message.is_some()),
+            Tidings::Collected { collector, .. } => format!("collected {collector}"),
+            Tidings::Learn { memory, .. } => format!("learn {memory}"),
+            Tidings::Effect { effect, .. } => format!("effect {effect}"),
+            Tidings::Preferred(family) => format!("preferred {family}"),
+        };
+        self.told.push(format!("{what}: {}", asked.name));
+    }
+}
+
+pub(crate) fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+/// A query, with `edns` as its OPT record if that is not empty.
+pub(crate) fn question(name: &str, qtype: u16, edns: &[u8]) -> Vec<u8> {
+    let mut message = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0".to_vec();
+    message[11] = u8::from(!edns.is_empty());
+    for label in name.split('.') {
+        message.push(label.len() as u8);
+        message.extend_from_slice(label.as_bytes());
+    }
+    message.push(0);
+    message.extend_from_slice(&qtype.to_be_bytes());
+    message.extend_from_slice(&[0, 1]);
+    message.extend_from_slice(edns);
+    message
+}
+
+/// One run with its program, question and world.
+pub(crate) struct Bench {
+    pub(crate) program: Program,
+    pub(crate) message: Vec<u8>,
+    pub(crate) state: State,
+    pub(crate) world: Fake,
+    pub(crate) out: Vec<u8>,
+}
+
+impl Bench {
+    pub(crate) fn new(ops: Vec<Op>) -> Self {
+        Self {
+            program: Program { ops: ops.into(), silence: Silence::Refused },
+            message: question("www.test", 1, &[]),
+            state: State::new(0),
+            world: Fake::default(),
+            out: Vec::new(),
+        }
+    }
+
+    pub(crate) fn asking(mut self, name: &str, qtype: u16) -> Self {
+        self.message = question(name, qtype, &[]);
+        self
+    }
+
+    pub(crate) fn run(&mut self) -> Step {
+        let mut text = NameBuffer::new();
+        let query = Query::parse(&self.message, &mut text).unwrap();
+        let (state, world) = (&mut self.state, &mut self.world);
+        machine::run(&self.program, state, &query, text.as_name(), world, &mut self.out)
+    }
+
+    /// Runs to the end, which must come at once.
+    pub(crate) fn done(&mut self) -> &mut Self {
+        let step = self.run();
+        assert!(matches!(step, Step::Done), "{step:?}");
+        self
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<IpAddr> {
+        match self.state.response() {
+            Response::Nothing => Vec::new(),
+            Response::Made => reply::addresses(&self.out).collect(),
+            Response::Kept(answer, _) => answer.addresses().collect(),
+        }
+    }
+
+    pub(crate) fn rcode(&self) -> Option<u16> {
+        match self.state.response() {
+            Response::Nothing => None,
+            Response::Made => Some(reply::rcode(&self.out)),
+            Response::Kept(answer, _) => Some(answer.rcode().into()),
+        }
+    }
+}
+
+/// An answer to `message` with one address.
+pub(crate) fn response(message: &[u8], address: &str) -> Vec<u8> {
+    let mut text = NameBuffer::new();
+    let query = Query::parse(message, &mut text).unwrap();
+    let mut out = Vec::new();
+    forge::addresses(&query, &[ip(address)], 300, None, &mut out);
+    out
+}
+
+pub(crate) fn hole(address: &str) -> Op {
+    let answer = BlackHole::Addresses { addresses: [ip(address)].into(), ttl: 300 };
+    Op::BlackHole { answer, then: Then::Next }
+}
+
+pub(crate) fn reject(rcode: u16) -> Op {
+    Op::Reject { rcode, soa: WithSoa::No, scope: Scope::Called }
+}
+
+pub(crate) fn when(matcher: Matcher, sense: Sense, otherwise: Place) -> Op {
+    Op::When { tests: [Test { matcher, sense }].into(), otherwise }
+}

@@ -1,0 +1,210 @@
+//! Who a server is: one certificate with its key, exchanged while listeners go on using it.
+//!
+//! It comes from PEM files, or is signed by our own authority for names and addresses that the
+//! administrator gave, and then renews itself. It reads no files and chooses no names. Made by the
+//! DNS door on start and reload; the handshakes of TLS and QUIC ask it for the certificate.
+
+use super::{BadPem, PROVIDER, certificates};
+use crate::signer::{MintError, Signer};
+use arc_swap::ArcSwap;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::Range;
+use std::sync::Arc;
+use vocab::Now;
+
+/// Names and addresses that one certificate of ours carries at most: more is somebody's mistake,
+/// and makes every handshake longer.
+pub const IDENTITY_NAMES_MAX: usize = 64;
+
+/// Who a server is. Clones are the same identity.
+#[derive(Clone)]
+pub struct Identity(Arc<ArcSwap<Current>>);
+
+struct Current {
+    certified: Arc<CertifiedKey>,
+    origin: Origin,
+}
+
+/// Where the certificate came from, and so what becomes of it when it grows old.
+#[derive(Clone)]
+enum Origin {
+    /// Whoever wrote the files renews them.
+    Files,
+    /// We sign another one outside the time, by the wall clock, in which this one is fresh.
+    Signed { by: Arc<Signer>, subject: Arc<Subject>, fresh_ms: Range<u64> },
+}
+
+/// Whom a certificate of ours is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// Host names.
+    pub names: Vec<String>,
+    /// Addresses, for clients that know no name.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl Identity {
+    /// One certificate chain, leaf first, and its key, as PEM.
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, BadPem> {
+        let chain = certificates(chain)?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| BadPem(why.to_string()))?;
+        let certified =
+            CertifiedKey::from_der(chain, key, &PROVIDER).map_err(|why| BadPem(why.to_string()))?;
+        Ok(Self::new(Current { certified: Arc::new(certified), origin: Origin::Files }))
+    }
+
+    /// A certificate for `subject`, signed by our authority; the signer asks no policy about it,
+    /// so it must be what the administrator wrote.
+    pub fn signed(signer: &Arc<Signer>, subject: Subject, now: Now) -> Result<Self, MintError> {
+        Ok(Self::new(Current::sign(signer, &Arc::new(subject), now)?))
+    }
+
+    fn new(current: Current) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(current)))
+    }
+
+    /// Presents from now on what `other` presents: to every handshake that begins afterwards.
+    pub fn become_like(&self, other: &Self) {
+        self.0.store(other.0.load_full());
+    }
+
+    /// What is presented at `now`.
+    fn certified(&self, now: Now) -> Arc<CertifiedKey> {
+        let current = self.0.load();
+        if let Origin::Signed { by, subject, fresh_ms } = &current.origin
+            && !fresh_ms.contains(&now.unix_ms)
+            // An old certificate is better than none: the clock may be what is wrong.
+            && let Ok(renewed) = Current::sign(by, subject, now)
+        {
+            let certified = Arc::clone(&renewed.certified);
+            // Where two handshakes renew at once, either certificate is as good.
+            self.0.store(Arc::new(renewed));
+            return certified;
+        }
+        Arc::clone(&current.certified)
+    }
+}
+
+impl Current {
+    fn sign(signer: &Arc<Signer>, subject: &Arc<Subject>, now: Now) -> Result<Self, MintError> {
+        let (certified, fresh_ms) = signer.own_leaf(subject, now)?;
+        let origin =
+            Origin::Signed { by: Arc::clone(signer), subject: Arc::clone(subject), fresh_ms };
+        Ok(Self { certified: Arc::new(certified), origin })
+    }
+}
+
+impl ResolvesServerCert for Identity {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.certified(crate::clock::now()))
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0.load().origin {
+            Origin::Files => "Identity(files)",
+            Origin::Signed { .. } => "Identity(signed)",
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::signer::MintNothing;
+    use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+
+    const DAY_MS: u64 = 86_400_000;
+
+    fn signer(test: &str) -> Arc<Signer> {
+        let folder =
+            std::env::temp_dir().join(format!("tidegate-identity-{}-{test}", std::process::id()));
+        let signer = Signer::open(&folder, Arc::new(MintNothing)).unwrap();
+        let _ = std::fs::remove_dir_all(&folder);
+        Arc::new(signer)
+    }
+
+    fn subject(names: &[&str], addresses: &[&str]) -> Subject {
+        Subject {
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+            addresses: addresses.iter().map(|it| it.parse().unwrap()).collect(),
+        }
+    }
+
+    #[test]
+    fn our_own_names_and_addresses_are_certified_though_no_list_blocks_them() {
+        let wanted = subject(&["dns.home.arpa"], &["192.0.2.53", "2001:db8::53"]);
+        let now = crate::clock::now();
+        let identity = Identity::signed(&signer("own"), wanted, now).unwrap();
+        let leaf = identity.certified(now).cert[0].clone();
+        let (_, leaf) = X509Certificate::from_der(&leaf).unwrap();
+        let names = leaf.subject_alternative_name().unwrap().unwrap().value.general_names.clone();
+        assert_eq!(
+            names,
+            [
+                GeneralName::DNSName("dns.home.arpa"),
+                GeneralName::IPAddress(&[192, 0, 2, 53]),
+                GeneralName::IPAddress(&[
+                    0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x53
+                ]),
+            ]
+        );
+        assert!(!leaf.is_ca());
+    }
+
+    #[test]
+    fn a_certificate_of_ours_is_renewed_before_it_runs_out() {
+        let now = crate::clock::now();
+        let at = |days: u64| Now { unix_ms: now.unix_ms + days * DAY_MS, ..now };
+        let identity =
+            Identity::signed(&signer("renewal"), subject(&["dns.home.arpa"], &[]), now).unwrap();
+        let first = identity.certified(now);
+        assert!(Arc::ptr_eq(&first, &identity.certified(at(50))));
+        let second = identity.certified(at(60));
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(&second, &identity.certified(at(61))));
+    }
+
+    #[test]
+    fn nobody_and_what_is_no_name_get_no_certificate() {
+        let (signer, now) = (signer("nobody"), crate::clock::now());
+        for wrong in [subject(&[], &[]), subject(&["*.example.com"], &[]), subject(&["1.2"], &[])] {
+            let refused = Identity::signed(&signer, wrong.clone(), now);
+            assert!(matches!(refused, Err(MintError::BadName(_))), "{wrong:?}");
+        }
+        let many =
+            Subject { names: vec!["a.test".into(); IDENTITY_NAMES_MAX + 1], ..subject(&[], &[]) };
+        assert!(Identity::signed(&signer, many, now).is_err());
+    }
+
+    #[test]
+    fn an_identity_takes_another_ones_place() {
+        let (signer, now) = (signer("place"), crate::clock::now());
+        let made = |name| Identity::signed(&signer, subject(&[name], &[]), now).unwrap();
+        let (old, new) = (made("old.test"), made("new.test"));
+        let held = old.clone();
+        old.become_like(&new);
+        assert!(Arc::ptr_eq(&held.certified(now), &new.certified(now)));
+    }
+
+    #[test]
+    fn a_key_that_is_not_the_certificates_is_refused() {
+        let pair = |name: &str| {
+            let key = rcgen::KeyPair::generate().unwrap();
+            let params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+            (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+        };
+        let ((chain, key), (_, other)) = (pair("a.test"), pair("b.test"));
+        assert!(Identity::from_pem(chain.as_bytes(), key.as_bytes()).is_ok());
+        assert!(Identity::from_pem(chain.as_bytes(), other.as_bytes()).is_err());
+        assert!(Identity::from_pem(b"nonsense", key.as_bytes()).is_err());
+        assert!(Identity::from_pem(chain.as_bytes(), b"").is_err());
+    }
+}

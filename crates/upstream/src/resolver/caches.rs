@@ -1,0 +1,183 @@
+//! The caches of answers, by their places in the settings: looked into by everyone, flushed by
+//! those who may.
+//!
+//! A place once taken stays: what a reload leaves out is emptied and holds nothing from then on.
+//! Looking into one takes no lock beside the cache's own. Called through [`super::Resolver`].
+
+use super::cache::{AnswerCache, CacheStats};
+use super::cache_settings::CacheSettings;
+use super::question::CacheId;
+use super::settings::CACHES_MAX;
+use dns_wire::key_of;
+use std::sync::OnceLock;
+use vocab::{ByteSize, DomainName};
+
+/// Type, class and the last byte of a key follow the name.
+const AFTER_NAME_BYTES: usize = 5;
+
+/// See the module.
+pub(super) struct Caches {
+    places: Box<[OnceLock<AnswerCache>]>,
+}
+
+/// What is to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// Everything.
+    All,
+    /// What is known of this name, of every type.
+    Name(DomainName),
+    /// What is known of this name and of all below it.
+    Below(DomainName),
+}
+
+/// Whose answers are to be forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushIn {
+    /// Those of every cache.
+    Every,
+    /// Those of this one.
+    One(CacheId),
+}
+
+impl Caches {
+    pub(super) fn new(settings: &[CacheSettings]) -> Self {
+        let caches = Self { places: (0..CACHES_MAX).map(|_| OnceLock::new()).collect() };
+        caches.configure(settings);
+        caches
+    }
+
+    /// Takes other settings; each cache keeps what it holds, as far as that still fits.
+    pub(super) fn configure(&self, settings: &[CacheSettings]) {
+        let mut settings = settings.iter();
+        for place in &self.places {
+            match (settings.next(), place.get()) {
+                (Some(settings), Some(cache)) => cache.configure(settings),
+                (Some(settings), None) => {
+                    place.get_or_init(|| AnswerCache::new(settings));
+                }
+                (None, Some(cache)) => {
+                    let mut nothing = CacheSettings::default();
+                    nothing.size.0 = ByteSize(0);
+                    cache.configure(&nothing);
+                }
+                (None, None) => return,
+            }
+        }
+    }
+
+    pub(super) fn get(&self, id: CacheId) -> Option<&AnswerCache> {
+        self.places.get(usize::from(id.0))?.get()
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (CacheId, &AnswerCache)> {
+        let ids = (0..).map(CacheId);
+        ids.zip(self.places.iter().map_while(OnceLock::get))
+    }
+
+    pub(super) fn flush(&self, which: FlushIn, what: &Flush) -> usize {
+        let flushed = self.all().filter(|(id, _)| match which {
+            FlushIn::Every => true,
+            FlushIn::One(one) => *id == one,
+        });
+        flushed.map(|(_, cache)| flush_one(cache, what)).sum()
+    }
+
+    pub(super) fn stats(&self) -> Vec<CacheStats> {
+        self.all().map(|(_, cache)| cache.stats()).collect()
+    }
+}
+
+fn flush_one(cache: &AnswerCache, what: &Flush) -> usize {
+    match what {
+        Flush::All => cache.forget(|_| true),
+        Flush::Name(name) => match wire_of(name) {
+            Some(wanted) => cache.forget(|key| name_in(key) == Some(&*wanted)),
+            None => 0,
+        },
+        Flush::Below(name) => match wire_of(name) {
+            Some(wanted) => cache.forget(|key| is_at_or_below(key, &wanted)),
+            None => 0,
+        },
+    }
+}
+
+/// A name in wire form; none if it has a text that no label can have, so that no key has it either.
+fn wire_of(name: &DomainName) -> Option<Box<[u8]>> {
+    let key = key_of(name.as_name(), 0)?;
+    Some(key[..key.len() - AFTER_NAME_BYTES].into())
+}
+
+/// The name in a key, in wire form; none if it is no key.
+fn name_in(key: &[u8]) -> Option<&[u8]> {
+    let mut end = 0;
+    loop {
+        let length = usize::from(*key.get(end)?);
+        end += 1 + length;
+        if length == 0 {
+            return key.get(..end);
+        }
+    }
+}
+
+/// The key proper, without what is appended to tell answers apart by more than the question; none
+/// if it is no key.
+pub(super) fn plain_key(key: &[u8]) -> Option<&[u8]> {
+    key.get(..name_in(key)?.len() + AFTER_NAME_BYTES)
+}
+
+fn is_at_or_below(key: &[u8], wanted: &[u8]) -> bool {
+    let Some(mut name) = name_in(key) else { return false };
+    while name.len() > wanted.len() {
+        let length = usize::from(name[0]);
+        name = &name[1 + length..];
+    }
+    name == wanted
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test fails by panicking.
+    use super::*;
+
+    fn key(name: &str) -> Box<[u8]> {
+        key_of(DomainName::parse(name).unwrap().as_name(), 1).unwrap()
+    }
+
+    fn below(name: &str, above: &str) -> bool {
+        is_at_or_below(&key(name), &wire_of(&DomainName::parse(above).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn names_are_compared_label_by_label() {
+        assert!(below("a.b.example", "b.example"));
+        assert!(below("b.example", "B.example"));
+        assert!(!below("ab.example", "b.example"));
+        assert!(!below("example", "b.example"));
+        // The label `\001b` ends like a label `b` with its length.
+        assert!(!is_at_or_below(b"\x03a\x01b\x00\x00\x01\x00\x01\x00", b"\x01b\x00"));
+    }
+
+    #[test]
+    fn what_is_appended_to_a_key_is_told_from_it() {
+        let plain = key("www.example");
+        let longer = [&plain[..], &[0, 8, 0, 4, 1, 2, 3, 4]].concat();
+        assert_eq!(plain_key(&longer), Some(&plain[..]));
+        for bad in [&[][..], &[5, 1], &[0, 0, 1]] {
+            assert_eq!(plain_key(bad), None);
+            assert!(!is_at_or_below(bad, b"\x00") || bad == [0, 0, 1]);
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_left_out_holds_nothing() {
+        let two = [CacheSettings::default(), CacheSettings::default()];
+        let caches = Caches::new(&two);
+        assert_eq!(caches.stats().len(), 2);
+        caches.configure(&two[..1]);
+        assert_eq!(caches.get(CacheId(1)).unwrap().stats().bytes_max, 0);
+        assert!(caches.get(CacheId(2)).is_none());
+        caches.configure(&two);
+        assert_eq!(caches.stats()[0], caches.stats()[1]);
+    }
+}

@@ -1,0 +1,138 @@
+//! The questions on their way: what each waits for, and who waits for it.
+//!
+//! It moves nothing by itself; [`super::race`] does. A place in the table is used again, so whoever
+//! comes back late is told apart by a serial number.
+
+use super::cache::Kept;
+use super::choice::{Choice, Order};
+use super::exchange::ExchangeError;
+use super::question::{Question, Resolution, ResolveError};
+use dns_wire::Answer;
+use slab::Slab;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Different questions in flight at once, at most; beyond it, a question fails at once, or gets the
+/// stale answer if there is one.
+pub const QUESTIONS_MAX: usize = 4096;
+
+/// An answer and who gave it.
+pub(super) type Won = (Answer, Arc<str>);
+
+/// What is run with the outcome.
+pub(super) type Tell = Box<dyn FnOnce(Resolution) + Send>;
+
+/// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
+pub(super) struct Done(Option<Tell>);
+
+/// A question on its way.
+pub(super) struct Flight {
+    pub(super) question: Rc<Question>,
+    pub(super) choice: Rc<Choice>,
+    pub(super) order: Order,
+    pub(super) waiting: Vec<Done>,
+    /// The answer that serves if no newer one can be had.
+    pub(super) kept: Option<Kept>,
+    pub(super) patience: Patience,
+    /// Upstreams asked that have not answered.
+    pub(super) running: usize,
+    pub(super) ends: Instant,
+    /// When the next upstream is asked besides.
+    pub(super) hedge_at: Instant,
+    pub(super) second_best: Result<Won, ExchangeError>,
+}
+
+/// How long whoever waits goes without the kept answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// As long as the question takes: there is no kept answer.
+    ToTheEnd,
+    Until(Instant),
+    /// The first ones have waited long enough; whoever comes later is given it at once.
+    Over,
+}
+
+/// Which of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FlightId {
+    place: usize,
+    serial: u64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Flights {
+    table: Slab<(u64, Flight)>,
+    by_question: HashMap<Rc<Question>, FlightId>,
+    serial: u64,
+}
+
+impl Done {
+    pub(super) const fn new(tell: Option<Tell>) -> Self {
+        Self(tell)
+    }
+
+    pub(super) fn tell(mut self, resolution: Resolution) {
+        if let Some(tell) = self.0.take() {
+            tell(resolution);
+        }
+    }
+}
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        if let Some(tell) = self.0.take() {
+            tell(Resolution::failed(ResolveError::Stopped));
+        }
+    }
+}
+
+impl Flights {
+    pub(super) fn find(&self, question: &Question) -> Option<FlightId> {
+        self.by_question.get(question).copied()
+    }
+
+    pub(super) fn insert(&mut self, flight: Flight) -> FlightId {
+        self.serial += 1;
+        let serial = self.serial;
+        let question = Rc::clone(&flight.question);
+        let id = FlightId { place: self.table.insert((serial, flight)), serial };
+        self.by_question.insert(question, id);
+        id
+    }
+
+    pub(super) fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
+        let (serial, flight) = self.table.get_mut(id.place)?;
+        (*serial == id.serial).then_some(flight)
+    }
+
+    pub(super) fn is_on_its_way(&self, id: FlightId) -> bool {
+        self.table.get(id.place).is_some_and(|(serial, _)| *serial == id.serial)
+    }
+
+    pub(super) fn remove(&mut self, id: FlightId) -> Option<Flight> {
+        self.get_mut(id)?;
+        let (_, flight) = self.table.remove(id.place);
+        self.by_question.remove(&flight.question);
+        Some(flight)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Those for whom something is to be done at `now`.
+    pub(super) fn due(&self, now: Instant) -> Vec<FlightId> {
+        let due = |flight: &Flight| {
+            let impatient = matches!(flight.patience, Patience::Until(until) if until <= now);
+            impatient || flight.ends <= now || flight.hedge_at <= now
+        };
+        self.table
+            .iter()
+            .filter(|(_, (_, flight))| due(flight))
+            .map(|(place, (serial, _))| FlightId { place, serial: *serial })
+            .collect()
+    }
+}

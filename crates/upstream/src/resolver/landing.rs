@@ -1,0 +1,107 @@
+//! How a question ends: its answer is kept, or what is kept already takes its place, and everyone
+//! who waits is told.
+//!
+//! Part of [`super::race`], whose tables it works on.
+
+use super::cache::{AnswerCache, Kept};
+use super::exchange::ExchangeError;
+use super::flights::{Done, FlightId, Patience, Won};
+use super::question::{Question, Resolution};
+use super::race::{Race, Told};
+use dns_wire::Answer;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use vocab::Source;
+
+impl Race {
+    pub(super) fn land(&mut self, id: FlightId, outcome: Result<Won, ExchangeError>) {
+        let Some(flight) = self.flights.remove(id) else { return };
+        let question = &*flight.question;
+        // What is kept beats a failure, and beats an upstream's word that it failed.
+        let resolution = match outcome {
+            Ok((answer, upstream)) if answer.is_definite() => self.keep(question, answer, upstream),
+            Ok((answer, upstream)) => match self.whatever(question) {
+                Some(kept) => self.not_renewed(question, kept),
+                None => self.keep(question, answer, upstream),
+            },
+            Err(why) => match self.whatever(question) {
+                Some(kept) => self.not_renewed(question, kept),
+                None => Resolution::failed(why.into()),
+            },
+        };
+        if resolution.source == Source::Stale
+            && let Some(cache) = self.cache_of(question)
+        {
+            cache.count_stale(flight.waiting.len());
+        }
+        for done in flight.waiting {
+            self.tell(done, resolution.clone());
+        }
+    }
+
+    fn keep(&self, question: &Question, answer: Answer, upstream: Arc<str>) -> Resolution {
+        let answer = match self.cache_of(question) {
+            None => Arc::new(answer),
+            Some(cache) => {
+                let answer = Arc::new(cache.within_bounds(answer, question.qtype()));
+                cache.store(question.cache_key().into(), &answer, self.clock);
+                answer
+            }
+        };
+        Resolution { result: Ok((answer, 0)), source: Source::Upstream, upstream }
+    }
+
+    fn not_renewed(&self, question: &Question, kept: Kept) -> Resolution {
+        if let Some(cache) = self.cache_of(question) {
+            cache.not_renewed(&question.cache_key(), self.clock);
+        }
+        self.kept_answer(kept)
+    }
+
+    /// Those who wait have waited long enough.
+    pub(super) fn give_kept(&mut self, id: FlightId) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        let Some(kept) = flight.kept.clone() else { return };
+        flight.patience = Patience::Over;
+        let waiting = std::mem::take(&mut flight.waiting);
+        self.give(waiting, &kept, id);
+    }
+
+    pub(super) fn give(
+        &mut self,
+        waiting: impl IntoIterator<Item = Done>,
+        kept: &Kept,
+        id: FlightId,
+    ) {
+        let question = self.flights.get_mut(id).map(|it| Rc::clone(&it.question));
+        let mut given = 0;
+        for done in waiting {
+            given += 1;
+            self.tell(done, self.kept_answer(kept.clone()));
+        }
+        if let Some(cache) = question.as_ref().and_then(|it| self.cache_of(it)) {
+            cache.count_stale(given);
+        }
+    }
+
+    pub(super) fn kept_answer(&self, kept: Kept) -> Resolution {
+        let source = if kept.1 < kept.0.ttl() { Source::Cache } else { Source::Stale };
+        Resolution { result: Ok(kept), source, upstream: Arc::clone(&self.nobody) }
+    }
+
+    pub(super) fn tell(&mut self, done: Done, resolution: Resolution) {
+        // First, so that whoever is told can ask the next thing.
+        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.told = Told::Someone;
+        done.tell(resolution);
+    }
+
+    pub(super) fn cache_of(&self, question: &Question) -> Option<&AnswerCache> {
+        self.shared.caches.get(question.cache()?)
+    }
+
+    pub(super) fn whatever(&self, question: &Question) -> Option<Kept> {
+        self.cache_of(question)?.whatever(&question.cache_key(), self.clock)
+    }
+}

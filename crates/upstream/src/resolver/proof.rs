@@ -1,0 +1,65 @@
+//! How an upstream proves over UDP that an answer is its own, beyond number, port and question:
+//! letters of random case, and cookies.
+//!
+//! It dresses queries and judges answers that already fit their question; it sends nothing. An
+//! answer that only lacks proof is not thrown away, or a server without either would be dead: the
+//! question goes over a stream, where nobody can answer in its place. Called by the UDP way.
+
+use super::cookies::{CookieSays, Cookies};
+use super::dice::Dice;
+use super::letter_case::LetterCase;
+use super::reach::Reach;
+use super::upstream_settings::{Cookie, Letters};
+use std::time::Instant;
+
+/// See the module.
+pub(super) struct Proof {
+    case: Option<LetterCase>,
+    cookies: Option<Cookies>,
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// It is believed.
+    Believed,
+    /// It is dropped, and the wait goes on: it is not the upstream's.
+    Ignored,
+    /// It may be the upstream's or not: ask by stream, as for a truncated one.
+    Unproved,
+}
+
+impl Proof {
+    pub(super) fn new(reach: &Reach, dice: &Dice) -> Self {
+        Self {
+            case: (reach.letters == Letters::Random).then(|| LetterCase::new(dice)),
+            cookies: (reach.cookie == Cookie::On).then(|| Cookies::new(dice, Instant::now())),
+        }
+    }
+
+    /// Dresses a query that is written, with its number: to be called once for each sending.
+    pub(super) fn dress(&self, query: &mut Vec<u8>, dice: &Dice) {
+        if let Some(case) = &self.case {
+            case.apply(query);
+        }
+        if let Some(cookies) = &self.cookies {
+            cookies.option_for_query(query, dice, Instant::now());
+        }
+    }
+
+    /// Judges a message that answers a question of ours by number and question. Costs nothing where
+    /// neither proof is asked for.
+    pub(super) fn judge(&self, message: &[u8]) -> Judged {
+        let cookie = self.cookies.as_ref().map_or(CookieSays::Nothing, |it| it.check(message));
+        match cookie {
+            CookieSays::Wrong => return Judged::Ignored,
+            CookieSays::Missing | CookieSays::AskAgain => return Judged::Unproved,
+            CookieSays::Ours | CookieSays::Nothing => {}
+        }
+        if self.case.as_ref().is_none_or(|case| case.is_repeated(message)) {
+            Judged::Believed
+        } else {
+            Judged::Unproved
+        }
+    }
+}

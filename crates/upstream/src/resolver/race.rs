@@ -1,0 +1,318 @@
+//! Questions against upstreams: who is asked next, whose answer is taken, when to give up.
+//!
+//! The first that answers with records or with "no such name" wins; whoever else was asked may
+//! finish, so that its record stays true. A question over UDP takes no task, no timer and no channel
+//! of its own: it is an entry in a table, which an answer or the next tick finds. What goes by
+//! stream, HTTP or QUIC is a task, which comes back with its outcome. It waits for nothing; called
+//! by [`super::engine`].
+
+use super::cache::{Kept, Second};
+use super::choice::{Choice, Hope};
+use super::engine::{Engine, receive};
+use super::exchange::{ExchangeError, Means, Upstream};
+use super::flights::{Done, Flight, FlightId, Flights, Patience, QUESTIONS_MAX};
+use super::handle::Shared;
+use super::plan::Plan;
+use super::question::{Question, Resolution, ResolveError};
+use super::trials::{Trial, Trials};
+use super::udp::Port;
+use dns_wire::Answer;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use transport::clock;
+use vocab::Now;
+
+/// The next upstream is asked besides when the one before has not answered within four times its
+/// mean, but not sooner nor later than this.
+const HEDGE_MEANS: u32 = 4;
+const HEDGE_MIN: Duration = Duration::from_millis(200);
+const HEDGE_MAX: Duration = Duration::from_secs(1);
+/// When nothing is known of it yet.
+const HEDGE_UNKNOWN: Duration = Duration::from_millis(500);
+
+/// See the module.
+pub(super) struct Race {
+    pub(super) shared: Arc<Shared>,
+    means: Rc<Means>,
+    choices: Vec<Rc<Choice>>,
+    pub(super) flights: Flights,
+    pub(super) trials: Trials,
+    pub(super) engine: Weak<Engine>,
+    /// The name of the upstream where there is none.
+    pub(super) nobody: Arc<str>,
+    /// Whether anyone was told anything since [`Race::take_told`].
+    pub(super) told: Told,
+    pub(super) now: Instant,
+    pub(super) clock: Now,
+}
+
+/// Whether anyone was told anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Someone,
+    NoOne,
+}
+
+/// Whether another upstream is asked now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Started {
+    Yes,
+    No,
+}
+
+impl Race {
+    pub(super) fn new(
+        plan: &Plan,
+        means: Rc<Means>,
+        shared: Arc<Shared>,
+        engine: Weak<Engine>,
+    ) -> Self {
+        let mut race = Self {
+            shared,
+            means,
+            choices: Vec::new(),
+            flights: Flights::default(),
+            trials: Trials::default(),
+            engine,
+            nobody: Arc::from(""),
+            told: Told::NoOne,
+            now: Instant::now(),
+            clock: clock::now(),
+        };
+        race.reload(plan);
+        race
+    }
+
+    /// Takes other upstreams, and keeps those that stay as they are. What is under way goes on with
+    /// the old ones.
+    pub(super) fn reload(&mut self, plan: &Plan) {
+        let mut known = self.choices.clone();
+        for group in &plan.groups {
+            known.push(Rc::new(Choice::new(group, &self.means, &known)));
+        }
+        self.choices = known.split_off(self.choices.len());
+        let all = self.choices.iter().flat_map(|it| it.all());
+        self.shared.roll.set(all.map(|it| it.listed()).collect());
+    }
+
+    /// The beginning of a round: what happens in it happens at one time.
+    pub(super) fn begin_round(&mut self) {
+        self.now = Instant::now();
+        self.clock = clock::now();
+        self.trials.begin_round();
+    }
+
+    /// Whether there is anything to wait for.
+    pub(super) fn is_busy(&self) -> bool {
+        self.flights.len() > 0 || !self.trials.is_empty()
+    }
+
+    pub(super) fn take_told(&mut self) -> Told {
+        std::mem::replace(&mut self.told, Told::NoOne)
+    }
+
+    /// Lets `done` wait for an answer, which may have come for another since the caller looked.
+    pub(super) fn ask(&mut self, question: Question, done: Done) {
+        if let Some(id) = self.flights.find(&question) {
+            return self.join(id, done);
+        }
+        let found = self
+            .cache_of(&question)
+            .map_or(Second::Nothing, |cache| cache.look_again(&question.cache_key(), self.clock));
+        match found {
+            Second::Fresh(kept) => self.tell(done, self.kept_answer(kept)),
+            Second::Old(kept) => self.begin(question, done, Some(kept)),
+            Second::Nothing => self.begin(question, done, None),
+        }
+    }
+
+    /// The same whatever the cache holds.
+    pub(super) fn renew(&mut self, question: Question, done: Done) {
+        if let Some(id) = self.flights.find(&question) {
+            return self.join(id, done);
+        }
+        let kept = self.whatever(&question);
+        self.begin(question, done, kept);
+    }
+
+    fn join(&mut self, id: FlightId, done: Done) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        match (&flight.kept, flight.patience) {
+            (Some(kept), Patience::Over) => {
+                let kept = kept.clone();
+                self.give([done], &kept, id);
+            }
+            (_, Patience::ToTheEnd | Patience::Until(_)) | (None, Patience::Over) => {
+                flight.waiting.push(done);
+            }
+        }
+    }
+
+    fn begin(&mut self, question: Question, done: Done, kept: Option<Kept>) {
+        if self.flights.len() >= QUESTIONS_MAX {
+            let resolution = match kept {
+                Some(kept) => self.kept_answer(kept),
+                None => Resolution::failed(ResolveError::Overloaded),
+            };
+            return self.tell(done, resolution);
+        }
+        let Some(choice) = self.choices.get(usize::from(question.group().0)).map(Rc::clone) else {
+            return self.tell(done, Resolution::failed(ResolveError::Unreachable));
+        };
+        let order = choice.order(question.key(), self.clock);
+        let (first, hope) = (order.first, order.hope);
+        let patience = match (&kept, self.cache_of(&question)) {
+            (Some(_), Some(cache)) => {
+                Patience::Until(self.now + cache.stale_after().min(choice.timeout))
+            }
+            (None, _) | (_, None) => Patience::ToTheEnd,
+        };
+        let id = self.flights.insert(Flight {
+            question: Rc::new(question),
+            ends: self.now + choice.timeout,
+            choice,
+            order,
+            waiting: vec![done],
+            kept,
+            patience,
+            running: 0,
+            hedge_at: self.now + HEDGE_MAX,
+            second_best: Err(ExchangeError::Unreachable),
+        });
+        for _ in 0..first {
+            if self.start_next(id) == Started::No {
+                break;
+            }
+        }
+        if hope == Hope::Little && matches!(patience, Patience::Until(_)) {
+            self.give_kept(id);
+        }
+        self.land_if_over(id);
+    }
+
+    /// Asks the next upstream that can be asked.
+    fn start_next(&mut self, id: FlightId) -> Started {
+        loop {
+            let now = self.now;
+            let flight = self.flights.get_mut(id).filter(|it| it.ends > now);
+            let Some(flight) = flight else { return Started::No };
+            let Some(upstream) = flight.choice.next(&mut flight.order) else {
+                // There is nobody to be asked besides.
+                flight.hedge_at = flight.ends;
+                return Started::No;
+            };
+            let patience = upstream
+                .record
+                .mean_time()
+                .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEANS).clamp(HEDGE_MIN, HEDGE_MAX));
+            flight.hedge_at = self.now + patience;
+            flight.running += 1;
+            match self.launch(id, &upstream) {
+                Ok(()) => return Started::Yes,
+                Err(why) => self.note(id, &upstream, Err(why)),
+            }
+        }
+    }
+
+    fn launch(&mut self, id: FlightId, upstream: &Rc<Upstream>) -> Result<(), ExchangeError> {
+        if upstream.datagrams().is_some() {
+            self.enter_window(id, upstream)
+        } else {
+            self.ask_in_task(id, upstream);
+            Ok(())
+        }
+    }
+
+    /// Asks by a task, which comes back to [`Self::tried`].
+    pub(super) fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<Upstream>) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        let limit = flight.ends.saturating_duration_since(self.now);
+        let question = Rc::clone(&flight.question);
+        let (engine, upstream) = (Weak::clone(&self.engine), Rc::clone(upstream));
+        tokio::task::spawn_local(async move {
+            let outcome = upstream.ask(&question.wanted(), limit).await;
+            if let Some(engine) = engine.upgrade() {
+                engine.tried(id, &upstream, outcome);
+            }
+        });
+    }
+
+    /// Takes note of what one upstream said that is not the end.
+    fn note(&mut self, id: FlightId, upstream: &Upstream, outcome: Result<Answer, ExchangeError>) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        flight.running = flight.running.saturating_sub(1);
+        match outcome {
+            Ok(answer) => flight.second_best = Ok((answer, Arc::clone(&upstream.name))),
+            Err(why) if flight.second_best.is_err() => flight.second_best = Err(why),
+            Err(_) => {}
+        }
+    }
+
+    /// What became of one upstream that was asked.
+    pub(super) fn tried(
+        &mut self,
+        id: FlightId,
+        upstream: &Upstream,
+        outcome: Result<Answer, ExchangeError>,
+    ) {
+        match outcome {
+            Ok(answer) if answer.is_definite() => {
+                self.land(id, Ok((answer, Arc::clone(&upstream.name))));
+            }
+            Ok(_) | Err(_) => {
+                self.note(id, upstream, outcome);
+                self.start_next(id);
+                self.land_if_over(id);
+            }
+        }
+    }
+
+    /// Ends a question for which nobody is asked any more.
+    fn land_if_over(&mut self, id: FlightId) {
+        if let Some(flight) = self.flights.get_mut(id)
+            && flight.running == 0
+        {
+            let outcome =
+                std::mem::replace(&mut flight.second_best, Err(ExchangeError::Unreachable));
+            self.land(id, outcome);
+        }
+    }
+
+    /// Looks after all that waits: who has waited long enough, what is sent again, what is over.
+    pub(super) fn tick(&mut self) {
+        // First, so that records are true when whoever waits is told.
+        self.tick_trials();
+        for id in self.flights.due(self.now) {
+            let Some(flight) = self.flights.get_mut(id) else { continue };
+            if flight.ends <= self.now {
+                let outcome =
+                    std::mem::replace(&mut flight.second_best, Err(ExchangeError::Timeout));
+                self.land(id, outcome.or(Err(ExchangeError::Timeout)));
+                continue;
+            }
+            let hedge = flight.hedge_at <= self.now && flight.running < flight.choice.concurrent;
+            if flight.hedge_at <= self.now {
+                flight.hedge_at = self.now + HEDGE_MAX;
+            }
+            if matches!(flight.patience, Patience::Until(until) if until <= self.now) {
+                self.give_kept(id);
+            }
+            if hedge {
+                self.start_next(id);
+                self.land_if_over(id);
+            }
+        }
+    }
+
+    /// Has somebody receive at `port`.
+    pub(super) fn serve(&self, port: &Rc<Port>) {
+        let task = tokio::task::spawn_local(receive(Rc::clone(port), Weak::clone(&self.engine)));
+        port.received_by(task.abort_handle());
+    }
+
+    /// Whether `trial` is for a question that is still on its way.
+    pub(super) fn is_wanted(&self, trial: &Trial) -> bool {
+        self.flights.is_on_its_way(trial.flight)
+    }
+}

@@ -1,0 +1,67 @@
+//! How one upstream is reached, as its settings say: checked, parsed, and the same for every
+//! protocol that has the option.
+//!
+//! It opens nothing. Two upstreams that are reached alike, at one address, are one upstream, which
+//! a reload keeps. Made by [`super::upstream_settings`], read by the ways.
+
+use super::socks::Proxy;
+use super::upstream_settings::{
+    CertificateCheck, Cookie, Family, Letters, Pipeline, UpstreamDetails,
+};
+use std::net::IpAddr;
+use std::time::Duration;
+use transport::tls::Verify;
+use transport::{ClientTls, DialOptions};
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// How its sockets leave this machine.
+    pub(super) dial: DialOptions,
+    /// Connect there, whatever the name says.
+    pub(super) to: Option<IpAddr>,
+    /// Which addresses of a name are taken.
+    pub(super) family: Family,
+    pub(super) proxy: Option<Proxy>,
+    pub(super) check: CertificateCheck,
+    pub(super) pins: Vec<[u8; 32]>,
+    pub(super) pipeline: Pipeline,
+    /// None is the default of its protocol.
+    pub(super) idle: Option<Duration>,
+    /// None is the default of its protocol.
+    pub(super) connections: Option<usize>,
+    pub(super) letters: Letters,
+    pub(super) cookie: Cookie,
+}
+
+impl Reach {
+    pub(super) fn new(details: &UpstreamDetails) -> Self {
+        Self {
+            dial: DialOptions {
+                interface: details.interface.as_deref().map(Into::into),
+                mark: details.mark,
+                source: details.source.map(|it| it.0),
+            },
+            to: details.dial.map(|it| it.0),
+            family: details.family,
+            proxy: details.socks5.as_ref().map(|it| it.0.clone()),
+            check: details.verify,
+            pins: details.pins.iter().map(|it| it.0.0).collect(),
+            pipeline: details.pipeline,
+            idle: details.idle.map(|it| it.0.0),
+            connections: details.connections.map(usize::from),
+            letters: details.case,
+            cookie: details.cookies,
+        }
+    }
+
+    /// TLS as it is to be spoken with this upstream.
+    pub(super) fn tls(&self, tls: &ClientTls) -> ClientTls {
+        let verify = match self.check {
+            CertificateCheck::Full if self.pins.is_empty() => return tls.clone(),
+            CertificateCheck::Full => Verify::Full,
+            CertificateCheck::None => Verify::Nothing,
+        };
+        tls.checking(verify, &self.pins)
+    }
+}

@@ -1,0 +1,89 @@
+//! HTTPS: the age that a cache on the way adds, and padding.
+
+use super::certificate::Certificate;
+use super::messages::{answer, option};
+use super::{DEADLINE, addresses, ask, at, start};
+use dns_wire::ask_options::{OPTION_KEEPALIVE, OPTION_PADDING, PADDING_BLOCK_BYTES};
+use http_body_util::BodyExt;
+use http_engine::{Body, Incoming, Limits, Versions, serve};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::net::TcpListener;
+use transport::Stream;
+
+type Asked = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// A server that says this of each answer's age, and notes what it is asked.
+fn server(certificate: &Certificate, age: Option<&'static str>) -> (SocketAddr, Asked) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let (address, tls) = (listener.local_addr().unwrap(), certificate.server());
+    let asked = Asked::default();
+    let notes = Arc::clone(&asked);
+    // The HTTP engine's tasks stay on their thread.
+    std::thread::spawn(move || {
+        let options = tokio::runtime::LocalOptions::default();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build_local(options).unwrap().block_on(async move {
+            let listener = TcpListener::from_std(listener).unwrap();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let stream = Stream::from_std(stream.into_std().unwrap()).unwrap();
+                let Ok(stream) = tls.accept(stream, DEADLINE).await else { continue };
+                let notes = Arc::clone(&notes);
+                let handler = move |request: http::Request<Incoming>| {
+                    let notes = Arc::clone(&notes);
+                    async move {
+                        let query = request.into_body().collect().await.unwrap().to_bytes();
+                        notes.lock().unwrap().push(query.to_vec());
+                        let response = http::Response::builder()
+                            .header("content-type", "application/dns-message");
+                        let response = match age {
+                            Some(age) => response.header("age", age),
+                            None => response,
+                        };
+                        response.body(Body::full(answer(&query))).unwrap()
+                    }
+                };
+                let never = std::future::pending();
+                tokio::task::spawn_local(async move {
+                    let served = serve(stream, Versions::Http2, Limits::default(), never, handler);
+                    drop(served.await);
+                });
+            }
+        });
+    });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn age_is_taken_from_the_time_of_an_answer() {
+    let certificate = Certificate::new();
+    let cases = [
+        (None, 300),
+        (Some("100"), 200),
+        (Some("301"), 0),
+        (Some("99999999999999999999"), 0),
+        (Some("-1"), 300),
+        (Some("soon"), 300),
+    ];
+    for (age, ttl) in cases {
+        let (address, _) = server(&certificate, age);
+        let resolver = start(at(format!("https://{address}")), &certificate);
+        let found = ask(&resolver, "a.example").await;
+        assert_eq!(found.result.unwrap().0.ttl(), ttl, "{age:?}");
+    }
+}
+
+#[tokio::test]
+async fn questions_over_https_are_padded_and_ask_for_no_keepalive() {
+    let certificate = Certificate::new();
+    let (address, asked) = server(&certificate, None);
+    let resolver = start(at(format!("doh://{address}/dns-query")), &certificate);
+    assert_eq!(addresses(&ask(&resolver, "a.example").await).len(), 1);
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked[0].len() % PADDING_BLOCK_BYTES, 0);
+    assert!(option(&asked[0], OPTION_PADDING).is_some());
+    assert!(option(&asked[0], OPTION_KEEPALIVE).is_none());
+    assert_eq!(asked[0][..2], [0, 0], "equal questions are equal requests");
+}

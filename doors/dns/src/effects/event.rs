@@ -1,0 +1,116 @@
+//! What sets an effect off: a question with or without its answer, or a schedule.
+//!
+//! [`EffectEvent`] borrows from the request and is copied only when an effect takes it up. It says
+//! what happened and decides nothing. Made by the door and by the scheduler.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{Name, Now};
+
+/// Addresses of one answer that effects get to see; the rest is ignored. A UDP answer of 1,232
+/// bytes has room for some 70.
+pub const ADDRESSES_MAX: usize = 128;
+
+/// Something happened.
+#[derive(Clone, Copy, Debug)]
+pub struct EffectEvent<'e> {
+    /// When.
+    pub now: Now,
+    /// The question, unless a schedule set it off.
+    pub question: Option<AskedFor<'e>>,
+    /// The answer, if there is one by then.
+    pub answer: Option<Given<'e>>,
+}
+
+/// A question, and whose.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedFor<'e> {
+    /// The name, lower-case.
+    pub name: Name<'e>,
+    /// Its type (RFC 1035 §3.2.2).
+    pub qtype: u16,
+    /// Its class.
+    pub qclass: u16,
+    /// Who asks.
+    pub client: IpAddr,
+    /// From which port; 0 where that is not known.
+    pub client_port: u16,
+    /// The server name of TLS; empty without.
+    pub server_name: &'e str,
+    /// The path of the URL; empty outside HTTPS.
+    pub url_path: &'e str,
+    /// Marks that the pipeline set.
+    pub marks: &'e [u32],
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'e> {
+    /// The response code.
+    pub rcode: u16,
+    /// The addresses in its A and AAAA records, up to [`ADDRESSES_MAX`].
+    pub addresses: &'e [IpAddr],
+}
+
+/// An event, kept until its effect is carried out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Occurrence {
+    pub(super) asked: Option<Box<Asked>>,
+    pub(super) rcode: Option<u16>,
+    pub(super) addresses: Box<[IpAddr]>,
+    pub(super) firing: Option<Arc<Firing>>,
+    /// For downloads: at start, only what is not there.
+    pub(super) only_missing: bool,
+}
+
+/// A question, kept.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) name: Box<str>,
+    pub(super) qtype: u16,
+    pub(super) qclass: u16,
+    pub(super) client: IpAddr,
+    pub(super) client_port: u16,
+    pub(super) server_name: Box<str>,
+    pub(super) url_path: Box<str>,
+    pub(super) marks: Box<[u32]>,
+}
+
+/// A job of a schedule that has come due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Firing {
+    pub(super) schedule: Box<str>,
+    pub(super) job: Box<str>,
+    /// `schedule`, `interval` or `manual`.
+    pub(super) trigger: &'static str,
+    pub(super) due_unix_ms: u64,
+}
+
+impl<'e> EffectEvent<'e> {
+    /// The addresses of the answer.
+    pub(super) fn addresses(&self) -> &'e [IpAddr] {
+        let all = self.answer.map_or(&[][..], |answer| answer.addresses);
+        &all[..all.len().min(ADDRESSES_MAX)]
+    }
+
+    pub(super) fn keep(&self) -> Occurrence {
+        Occurrence {
+            asked: self.question.map(|it| {
+                Box::new(Asked {
+                    name: it.name.as_str().into(),
+                    qtype: it.qtype,
+                    qclass: it.qclass,
+                    client: it.client,
+                    client_port: it.client_port,
+                    server_name: it.server_name.into(),
+                    url_path: it.url_path.into(),
+                    marks: it.marks.into(),
+                })
+            }),
+            rcode: self.answer.map(|answer| answer.rcode),
+            addresses: self.addresses().into(),
+            firing: None,
+            only_missing: false,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The scheduler: jobs that set effects off by the clock.
+//!
+//! A job whose last run is not over is skipped and counted. Its effects run one after the other,
+//! each through its own queue, and a failure does not stop the next. Runs on the effects' thread.
+
+use super::Failure;
+use super::counts::Counts;
+use super::event::{Firing, Occurrence};
+use super::schedule::{Due, Timetable};
+use super::settings::Job;
+use super::thread::Order;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use transport::{Drain, clock};
+
+/// How `${cron_trigger_kind}` calls a run that somebody asked for.
+pub(super) const BY_HAND: &str = "manual";
+/// Runs asked for by hand that wait for the scheduler.
+pub(super) const ASKED_MAX: usize = 16;
+
+/// All jobs, ready to run.
+pub(super) struct JobBook {
+    pub(super) timetable: Timetable,
+    pub(super) jobs: Vec<Duty>,
+    pub(super) asked: mpsc::Receiver<usize>,
+}
+
+/// A job and what it sets off.
+pub(super) struct Duty {
+    pub(super) job: Job,
+    pub(super) effects: Vec<Lever>,
+    pub(super) counts: Arc<JobCounts>,
+}
+
+/// Sets off one effect.
+#[derive(Clone)]
+pub(super) struct Lever {
+    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) counts: Arc<Counts>,
+}
+
+/// What became of a job.
+#[derive(Debug, Default)]
+pub(super) struct JobCounts {
+    pub(super) runs: AtomicU64,
+    pub(super) skipped: AtomicU64,
+    pub(super) finished: AtomicU64,
+    /// 0: never.
+    pub(super) last_unix_ms: AtomicU64,
+    pub(super) next_unix_ms: AtomicU64,
+}
+
+/// The state of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobStats {
+    /// What it is called.
+    pub name: String,
+    /// Runs that were begun.
+    pub runs: u64,
+    /// Runs that are over.
+    pub finished: u64,
+    /// Times it came due while its last run was not over.
+    pub skipped: u64,
+    /// When its last run began, in milliseconds since 1970; 0 for never.
+    pub last_unix_ms: u64,
+    /// When it runs next; 0 for never.
+    pub next_unix_ms: u64,
+}
+
+impl JobCounts {
+    pub(super) fn stats(&self, name: &str) -> JobStats {
+        JobStats {
+            name: name.into(),
+            runs: self.runs.load(Relaxed),
+            finished: self.finished.load(Relaxed),
+            skipped: self.skipped.load(Relaxed),
+            last_unix_ms: self.last_unix_ms.load(Relaxed),
+            next_unix_ms: self.next_unix_ms.load(Relaxed),
+        }
+    }
+}
+
+/// The outcome of an effect that was set off, to wait for or to drop.
+pub(super) struct Pulled(Result<oneshot::Receiver<Result<(), Failure>>, Failure>);
+
+impl Lever {
+    /// Has the effect carried out, unless too many wait. Never waits itself.
+    pub(super) fn pull(&self, occurrence: impl FnOnce() -> Occurrence) -> Pulled {
+        let Ok(place) = self.orders.try_reserve() else {
+            self.counts.dropped.fetch_add(1, Relaxed);
+            return Pulled(Err(Failure::new("too many of it wait already")));
+        };
+        let (waiting, outcome) = oneshot::channel();
+        self.counts.fired.fetch_add(1, Relaxed);
+        place.send(Order { occurrence: occurrence(), waiting });
+        Pulled(Ok(outcome))
+    }
+}
+
+impl Pulled {
+    /// What became of it.
+    pub(super) async fn outcome(self) -> Result<(), Failure> {
+        self.0?.await.unwrap_or_else(|_| Err(Failure::new("Tidegate ends")))
+    }
+}
+
+/// Runs jobs as they come due, until `closing` begins. What runs then is left to run.
+pub(super) async fn run(mut book: JobBook, closing: Drain) {
+    let mut running: Vec<Option<JoinHandle<()>>> = book.jobs.iter().map(|_| None).collect();
+    loop {
+        let now = clock::now();
+        for Due { job, at_unix_ms } in book.timetable.due(now) {
+            let duty = &book.jobs[job];
+            begin(duty, &mut running[job], duty.job.when.kind(), at_unix_ms);
+        }
+        for (index, duty) in book.jobs.iter().enumerate() {
+            let next = book.timetable.next_unix_ms(index, now).unwrap_or(0);
+            duty.counts.next_unix_ms.store(next, Relaxed);
+        }
+        tokio::select! {
+            () = closing.begun() => return,
+            () = tokio::time::sleep(book.timetable.wait(now)) => {}
+            Some(job) = book.asked.recv() => {
+                if let Some(duty) = book.jobs.get(job) {
+                    begin(duty, &mut running[job], BY_HAND, clock::now().unix_ms);
+                }
+            }
+        }
+    }
+}
+
+fn begin(
+    duty: &Duty,
+    running: &mut Option<JoinHandle<()>>,
+    trigger: &'static str,
+    due_unix_ms: u64,
+) {
+    if running.as_ref().is_some_and(|run| !run.is_finished()) {
+        duty.counts.skipped.fetch_add(1, Relaxed);
+        return;
+    }
+    duty.counts.runs.fetch_add(1, Relaxed);
+    duty.counts.last_unix_ms.store(clock::now().unix_ms, Relaxed);
+    let firing = Arc::new(Firing {
+        schedule: duty.job.schedule.as_str().into(),
+        job: duty.job.name.as_str().into(),
+        trigger,
+        due_unix_ms,
+    });
+    let (effects, counts) = (duty.effects.clone(), Arc::clone(&duty.counts));
+    *running = Some(tokio::task::spawn_local(async move {
+        for lever in effects {
+            let firing = Some(Arc::clone(&firing));
+            let occurrence = || Occurrence { firing, ..Occurrence::default() };
+            // Counted and told where it happened; the next effect runs all the same.
+            let _ = lever.pull(occurrence).outcome().await;
+        }
+        counts.finished.fetch_add(1, Relaxed);
+    }));
+}

@@ -1,0 +1,201 @@
+//! Which name an address was last given for.
+//!
+//! Learned from answers, bounded in number and time, and forgotten with the process. It is a guess:
+//! many names share an address, and the last one asked for wins. Called by the door with answers,
+//! and for PTR questions and whoever wants a name beside an address.
+
+use quick_cache::sync::Cache;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use vocab::{Complaint, Name, Now};
+
+/// Addresses that are remembered where nothing is set, as in mosdns.
+pub const SIZE_DEFAULT: usize = 65_536;
+/// Most that can be set: some 200 bytes each.
+pub const SIZE_MAX: usize = 4 << 20;
+/// How long a name is remembered where nothing is set.
+pub const TTL_DEFAULT: Duration = Duration::from_hours(2);
+const TTL_MAX: Duration = Duration::from_hours(30 * 24);
+/// How long clients may keep the answer to a PTR question: it may be another in a moment.
+pub const PTR_TTL_S: u32 = 5;
+/// Names with more bytes of text are not remembered: escaped binary labels, which no host has.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The memory. At its cap the addresses that are asked for least give way.
+#[derive(Debug)]
+pub struct ReverseMemory {
+    known: Cache<IpAddr, Arc<Known>>,
+    ttl_ms: u64,
+    learned: AtomicU64,
+}
+
+/// A name and until when it holds.
+#[derive(Debug)]
+struct Known {
+    name: Box<str>,
+    until_mono_ms: AtomicU64,
+}
+
+/// A name that an address was given for.
+#[derive(Clone, Debug)]
+pub struct KnownName(Arc<Known>);
+
+impl KnownName {
+    /// The name, lower-case, without a final dot.
+    pub fn as_str(&self) -> &str {
+        &self.0.name
+    }
+}
+
+impl ReverseMemory {
+    /// Says what is wrong with its settings.
+    pub fn check(size: usize, ttl: Duration) -> Vec<Complaint> {
+        let mut wrong = Vec::new();
+        super::bounds(&mut wrong, "size", &size, &(1..=SIZE_MAX), "from 1 to 4194304");
+        let ttls = Duration::from_secs(1)..=TTL_MAX;
+        super::bounds(&mut wrong, "ttl", &ttl, &ttls, "from 1s to 30d");
+        wrong
+    }
+
+    /// Remembers at most `size` addresses, each for `ttl` after it was last seen in an answer.
+    pub fn new(size: usize, ttl: Duration) -> Self {
+        let size = size.clamp(1, SIZE_MAX);
+        let ttl_ms = u64::try_from(ttl.min(TTL_MAX).as_millis()).unwrap_or(u64::MAX);
+        Self { known: Cache::new(size), ttl_ms, learned: AtomicU64::new(0) }
+    }
+
+    /// Notes that `name` was answered with `addresses`. Allocates only for what is new.
+    pub fn learn(&self, name: Name<'_>, addresses: impl IntoIterator<Item = IpAddr>, now: Now) {
+        if name.as_str().len() > NAME_BYTES_MAX {
+            return;
+        }
+        let until = now.mono_ms.saturating_add(self.ttl_ms);
+        // All addresses of an answer share the name.
+        let mut shared: Option<Arc<Known>> = None;
+        for address in addresses {
+            let address = address.to_canonical();
+            match self.known.get(&address) {
+                Some(known) if &*known.name == name.as_str() => {
+                    known.until_mono_ms.store(until, Relaxed);
+                }
+                _ => {
+                    let known = shared.get_or_insert_with(|| {
+                        let name = name.as_str().into();
+                        Arc::new(Known { name, until_mono_ms: AtomicU64::new(until) })
+                    });
+                    self.known.insert(address, Arc::clone(known));
+                    self.learned.fetch_add(1, Relaxed);
+                }
+            }
+        }
+    }
+
+    /// The name that `address` was last given for, if that is not too long ago.
+    pub fn name_of(&self, address: IpAddr, now: Now) -> Option<KnownName> {
+        let known = self.known.get(&address.to_canonical())?;
+        (now.mono_ms < known.until_mono_ms.load(Relaxed)).then_some(KnownName(known))
+    }
+
+    /// Addresses held now.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Addresses that were new or got another name, since the start.
+    pub fn learned(&self) -> u64 {
+        self.learned.load(Relaxed)
+    }
+}
+
+/// The address that a PTR question is about (RFC 1035 §3.5, RFC 3596 §2.5); none for other names.
+pub fn address_of(name: Name<'_>) -> Option<IpAddr> {
+    let text = name.as_str();
+    if let Some(octets) = text.strip_suffix(".in-addr.arpa") {
+        let mut address = [0; 4];
+        let mut labels = octets.split('.');
+        for octet in address.iter_mut().rev() {
+            let label = labels.next()?;
+            // One way to write each: 01 and +1 are no labels of this tree.
+            *octet = label.parse().ok().filter(|it: &u8| it.to_string() == label)?;
+        }
+        return labels.next().is_none().then_some(Ipv4Addr::from(address).into());
+    }
+    let nibbles = text.strip_suffix(".ip6.arpa")?;
+    let mut bits = 0_u128;
+    let mut labels = nibbles.split('.');
+    for place in 0..32 {
+        let &[digit] = labels.next()?.as_bytes() else { return None };
+        bits |= u128::from(char::from(digit).to_digit(16)?) << (4 * place);
+    }
+    labels.next().is_none().then_some(Ipv6Addr::from_bits(bits).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Now {
+        Now { unix_ms: 0, mono_ms: seconds * 1000 }
+    }
+
+    fn name(text: &str) -> Name<'_> {
+        Name::from_lowercase(text).expect("a name")
+    }
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn named(memory: &ReverseMemory, address: &str, now: Now) -> Option<String> {
+        memory.name_of(ip(address), now).map(|it| it.as_str().to_owned())
+    }
+
+    #[test]
+    fn an_address_has_the_name_it_was_last_given_for() {
+        let memory = ReverseMemory::new(100, Duration::from_mins(1));
+        memory.learn(name("a.example"), [ip("192.0.2.1"), ip("2001:db8::1")], at(0));
+        assert_eq!(named(&memory, "192.0.2.1", at(59)).as_deref(), Some("a.example"));
+        assert_eq!(named(&memory, "::ffff:192.0.2.1", at(59)).as_deref(), Some("a.example"));
+        assert_eq!(named(&memory, "192.0.2.1", at(60)), None, "its time is over");
+        memory.learn(name("a.example"), [ip("192.0.2.1")], at(100));
+        assert_eq!(named(&memory, "192.0.2.1", at(159)).as_deref(), Some("a.example"));
+        memory.learn(name("b.example"), [ip("192.0.2.1")], at(110));
+        assert_eq!(named(&memory, "192.0.2.1", at(111)).as_deref(), Some("b.example"));
+        assert_eq!(named(&memory, "192.0.2.2", at(1)), None);
+        assert_eq!(memory.learned(), 3, "the second time it was known");
+    }
+
+    #[test]
+    fn a_flood_of_addresses_stays_within_the_size() {
+        let memory = ReverseMemory::new(1000, Duration::from_mins(1));
+        for number in 0..100_000 {
+            memory.learn(name("a.example"), [Ipv4Addr::from_bits(number).into()], at(0));
+        }
+        assert!(memory.len() <= 1000, "{}", memory.len());
+        assert!(!memory.is_empty());
+    }
+
+    #[test]
+    fn reverse_names_are_read() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(address_of(name(text)), expected.map(ip), "{text}");
+        };
+        check("1.2.0.192.in-addr.arpa", Some("192.0.2.1"));
+        check("2.0.192.in-addr.arpa", None);
+        check("0.1.2.0.192.in-addr.arpa", None);
+        check("01.2.0.192.in-addr.arpa", None);
+        check("256.2.0.192.in-addr.arpa", None);
+        let six = format!("1.{}8.b.d.0.1.0.0.2.ip6.arpa", "0.".repeat(23));
+        check(&six, Some("2001:db8::1"));
+        check(&six[2..], None);
+        check(&six.replace("b.d", "g.d"), None);
+        check("a.example", None);
+    }
+}

@@ -1,0 +1,220 @@
+//! Which sets an effect writes to, from its settings or from the short forms of mosdns.
+//!
+//! It says all that is wrong and asks the kernel nothing: a set may be made later. Called when
+//! effects are started and when a configuration is checked.
+
+use super::settings::{IpsetSpec, NftFamily, NftSet, NftsetSpec, SetPlace, SetTarget};
+use vocab::Complaint;
+
+/// Bytes of a set's name: `IPSET_MAXNAMELEN` and `NFT_SET_MAXNAMELEN` with their zero byte.
+const IPSET_NAME_MAX: usize = 31;
+const NFT_NAME_MAX: usize = 255;
+const V4_BITS: u8 = 32;
+const V6_BITS: u8 = 128;
+/// Prefixes where none is set: those of mosdns and OxiDNS.
+const MASK4: u8 = 24;
+const IPSET_MASK6: u8 = 32;
+const NFT_MASK6: u8 = 48;
+
+/// The sets of one effect.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Targets {
+    pub(super) v4: Option<SetTarget>,
+    pub(super) v6: Option<SetTarget>,
+}
+
+impl IpsetSpec {
+    /// Reads the short form of mosdns: one or two of `NAME,inet|inet6,MASK`.
+    pub fn from_quick(text: &str) -> Result<Self, String> {
+        let mut spec = Self::default();
+        for field in quick_fields(text)? {
+            let parts: Vec<_> = field.split(',').collect();
+            let [name, family, mask] = parts[..] else {
+                return Err(format!("{field:?} should be NAME,inet,MASK or NAME,inet6,MASK"));
+            };
+            let mask = quick_mask(mask)?;
+            match family {
+                "inet" => (spec.set_name4, spec.mask4) = (name.into(), mask),
+                "inet6" => (spec.set_name6, spec.mask6) = (name.into(), mask),
+                other => return Err(format!("{other:?} should be inet or inet6")),
+            }
+        }
+        Ok(spec)
+    }
+
+    /// Everything that is wrong with it.
+    pub fn check(&self) -> Vec<Complaint> {
+        self.targets().err().unwrap_or_default()
+    }
+
+    pub(super) fn targets(&self) -> Result<Targets, Vec<Complaint>> {
+        let mut complaints = Vec::new();
+        for (key, name) in [("set_name4", &self.set_name4), ("set_name6", &self.set_name6)] {
+            check_name(key, name, IPSET_NAME_MAX, &mut complaints);
+        }
+        if self.set_name4.is_empty() && self.set_name6.is_empty() {
+            let message = "no set is named, so nothing would be added";
+            complaints.push(Complaint::new("set_name4", message).remedy("name a set"));
+        }
+        check_mask("mask4", self.mask4, V4_BITS, &mut complaints);
+        check_mask("mask6", self.mask6, V6_BITS, &mut complaints);
+        if !complaints.is_empty() {
+            return Err(complaints);
+        }
+        let target = |name: &str, mask: u8, default: u8| {
+            (!name.is_empty()).then(|| SetTarget {
+                place: SetPlace::Ipset { name: name.into() },
+                mask: if mask == 0 { default } else { mask },
+            })
+        };
+        Ok(Targets {
+            v4: target(&self.set_name4, self.mask4, MASK4),
+            v6: target(&self.set_name6, self.mask6, IPSET_MASK6),
+        })
+    }
+}
+
+impl NftsetSpec {
+    /// Reads the short form of mosdns: one or two of
+    /// `ip|ip6|inet,TABLE,SET,ipv4_addr|ipv6_addr,MASK`.
+    pub fn from_quick(text: &str) -> Result<Self, String> {
+        let mut spec = Self::default();
+        for field in quick_fields(text)? {
+            let parts: Vec<_> = field.split(',').collect();
+            let [family, table, set, kind, mask] = parts[..] else {
+                return Err(format!("{field:?} should be FAMILY,TABLE,SET,ipv4_addr,MASK"));
+            };
+            let table_family = match family {
+                "ip" => NftFamily::Ip,
+                "ip6" => NftFamily::Ip6,
+                "inet" => NftFamily::Inet,
+                other => return Err(format!("{other:?} should be ip, ip6 or inet")),
+            };
+            let set = Some(NftSet {
+                table_family,
+                table_name: table.into(),
+                set_name: set.into(),
+                mask: quick_mask(mask)?,
+            });
+            match kind {
+                "ipv4_addr" => spec.ipv4 = set,
+                "ipv6_addr" => spec.ipv6 = set,
+                other => return Err(format!("{other:?} should be ipv4_addr or ipv6_addr")),
+            }
+        }
+        Ok(spec)
+    }
+
+    /// Everything that is wrong with it.
+    pub fn check(&self) -> Vec<Complaint> {
+        self.targets().err().unwrap_or_default()
+    }
+
+    pub(super) fn targets(&self) -> Result<Targets, Vec<Complaint>> {
+        let mut complaints = Vec::new();
+        if self.ipv4.is_none() && self.ipv6.is_none() {
+            let message = "no set is named, so nothing would be added";
+            complaints.push(Complaint::new("ipv4", message).remedy("name a set"));
+        }
+        let mut target = |key: &str, set: &Option<NftSet>, bits, default| {
+            let set = set.as_ref()?;
+            let mut found = Vec::new();
+            for (key, name) in [("table_name", &set.table_name), ("set_name", &set.set_name)] {
+                if name.is_empty() {
+                    found.push(Complaint::new(key, "the name is empty").remedy("write a name"));
+                }
+                check_name(key, name, NFT_NAME_MAX, &mut found);
+            }
+            check_mask("mask", set.mask, bits, &mut found);
+            complaints.extend(found.into_iter().map(|it| it.under(key)));
+            Some(SetTarget {
+                place: SetPlace::Nftset {
+                    family: set.table_family,
+                    table: set.table_name.clone(),
+                    set: set.set_name.clone(),
+                },
+                mask: if set.mask == 0 { default } else { set.mask },
+            })
+        };
+        let v4 = target("ipv4", &self.ipv4, V4_BITS, MASK4);
+        let v6 = target("ipv6", &self.ipv6, V6_BITS, NFT_MASK6);
+        if complaints.is_empty() { Ok(Targets { v4, v6 }) } else { Err(complaints) }
+    }
+}
+
+fn quick_fields(text: &str) -> Result<Vec<&str>, String> {
+    let fields: Vec<_> = text.split_ascii_whitespace().collect();
+    match fields.len() {
+        1 | 2 => Ok(fields),
+        count => Err(format!("{count} sets are named; one for each family is the most")),
+    }
+}
+
+fn quick_mask(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| format!("{text:?} is no prefix length"))
+}
+
+fn check_name(key: &str, name: &str, bytes_max: usize, complaints: &mut Vec<Complaint>) {
+    if name.len() > bytes_max {
+        let message = format!("{name:?} is too long a name");
+        complaints.push(Complaint::new(key, message).remedy(format!("{bytes_max} bytes at most")));
+    }
+    if name.contains('\0') {
+        complaints.push(Complaint::new(key, "the name holds a zero byte").remedy("leave it out"));
+    }
+}
+
+fn check_mask(key: &str, mask: u8, bits: u8, complaints: &mut Vec<Complaint>) {
+    if mask > bits {
+        let message = format!("a prefix of {mask} bits is too long");
+        complaints.push(Complaint::new(key, message).remedy(format!("{bits} at most")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_form_of_ipset_is_read() {
+        let spec = IpsetSpec::from_quick("four,inet,0  six,inet6,64").expect("right");
+        let targets = spec.targets().expect("right");
+        let place = |name: &str| SetPlace::Ipset { name: name.into() };
+        assert_eq!(targets.v4, Some(SetTarget { place: place("four"), mask: 24 }));
+        assert_eq!(targets.v6, Some(SetTarget { place: place("six"), mask: 64 }));
+        for wrong in ["", "a,inet", "a,ip,24", "a,inet,x", "a,inet,1 b,inet6,1 c,inet,1"] {
+            assert!(IpsetSpec::from_quick(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_short_form_of_nftset_is_read() {
+        let spec = NftsetSpec::from_quick("inet,t,s,ipv6_addr,0").expect("right");
+        let targets = spec.targets().expect("right");
+        assert_eq!(targets.v4, None);
+        assert_eq!(targets.v6.expect("named").mask, 48);
+        for wrong in
+            ["bridge,t,s,ipv4_addr,24", "ip,t,s,ipv4,24", "ip,t,s,24", "ip,t,s,ipv4_addr,-1"]
+        {
+            assert!(NftsetSpec::from_quick(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_said() {
+        let paths = |complaints: Vec<Complaint>| {
+            complaints.into_iter().map(|it| it.path).collect::<Vec<_>>()
+        };
+        let ipset = IpsetSpec { mask4: 33, mask6: 129, ..IpsetSpec::default() };
+        assert_eq!(paths(ipset.check()), ["set_name4", "mask4", "mask6"]);
+        let set = NftSet {
+            table_family: NftFamily::Ip,
+            table_name: String::new(),
+            set_name: "s".repeat(300),
+            mask: 200,
+        };
+        let nftset = NftsetSpec { ipv4: Some(set), ipv6: None };
+        assert_eq!(paths(nftset.check()), ["ipv4.table_name", "ipv4.set_name", "ipv4.mask"]);
+        assert_eq!(paths(NftsetSpec::default().check()), ["ipv4"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! The thread on which hooks, scripts, downloads and schedules run.
+//!
+//! Every effect has a queue of its own, so that one that hangs holds up no other; a full queue drops
+//! what is newest. At the end what waits is still carried out, within a deadline. Started by
+//! [`Effects`](super::Effects).
+
+use super::counts::{Counts, Teller};
+use super::download::{CheckFile, Download, Wanted};
+use super::event::Occurrence;
+use super::hook::Hook;
+use super::jobs::{self, JobBook};
+use super::script::Script;
+use super::settings::ReloadWhat;
+use super::{Failure, OnReload};
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::SyncSender;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use transport::Drain;
+use upstream::origins::{Dialer, Limits, Origins};
+
+/// What is to be carried out, and who waits for it.
+pub(super) struct Order {
+    pub(super) occurrence: Occurrence,
+    pub(super) waiting: oneshot::Sender<Result<(), Failure>>,
+}
+
+/// What an effect does, read.
+#[derive(Debug)]
+pub(super) enum Deed {
+    Hook(Hook),
+    Script(Script),
+    Download(Download),
+    Reload(ReloadWhat),
+}
+
+/// An effect with its queue.
+pub(super) struct Worker {
+    pub(super) deed: Deed,
+    pub(super) counts: Arc<Counts>,
+    pub(super) orders: mpsc::Receiver<Order>,
+    /// How many run at once.
+    pub(super) concurrent: usize,
+}
+
+/// Everything that the thread takes with it.
+pub(super) struct Crew {
+    pub(super) workers: Vec<Worker>,
+    pub(super) jobs: JobBook,
+    pub(super) dialer: Dialer,
+    pub(super) check: CheckFile,
+    pub(super) reload: OnReload,
+    pub(super) teller: Teller,
+    /// Begun: take nothing more, finish what waits.
+    pub(super) closing: Drain,
+    /// Begun: stop where you are.
+    pub(super) stopping: Drain,
+}
+
+/// What deeds need.
+pub(super) struct Means {
+    pub(super) origins: Origins,
+    check: CheckFile,
+    reload: OnReload,
+    teller: Teller,
+}
+
+/// Starts the thread; `ended` hears of its end.
+pub(super) fn start(crew: Crew, ended: SyncSender<()>) -> io::Result<()> {
+    let (built, outcome) = std::sync::mpsc::sync_channel(1);
+    std::thread::Builder::new().name("effects".into()).spawn(move || {
+        // A local runtime cannot leave its thread, so it is built here.
+        let runtime =
+            match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
+                Ok(runtime) => runtime,
+                Err(why) => return drop(built.send(Err(why))),
+            };
+        let _ = built.send(Ok(()));
+        runtime.block_on(run(crew));
+        drop(runtime);
+        // Nobody may wait for the end.
+        let _ = ended.send(());
+    })?;
+    outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the effects' thread ended at once")))
+}
+
+async fn run(crew: Crew) {
+    let means = Rc::new(Means {
+        origins: Origins::new(crew.dialer, Limits::default()),
+        check: crew.check,
+        reload: crew.reload,
+        teller: crew.teller,
+    });
+    let mut all = JoinSet::new();
+    for worker in crew.workers {
+        all.spawn_local(serve(worker, Rc::clone(&means), crew.closing.clone()));
+    }
+    all.spawn_local(jobs::run(crew.jobs, crew.closing.clone()));
+    tokio::select! {
+        () = crew.stopping.begun() => {}
+        () = async { while all.join_next().await.is_some() {} } => {}
+    }
+}
+
+/// Carries out the orders of one effect, some at once, until it is closed and all are done.
+async fn serve(worker: Worker, means: Rc<Means>, closing: Drain) {
+    let Worker { deed, counts, mut orders, concurrent } = worker;
+    let deed = Rc::new(deed);
+    let mut running = JoinSet::new();
+    let mut is_closed = false;
+    loop {
+        tokio::select! {
+            biased;
+            () = closing.begun(), if !is_closed => {
+                orders.close();
+                is_closed = true;
+            }
+            Some(_) = running.join_next(), if !running.is_empty() => {}
+            order = orders.recv(), if running.len() < concurrent => {
+                let Some(order) = order else { break };
+                let (deed, means) = (Rc::clone(&deed), Rc::clone(&means));
+                let counts = Arc::clone(&counts);
+                running.spawn_local(async move { carry_out(&deed, &means, &counts, order).await });
+            }
+        }
+    }
+    while running.join_next().await.is_some() {}
+}
+
+async fn carry_out(deed: &Deed, means: &Means, counts: &Counts, order: Order) {
+    let outcome = deed.run(means, &order.occurrence).await;
+    match &outcome {
+        Ok(()) => drop(counts.done.fetch_add(1, Relaxed)),
+        Err(failure) => {
+            counts.failed.fetch_add(1, Relaxed);
+            means.teller.failure(counts, &failure.to_string());
+        }
+    }
+    // Most often nobody waits.
+    let _ = order.waiting.send(outcome);
+}
+
+impl Deed {
+    async fn run(&self, means: &Means, of: &Occurrence) -> Result<(), Failure> {
+        match self {
+            Self::Hook(hook) => hook.run(&means.origins, of).await,
+            Self::Script(script) => script.run(of).await,
+            Self::Download(download) => {
+                if of.firing.as_ref().is_some_and(|it| it.trigger != jobs::BY_HAND) {
+                    tokio::time::sleep(super::up_to(download.jitter)).await;
+                }
+                let wanted = if of.only_missing { Wanted::Missing } else { Wanted::All };
+                let fetched = download.run(&means.origins, &means.check, wanted).await;
+                let outcome = fetched.outcome();
+                if !fetched.changed.is_empty() {
+                    (means.reload)(ReloadWhat::Files(fetched.changed));
+                }
+                outcome
+            }
+            Self::Reload(what) => {
+                (means.reload)(what.clone());
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! A pipeline of mosdns or OxiDNS, compiled, as the door takes it.
+//!
+//! The compiler says what is needed in its own words; here that becomes settings of the resolver,
+//! listeners and effects. Nothing is opened. Made by whoever reads the configuration.
+
+use crate::effects::{Effect, EffectId, EffectsPlan, Job, When};
+use crate::listeners::Opening;
+use crate::settings::{CertificateSettings, Settings};
+use pipeline::compile::{CacheSpec, Compiled, GroupSpec, JobSpec, Protocol, ServerSpec};
+use pipeline::language::{Negative, Pipelining, Upstream, Verify};
+use pipeline::program::{Place, Program};
+use settings::Text;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use upstream::resolver::{
+    CacheSettings, CertificateCheck, Family, GroupSettings, Pipeline, PlainServer,
+    ResolverSettings, StaleMode, Strategy, UpstreamDetails, UpstreamSettings,
+};
+use vocab::{ByteSize, Complaint, Listen, Scheme, Span};
+
+/// How long an upstream of a foreign file may take, as in both peers.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Foreign {
+    pub(crate) program: Arc<Program>,
+    /// Where runs begin, by the number that a listener has.
+    pub(crate) entries: Box<[Place]>,
+    pub(crate) openings: Vec<Opening>,
+    pub(crate) resolver: ResolverSettings,
+    pub(crate) effects: EffectsPlan,
+    /// Memories of names by address: how many each holds, and for how long.
+    pub(crate) memories: Vec<(usize, Duration)>,
+    /// What collectors are called.
+    pub(crate) collectors: Vec<String>,
+    certificate: Option<CertificateSettings>,
+    warnings: Vec<Complaint>,
+}
+
+impl Foreign {
+    /// What `compiled` comes to, or everything that the door cannot do of it.
+    pub fn new(compiled: Compiled) -> Result<Self, Vec<Complaint>> {
+        let mut complaints = Vec::new();
+        let resolver = resolver(&compiled, &mut complaints);
+        let effects = effects(&compiled, &mut complaints);
+        let certificate = certificate(&compiled.servers, &mut complaints);
+        if !complaints.is_empty() {
+            return Err(complaints);
+        }
+        let memories = compiled.memories.iter();
+        Ok(Self {
+            entries: compiled.entries.iter().map(|it| it.place).collect(),
+            openings: compiled.servers.iter().flat_map(openings).collect(),
+            resolver,
+            effects,
+            memories: memories.map(|it| (it.entries as usize, it.ttl)).collect(),
+            collectors: compiled.collectors.clone(),
+            certificate,
+            warnings: compiled.warnings,
+            program: Arc::new(compiled.program),
+        })
+    }
+
+    /// What the user should know.
+    pub fn warnings(&self) -> &[Complaint] {
+        &self.warnings
+    }
+
+    /// Whether it says itself where to listen.
+    pub fn has_servers(&self) -> bool {
+        !self.openings.is_empty()
+    }
+
+    /// The same for a door that says itself where to listen; all questions enter at the first entry.
+    #[must_use]
+    pub fn without_servers(self) -> Self {
+        Self { openings: Vec::new(), certificate: None, ..self }
+    }
+
+    pub(crate) fn certificate(&self) -> Option<CertificateSettings> {
+        self.certificate.clone()
+    }
+}
+
+impl Settings {
+    /// The settings of a door that is nothing but `foreign`.
+    pub fn of_foreign(foreign: Foreign) -> Self {
+        Self {
+            listen: foreign.openings.iter().map(|it| Text(it.listen.clone())).collect(),
+            certificate: foreign.certificate(),
+            foreign: Some(foreign),
+            ..Self::default()
+        }
+    }
+}
+
+fn openings(server: &ServerSpec) -> impl Iterator<Item = Opening> {
+    let scheme = match server.protocol {
+        Protocol::Udp => Scheme::Udp,
+        Protocol::Tcp => Scheme::Tcp,
+        Protocol::Tls => Scheme::Tls,
+        Protocol::Http => Scheme::Http,
+        Protocol::Https => Scheme::Https,
+        Protocol::Quic => Scheme::Quic,
+    };
+    server.listen.iter().flat_map(move |address| {
+        server.entries.iter().map(move |entry| Opening {
+            listen: Listen { scheme, address: *address, path: entry.path.clone() },
+            entry: entry.entry,
+        })
+    })
+}
+
+/// One certificate serves all encrypted listeners of the door.
+fn certificate(
+    servers: &[ServerSpec],
+    complaints: &mut Vec<Complaint>,
+) -> Option<CertificateSettings> {
+    let mut found: Option<CertificateSettings> = None;
+    for server in servers {
+        let Some(files) = &server.certificate else { continue };
+        let this = CertificateSettings {
+            cert: files.cert.text.clone().into(),
+            key: files.key.text.clone().into(),
+        };
+        match &found {
+            Some(other) if *other != this => complaints.push(
+                files
+                    .cert
+                    .place
+                    .complaint("servers with different certificates are not built yet")
+                    .remedy("give all of them the same"),
+            ),
+            _ => found = Some(this),
+        }
+    }
+    found
+}
+
+fn resolver(compiled: &Compiled, complaints: &mut Vec<Complaint>) -> ResolverSettings {
+    let mut settings = ResolverSettings::default();
+    let groups: Vec<_> = compiled.groups.iter().map(group).collect();
+    for (settings, spec) in groups.iter().zip(&compiled.groups) {
+        let found = settings.check().into_iter();
+        complaints.extend(found.map(|it| in_place(it, spec)));
+    }
+    let caches: Vec<_> = compiled.caches.iter().map(cache).collect();
+    // Whoever else looks names up in this process uses the first of each.
+    if !groups.is_empty() {
+        settings.groups = groups;
+    }
+    if !caches.is_empty() {
+        settings.caches = caches;
+    }
+    settings
+}
+
+fn in_place(complaint: Complaint, group: &GroupSpec) -> Complaint {
+    let index = complaint.path.split('.').nth(1).and_then(|it| it.parse::<usize>().ok());
+    let place = index.and_then(|it| group.upstreams.get(it)).map_or(&group.place, |it| &it.place);
+    let placed = place.complaint(&complaint.message);
+    match complaint.remedy {
+        Some(remedy) => placed.remedy(remedy),
+        None => placed,
+    }
+}
+
+fn group(spec: &GroupSpec) -> GroupSettings {
+    let bootstrap: BTreeSet<_> = spec.upstreams.iter().filter_map(|it| it.bootstrap).collect();
+    let timeout = spec.upstreams.iter().filter_map(|it| it.timeout).max().unwrap_or(TIMEOUT);
+    let strategy = if spec.concurrent > 1 { Strategy::Race } else { Strategy::Random };
+    GroupSettings {
+        name: spec.name.clone(),
+        upstreams: spec.upstreams.iter().enumerate().map(|(at, it)| one(at, it)).collect(),
+        strategy,
+        concurrent: spec.concurrent,
+        bootstrap: bootstrap.into_iter().map(|it| Text(PlainServer(it))).collect(),
+        timeout: Text(Span(timeout)),
+    }
+}
+
+fn one(at: usize, spec: &Upstream) -> UpstreamSettings {
+    // Equal addresses may stand in one group twice; their names must differ.
+    let name = match spec.tag.as_str() {
+        "" => format!("{} ({})", spec.address, at + 1),
+        tag => tag.to_owned(),
+    };
+    UpstreamSettings::Detailed(UpstreamDetails {
+        address: spec.address.clone(),
+        name: Some(name),
+        dial: spec.dial.map(Text),
+        family: match spec.bootstrap_version {
+            Some(4) => Family::Ipv4,
+            Some(6) => Family::Ipv6,
+            Some(_) | None => Family::Any,
+        },
+        interface: spec.interface.clone(),
+        mark: spec.mark,
+        // It was parsed when the file was read; what is wrong all the same shows in the check.
+        socks5: spec.socks5.as_deref().and_then(|it| it.parse().ok()).map(Text),
+        verify: match spec.verify {
+            Verify::Yes => CertificateCheck::Full,
+            Verify::No => CertificateCheck::None,
+        },
+        pipeline: match spec.pipeline {
+            Pipelining::Unsaid | Pipelining::On => Pipeline::On,
+            Pipelining::Off => Pipeline::Off,
+        },
+        idle: spec.idle.map(|it| Text(Span(it))),
+        connections: spec.connections,
+        ..UpstreamDetails::default()
+    })
+}
+
+fn cache(spec: &CacheSpec) -> CacheSettings {
+    let usual = CacheSettings::default();
+    let within = |given: Duration, most: Text<Span>| {
+        Text(Span(given.clamp(Duration::from_secs(1), most.0.0)))
+    };
+    CacheSettings {
+        size: Text(ByteSize(spec.bytes())),
+        stale: Text(Span(spec.lazy.unwrap_or_default().min(Duration::from_hours(7 * 24)))),
+        stale_mode: StaleMode::AtOnce,
+        prefetch: false,
+        max_ttl: spec.positive_max.map_or(usual.max_ttl, |it| within(it, usual.max_ttl)),
+        max_negative_ttl: match spec.negative {
+            Negative::AtMost(long) => within(long, usual.max_negative_ttl),
+            // A second is as good as not at all, and spares upstreams a storm.
+            Negative::Off => Text(Span(Duration::from_secs(1))),
+        },
+        ..usual
+    }
+}
+
+fn effects(compiled: &Compiled, complaints: &mut Vec<Complaint>) -> EffectsPlan {
+    let mut effects = Vec::new();
+    for spec in &compiled.effects {
+        match serde_json::from_value(spec.outward.settings()) {
+            Ok(made) => effects.push(Effect { name: spec.name.clone(), spec: made }),
+            Err(why) => complaints.push(spec.place.complaint(why)),
+        }
+    }
+    let plan = EffectsPlan { effects, jobs: compiled.jobs.iter().map(job).collect() };
+    if complaints.is_empty() {
+        complaints.extend(plan.check().into_iter().map(|it| placed(it, compiled)));
+    }
+    plan
+}
+
+/// A complaint of the effects where its plugin stands.
+fn placed(complaint: Complaint, compiled: &Compiled) -> Complaint {
+    let mut parts = complaint.path.split('.');
+    let kind = parts.next();
+    let index = parts.next().and_then(|it| it.parse::<usize>().ok()).unwrap_or(0);
+    let place = match kind {
+        Some("jobs") => compiled.jobs.get(index).map(|it| &it.place),
+        _ => compiled.effects.get(index).map(|it| &it.place),
+    };
+    let Some(place) = place else { return complaint };
+    let placed = place.complaint(&complaint.message);
+    match complaint.remedy {
+        Some(remedy) => placed.remedy(remedy),
+        None => placed,
+    }
+}
+
+fn job(spec: &JobSpec) -> Job {
+    Job {
+        schedule: spec.schedule.clone(),
+        name: spec.name.clone(),
+        when: match &spec.when {
+            pipeline::language::When::Fields(fields) => {
+                When::Cron { fields: fields.clone(), timezone: spec.timezone.clone() }
+            }
+            pipeline::language::When::Every(long) => When::Every(*long),
+        },
+        effects: spec.effects.iter().map(|it| EffectId(*it)).collect(),
+    }
+}

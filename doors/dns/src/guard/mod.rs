@@ -1,0 +1,266 @@
+//! Who may ask, how much, and what answers may say.
+//!
+//! For every query the guard reads its options, says whether it is answered at all, and judges the
+//! answer before it leaves. It makes only the answers that turn a query away; on the way of a query it
+//! allocates nothing and takes no lock that all share. Called by `request`.
+
+mod access;
+mod client_subnet;
+mod ddr;
+mod options;
+mod rate;
+mod rebinding;
+mod responses;
+mod turned_away;
+
+pub use access::{AccessAction, AccessSettings};
+pub use client_subnet::{ClientSubnetSettings, SubnetMode};
+pub use ddr::Ddr;
+pub use options::{CookieMode, CookieSettings};
+pub use rate::{RateAction, RateLimitSettings};
+pub use rebinding::RebindingSettings;
+pub use responses::ResponseRateLimitSettings;
+
+pub(crate) use ddr::{Designated, Told};
+pub(crate) use options::{Proof, Seen, Sender};
+pub(crate) use rebinding::REBINDING_ERROR;
+pub(crate) use turned_away::write_truncated;
+
+use crate::request::{Caller, Way};
+use access::Access;
+use dns_wire::Query;
+use dns_wire::options::BadOption;
+use options::OptionReader;
+use pipeline::limiter::Seed;
+use pipeline::sets::IpSet;
+use rate::RateGuard;
+use rebinding::Rebinding;
+use responses::ResponseGuard;
+use settings::Text;
+use std::time::Duration;
+use vocab::{Complaint, Name, Network};
+
+/// What the guard is set up with: sections of the door's settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GuardSettings<'s> {
+    pub(crate) access: &'s AccessSettings,
+    pub(crate) rate_limit: &'s RateLimitSettings,
+    pub(crate) response_rate_limit: &'s ResponseRateLimitSettings,
+    pub(crate) rebinding: &'s RebindingSettings,
+    pub(crate) cookies: &'s CookieSettings,
+    pub(crate) client_subnet: &'s ClientSubnetSettings,
+}
+
+/// Random numbers that nobody outside may know, chosen once at the start and kept over reloads.
+#[derive(Clone, Copy)]
+pub(crate) struct Secrets {
+    clients: Seed,
+    responses: Seed,
+    cookies: [u8; 16],
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    access: Access,
+    rate: Option<RateGuard>,
+    responses: Option<ResponseGuard>,
+    rebinding: Rebinding,
+    options: OptionReader,
+}
+
+/// Whether a query is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It is.
+    Welcome,
+    /// It gets what says why not.
+    TurnedAway(TurnedAway),
+    /// It gets nothing.
+    Dropped,
+}
+
+/// Why a query is turned away, and so with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TurnedAway {
+    /// The client may not ask: REFUSED.
+    Forbidden,
+    /// The client asks too much: REFUSED.
+    TooMuch,
+    /// The client is to come again over TCP: an empty answer with TC set.
+    ComeByTcp,
+    /// The client is to show our cookie: BADCOOKIE.
+    ShowCookie,
+    /// An option is malformed: FORMERR.
+    BadOption(BadOption),
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outgoing {
+    /// It goes out.
+    Send,
+    /// An empty one with TC set goes out instead ([`write_truncated`]).
+    Truncate,
+    /// Nothing goes out.
+    Drop,
+}
+
+impl GuardSettings<'_> {
+    /// Every complaint, with paths relative to the door's section.
+    pub(crate) fn check(&self) -> Vec<Complaint> {
+        let sections = [
+            ("access", self.access.check()),
+            ("rate_limit", self.rate_limit.check()),
+            ("response_rate_limit", self.response_rate_limit.check()),
+            ("rebinding", self.rebinding.check()),
+            ("cookies", self.cookies.check()),
+            ("client_subnet", self.client_subnet.check()),
+        ];
+        let named = |(name, found): (&'static str, Vec<Complaint>)| {
+            found.into_iter().map(move |complaint| complaint.under(name))
+        };
+        sections.into_iter().flat_map(named).collect()
+    }
+}
+
+impl Secrets {
+    /// Chosen by the system.
+    pub(crate) fn choose() -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; 48];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self::from_bytes(bytes))
+    }
+
+    /// Made of `bytes`, which must be random.
+    pub(crate) fn from_bytes(bytes: [u8; 48]) -> Self {
+        let mut words = bytes
+            .chunks_exact(8)
+            .map(|it| it.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        let mut word = || words.next().unwrap_or(0);
+        let (clients, responses) = ([word(), word()], [word(), word()]);
+        let mut cookies = [0; 16];
+        cookies.copy_from_slice(&bytes[32..]);
+        Self { clients, responses, cookies }
+    }
+}
+
+impl Guard {
+    /// A guard that keeps what `before` knows of clients and floods. `idle` is how long a connection
+    /// may be idle, which clients that ask are told; at most 109 minutes can be said.
+    pub(crate) fn new(
+        settings: GuardSettings<'_>,
+        secrets: &Secrets,
+        idle: Duration,
+        before: Option<&Self>,
+    ) -> Self {
+        let idle_ds = u16::try_from(idle.as_millis() / 100).unwrap_or(u16::MAX);
+        Self {
+            access: Access::new(settings.access),
+            rate: RateGuard::new(
+                settings.rate_limit,
+                secrets.clients,
+                before.and_then(|it| it.rate.as_ref()),
+            ),
+            responses: ResponseGuard::new(
+                settings.response_rate_limit,
+                secrets.responses,
+                before.and_then(|it| it.responses.as_ref()),
+            ),
+            rebinding: Rebinding::new(settings.rebinding),
+            options: OptionReader::new(settings.cookies, secrets.cookies, idle_ds),
+        }
+    }
+
+    /// Reads the options of a query. The same query gives the same again, as long as the day lasts.
+    pub(crate) fn read(&self, query: &Query<'_>, caller: &Caller<'_>) -> Result<Seen, BadOption> {
+        self.options.read(query.options, caller)
+    }
+
+    /// Whether a query is answered; with `seen` of [`Guard::read`]. Each call counts.
+    pub(crate) fn admit(&self, caller: &Caller<'_>, seen: Result<&Seen, BadOption>) -> Admission {
+        let sender = sender_of(caller, seen);
+        if !self.access.admits(caller.client) {
+            return forbidden(self.access.action, sender);
+        }
+        // Before anything is counted: who forges addresses must not use up what is another's.
+        match seen.map(|seen| seen.proof) {
+            Ok(Proof::Cookie) => return Admission::TurnedAway(TurnedAway::ShowCookie),
+            Ok(Proof::Connection) => return Admission::TurnedAway(TurnedAway::ComeByTcp),
+            Ok(Proof::Enough) | Err(_) => {}
+        }
+        if let Some(rate) = &self.rate
+            && !rate.allows(caller.client, caller.now)
+        {
+            return too_much(rate.action, sender);
+        }
+        match seen {
+            Ok(_) => Admission::Welcome,
+            Err(bad) => Admission::TurnedAway(TurnedAway::BadOption(bad)),
+        }
+    }
+
+    /// What becomes of `reply`, a whole answer. A reply that turns a query away is judged too.
+    pub(crate) fn judge(&self, caller: &Caller<'_>, sender: Sender, reply: &[u8]) -> Outgoing {
+        match (&self.responses, sender) {
+            (Some(responses), Sender::Claimed) => responses.judge(caller.client, reply, caller.now),
+            (None, _) | (_, Sender::Proven | Sender::Connected) => Outgoing::Send,
+        }
+    }
+
+    /// Whether `message`, what a public upstream answered for `name`, points inside and must not be
+    /// passed on: it is answered as empty, with the extended error [`REBINDING_ERROR`].
+    pub(crate) fn forbids(&self, name: Name<'_>, message: &[u8]) -> bool {
+        self.rebinding.forbids(name, message)
+    }
+}
+
+/// Where the options cannot be read, they prove nothing.
+fn sender_of(caller: &Caller<'_>, seen: Result<&Seen, BadOption>) -> Sender {
+    match (seen, caller.way) {
+        (Ok(seen), _) => seen.sender,
+        (Err(_), Way::Udp) => Sender::Claimed,
+        (Err(_), Way::Tcp | Way::Tls | Way::Https | Way::Quic) => Sender::Connected,
+    }
+}
+
+/// Whoever waits on a connection is told in any case.
+fn forbidden(action: AccessAction, sender: Sender) -> Admission {
+    match (action, sender) {
+        (AccessAction::Drop, Sender::Claimed | Sender::Proven) => Admission::Dropped,
+        (AccessAction::Drop, Sender::Connected) | (AccessAction::Refuse, _) => {
+            Admission::TurnedAway(TurnedAway::Forbidden)
+        }
+    }
+}
+
+fn too_much(action: RateAction, sender: Sender) -> Admission {
+    match (action, sender) {
+        (RateAction::Drop, Sender::Claimed | Sender::Proven) => Admission::Dropped,
+        (RateAction::Truncate, Sender::Claimed | Sender::Proven) => {
+            Admission::TurnedAway(TurnedAway::ComeByTcp)
+        }
+        (_, Sender::Connected) | (RateAction::Refuse, _) => {
+            Admission::TurnedAway(TurnedAway::TooMuch)
+        }
+    }
+}
+
+/// A set of the networks of a setting.
+fn networks(list: &[Text<Network>]) -> IpSet {
+    let mut set = IpSet::builder();
+    for network in list {
+        set.add_text(&network.to_string())
+            .expect("a Network is written as one, and `check` bounds how many there are");
+    }
+    set.build()
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secrets(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests;

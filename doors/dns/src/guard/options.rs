@@ -1,0 +1,260 @@
+//! What a query's options prove and ask for: cookies, padding, keep-alive, client subnet.
+//!
+//! It reads them, says how sure the sender's address is, and prepares what the answer says back.
+//! Nothing is remembered: the same query read twice gives the same. Called by the guard.
+
+use crate::request::{Caller, Way};
+use dns_wire::options::{
+    AnswerOptions, BadOption, ClientOptions, ClientSubnet, Cookie, CookieSays, CookieSecrets,
+    Padding,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vocab::Complaint;
+
+/// Digits of a secret: 16 bytes.
+const SECRET_DIGITS: usize = 32;
+
+/// Cookies by which clients prove their addresses over UDP (RFC 7873).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CookieSettings {
+    /// `on`: clients that send cookies get ours, and whoever shows it is not limited as forged
+    /// queries are. `require`: over UDP a client without our cookie first has to fetch it, and one
+    /// that knows no cookies has to come over TCP; for servers under attack. `off`: cookies are
+    /// passed over. Default `on`.
+    pub mode: CookieMode,
+    /// What cookies are made with: 32 hexadecimal digits, the same on all servers that share an
+    /// address. Default: chosen at the start.
+    pub secret: Option<String>,
+}
+
+/// What becomes of cookies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CookieMode {
+    /// They are answered, and believed.
+    #[default]
+    On,
+    /// They are needed over UDP.
+    Require,
+    /// They are passed over.
+    Off,
+}
+
+impl CookieSettings {
+    /// What is wrong, with paths relative to the section.
+    pub(super) fn check(&self) -> Vec<Complaint> {
+        match &self.secret {
+            Some(digits) if secret_of(digits).is_none() => {
+                let message = format!("the secret is not {SECRET_DIGITS} hexadecimal digits");
+                vec![
+                    Complaint::new("secret", message)
+                        .remedy("write what openssl rand -hex 16 says"),
+                ]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn secret_of(digits: &str) -> Option<[u8; 16]> {
+    if digits.len() != SECRET_DIGITS || !digits.bytes().all(|it| it.is_ascii_hexdigit()) {
+        return None;
+    }
+    u128::from_str_radix(digits, 16).ok().map(u128::to_be_bytes)
+}
+
+/// How sure it is that a query comes from its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// Not at all: a datagram says so.
+    Claimed,
+    /// A datagram with a cookie of ours, which was sent to that address.
+    Proven,
+    /// A connection stands.
+    Connected,
+}
+
+/// What must be shown before a query is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// Nothing more.
+    Enough,
+    /// Our cookie, which the answer brings.
+    Cookie,
+    /// A connection: the client knows no cookies.
+    Connection,
+}
+
+/// What a query's options say, and what its answer will.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) sender: Sender,
+    pub(crate) proof: Proof,
+    /// The subnet that the client wants an answer for.
+    pub(crate) subnet: Option<ClientSubnet>,
+    /// What the answer says; without a subnet, whose scope is not known yet.
+    pub(crate) answer: AnswerOptions,
+}
+
+/// Reads options.
+#[derive(Debug)]
+pub(super) struct OptionReader {
+    mode: CookieMode,
+    secret: Secret,
+    /// How long a connection may be idle, in tenths of a second.
+    keepalive: u16,
+}
+
+#[derive(Clone, Copy)]
+struct Secret([u8; 16]);
+
+impl OptionReader {
+    /// Cookies are made with `chosen` unless the settings have a secret. `idle_ds` is how long a
+    /// connection may be idle, in tenths of a second.
+    pub(super) fn new(settings: &CookieSettings, chosen: [u8; 16], idle_ds: u16) -> Self {
+        let secret = settings.secret.as_deref().and_then(secret_of).unwrap_or(chosen);
+        Self { mode: settings.mode, secret: Secret(secret), keepalive: idle_ds }
+    }
+
+    /// Reads the options of a query, which are empty where it has no EDNS.
+    pub(super) fn read(&self, options: &[u8], caller: &Caller<'_>) -> Result<Seen, BadOption> {
+        let found = ClientOptions::read(options)?;
+        let encrypted = matches!(caller.way, Way::Tls | Way::Https | Way::Quic);
+        // QUIC and HTTPS have idle times of their own (RFC 9250 §5.5.2).
+        let keeps = found.wants_keepalive && matches!(caller.way, Way::Tcp | Way::Tls);
+        let mut seen = Seen {
+            sender: if caller.way == Way::Udp { Sender::Claimed } else { Sender::Connected },
+            proof: Proof::Enough,
+            subnet: found.subnet,
+            answer: AnswerOptions {
+                keepalive: keeps.then_some(self.keepalive),
+                // Where it is not encrypted, everybody can count the zeros (RFC 7830 §6).
+                padding: if found.is_padded && encrypted { Padding::Block } else { Padding::None },
+                ..AnswerOptions::default()
+            },
+        };
+        self.read_cookie(found.cookie, caller, &mut seen);
+        Ok(seen)
+    }
+
+    fn read_cookie(&self, cookie: Option<Cookie<'_>>, caller: &Caller<'_>, seen: &mut Seen) {
+        if self.mode == CookieMode::Off {
+            return;
+        }
+        let says = cookie.map(|cookie| {
+            let now = caller.now.unix_secs();
+            let secrets = CookieSecrets::of_day(&self.secret.0, now);
+            let (says, whole) = secrets.check(&cookie, caller.client, now);
+            seen.answer.cookie = Some(whole);
+            says
+        });
+        if seen.sender == Sender::Connected {
+            return;
+        }
+        let needed = |proof| if self.mode == CookieMode::Require { proof } else { Proof::Enough };
+        match says {
+            Some(CookieSays::Good) => seen.sender = Sender::Proven,
+            Some(CookieSays::New | CookieSays::Bad) => seen.proof = needed(Proof::Cookie),
+            None => seen.proof = needed(Proof::Connection),
+        }
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test fails by panicking.
+    use super::*;
+    use crate::guard::tests::caller;
+
+    fn reader(mode: CookieMode) -> OptionReader {
+        OptionReader::new(&CookieSettings { mode, secret: None }, [9; 16], 100)
+    }
+
+    fn cookie(bytes: &[u8]) -> Vec<u8> {
+        [&[0, 10, 0, bytes.len() as u8][..], bytes].concat()
+    }
+
+    #[test]
+    fn a_cookie_of_ours_proves_the_address() {
+        let reader = reader(CookieMode::On);
+        let ask = |options: &[u8], client, way| reader.read(options, &caller(client, way)).unwrap();
+        let first = ask(&cookie(b"COOKIE!!"), "192.0.2.1", Way::Udp);
+        assert_eq!((first.sender, first.proof), (Sender::Claimed, Proof::Enough));
+        let whole = first.answer.cookie.unwrap();
+        let second = ask(&cookie(&whole), "192.0.2.1", Way::Udp);
+        assert_eq!((second.sender, second.answer.cookie), (Sender::Proven, Some(whole)));
+        let stolen = ask(&cookie(&whole), "192.0.2.2", Way::Udp);
+        assert_eq!(stolen.sender, Sender::Claimed);
+        assert_eq!(ask(b"", "192.0.2.1", Way::Udp).answer.cookie, None);
+        assert_eq!(ask(b"", "192.0.2.1", Way::Tcp).sender, Sender::Connected);
+    }
+
+    #[test]
+    fn cookies_can_be_required_over_udp() {
+        let reader = reader(CookieMode::Require);
+        let proof = |options: &[u8], way| {
+            reader.read(options, &caller("192.0.2.1", way)).map(|seen| seen.proof)
+        };
+        assert_eq!(proof(b"", Way::Udp), Ok(Proof::Connection));
+        assert_eq!(proof(&cookie(b"COOKIE!!"), Way::Udp), Ok(Proof::Cookie));
+        assert_eq!(proof(&cookie(b"COOKIE!!........"), Way::Udp), Ok(Proof::Cookie));
+        assert_eq!(proof(b"", Way::Quic), Ok(Proof::Enough));
+        assert_eq!(proof(&cookie(b"short"), Way::Udp), Err(BadOption::Cookie));
+    }
+
+    #[test]
+    fn cookies_can_be_off() {
+        let seen = reader(CookieMode::Off)
+            .read(&cookie(b"COOKIE!!"), &caller("192.0.2.1", Way::Udp))
+            .unwrap();
+        assert_eq!((seen.sender, seen.answer.cookie), (Sender::Claimed, None));
+    }
+
+    #[test]
+    fn servers_with_one_secret_read_one_anothers_cookies() {
+        let settings = CookieSettings {
+            secret: Some("00112233445566778899aabbccddeeff".into()),
+            ..CookieSettings::default()
+        };
+        let [one, two] = [[1; 16], [2; 16]].map(|it| OptionReader::new(&settings, it, 100));
+        let asking = caller("192.0.2.1", Way::Udp);
+        let whole = one.read(&cookie(b"COOKIE!!"), &asking).unwrap().answer.cookie.unwrap();
+        assert_eq!(two.read(&cookie(&whole), &asking).unwrap().sender, Sender::Proven);
+    }
+
+    #[test]
+    fn answers_are_padded_and_kept_alive_where_that_means_something() {
+        let reader = reader(CookieMode::On);
+        let options = b"\0\x0b\0\0\0\x0c\0\x04\0\0\0\0";
+        let answer = |way| reader.read(options, &caller("192.0.2.1", way)).unwrap().answer;
+        for (way, keepalive, padding) in [
+            (Way::Udp, None, Padding::None),
+            (Way::Tcp, Some(100), Padding::None),
+            (Way::Tls, Some(100), Padding::Block),
+            (Way::Https, None, Padding::Block),
+            (Way::Quic, None, Padding::Block),
+        ] {
+            let expected = AnswerOptions { keepalive, padding, ..AnswerOptions::default() };
+            assert_eq!(answer(way), expected, "{way:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_sixteen_bytes() {
+        for secret in
+            ["", "0011", "00112233445566778899aabbccddeefg", "+0112233445566778899aabbccddeeff"]
+        {
+            let settings =
+                CookieSettings { secret: Some(secret.into()), ..CookieSettings::default() };
+            assert_eq!(settings.check()[0].path, "secret", "{secret}");
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Listeners: what is wanted, grouped into sockets, opened on every core, and closed one by one.
+//!
+//! A socket stays open over reloads as long as its protocol and address are wanted; which paths and
+//! entries it serves is exchanged underneath. It reads no message. Called by `door`; what comes in
+//! goes to `worker` (UDP), `tcp`, `tls`, `doh` and `doq`.
+
+use crate::certificate::CertificateError;
+use crate::door::{Shared, StartError};
+use crate::settings::Settings;
+use crate::{doh, doq, tcp, tls, worker};
+use arc_swap::ArcSwap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use transport::quic_server::{accept_quic_loop, listen_quic_on_each};
+use transport::tls::{Alpn, Identity};
+use transport::udp::{UdpSocket, listen_udp};
+use transport::{
+    ConnectionLimits, Cores, Drain, ServerTls, Stream, WaitForData, accept_loop, listen_tcp_on_each,
+};
+use vocab::{Complaint, Listen, Scheme};
+
+/// The path of DNS over HTTPS where a listener names none: what RFC 8484 and its clients write.
+pub const DOH_PATH_DEFAULT: &str = "/dns-query";
+
+/// A listener as it is wanted: where, and at which of the plan's entries its questions begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Protocol, address, and for DNS over HTTPS the path.
+    pub listen: Listen,
+    /// The number of the entry; 0 is the first.
+    pub entry: u16,
+}
+
+/// What one socket serves: each path's entry; without HTTP there is one, and its path is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Routes(Vec<(Box<str>, u16)>);
+
+/// A socket as it is wanted: all openings of one protocol and address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) scheme: Scheme,
+    pub(crate) address: SocketAddr,
+    pub(crate) routes: Routes,
+}
+
+/// An open one.
+pub(crate) struct Listener {
+    scheme: Scheme,
+    /// As it was asked for: what a reload compares.
+    address: SocketAddr,
+    bound: SocketAddr,
+    routes: Arc<ArcSwap<Routes>>,
+    open: Open,
+}
+
+enum Open {
+    Udp {
+        sockets: Vec<Arc<UdpSocket>>,
+        threads: Vec<JoinHandle<()>>,
+    },
+    /// Begun when this listener alone is to close. TCP connections then go on; those of QUIC, which
+    /// share the socket, end when what they have asked is answered.
+    Connections {
+        closing: Drain,
+    },
+}
+
+/// What every connection of a listener knows.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) routes: Arc<ArcSwap<Routes>>,
+    pub(crate) limits: ConnectionLimits,
+    /// Begun when the listener closes.
+    pub(crate) closing: Drain,
+}
+
+/// What opening needs of the door.
+#[derive(Clone, Copy)]
+pub(crate) struct Opener<'d> {
+    pub(crate) shared: &'d Arc<Shared>,
+    pub(crate) limits: &'d ConnectionLimits,
+    /// What encrypted listeners present; there whenever one is wanted.
+    pub(crate) identity: Option<&'d Identity>,
+    pub(crate) cores: &'d Cores,
+}
+
+/// What is spoken on a TCP connection.
+#[derive(Clone)]
+enum Spoken {
+    Dns,
+    DnsOverTls(ServerTls),
+    Http,
+    Https(ServerTls),
+}
+
+impl Routes {
+    /// Where questions begin on a listener without paths.
+    pub(crate) fn entry(&self) -> u16 {
+        self.0.first().map_or(0, |(_, entry)| *entry)
+    }
+
+    /// The longest path that `path` is, or lies one segment below; and that segment.
+    pub(crate) fn find<'p>(&self, path: &'p str) -> Option<(u16, Option<&'p str>)> {
+        let below = |(ours, entry): &(Box<str>, u16)| {
+            let rest = path.strip_prefix(&**ours)?;
+            let segment = match rest.strip_prefix('/') {
+                None if rest.is_empty() => None,
+                Some(segment) if !segment.is_empty() && !segment.contains('/') => Some(segment),
+                Some(_) | None => return None,
+            };
+            Some((ours.len(), (*entry, segment)))
+        };
+        self.0.iter().filter_map(below).max_by_key(|(length, _)| *length).map(|(_, found)| found)
+    }
+}
+
+/// The listeners of the settings: those that a foreign pipeline has itself, each at its entry; else
+/// those of `listen`, all at the first.
+pub(crate) fn openings(settings: &Settings) -> Vec<Opening> {
+    if let Some(foreign) = settings.foreign.as_ref().filter(|it| it.has_servers()) {
+        return foreign.openings.clone();
+    }
+    settings.listen.iter().map(|it| Opening { listen: it.0.clone(), entry: 0 }).collect()
+}
+
+/// The sockets that `openings` come to, in their order.
+pub(crate) fn group(openings: &[Opening]) -> Result<Vec<Wanted>, StartError> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for Opening { listen, entry } in openings {
+        let path = match listen.scheme {
+            Scheme::Http | Scheme::Https if listen.path.is_empty() => DOH_PATH_DEFAULT,
+            Scheme::Http | Scheme::Https => listen.path.trim_end_matches('/'),
+            Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => "",
+        };
+        let route = (Box::from(path), *entry);
+        let same = |it: &&mut Wanted| it.scheme == listen.scheme && it.address == listen.address;
+        match all.iter_mut().find(same) {
+            Some(wanted) if wanted.routes.0.iter().any(|(ours, _)| **ours == *path) => {
+                let twice = Complaint::new("listen", format!("{listen} stands here twice"));
+                return Err(StartError::Settings(vec![twice.remedy("leave one out")]));
+            }
+            Some(wanted) => wanted.routes.0.push(route),
+            None => all.push(Wanted {
+                scheme: listen.scheme,
+                address: listen.address,
+                routes: Routes(vec![route]),
+            }),
+        }
+    }
+    Ok(all)
+}
+
+impl Wanted {
+    /// Whether it presents a certificate.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        match self.scheme {
+            Scheme::Tls | Scheme::Quic | Scheme::Https => true,
+            Scheme::Udp | Scheme::Tcp | Scheme::Http => false,
+        }
+    }
+}
+
+impl Opener<'_> {
+    /// Binds and starts on every core.
+    pub(crate) fn open(self, wanted: &Wanted) -> Result<Listener, StartError> {
+        let tls = |protocols: &[Alpn]| {
+            let identity = self.identity()?;
+            Ok(ServerTls::with_identity(identity, protocols))
+        };
+        match wanted.scheme {
+            Scheme::Udp => self.open_udp(wanted),
+            Scheme::Tcp => self.open_tcp(wanted, &Spoken::Dns),
+            Scheme::Tls => self.open_tcp(wanted, &Spoken::DnsOverTls(tls(&[Alpn::Dot])?)),
+            Scheme::Http => self.open_tcp(wanted, &Spoken::Http),
+            Scheme::Https => {
+                self.open_tcp(wanted, &Spoken::Https(tls(&[Alpn::Http2, Alpn::Http1])?))
+            }
+            Scheme::Quic => self.open_quic(wanted),
+        }
+    }
+
+    fn identity(&self) -> Result<&Identity, StartError> {
+        self.identity.ok_or(StartError::Certificate(CertificateError::NoAuthority))
+    }
+
+    fn line(self, wanted: &Wanted) -> Line {
+        Line {
+            shared: Arc::clone(self.shared),
+            routes: Arc::new(ArcSwap::from_pointee(wanted.routes.clone())),
+            limits: self.limits.clone(),
+            closing: Drain::new(),
+        }
+    }
+
+    fn open_udp(self, wanted: &Wanted) -> Result<Listener, StartError> {
+        let sockets = listen_udp(wanted.address, self.cores.count()).map_err(StartError::Bind)?;
+        let bound = sockets[0].local();
+        let sockets: Vec<_> = sockets.into_iter().map(Arc::new).collect();
+        let routes = Arc::new(ArcSwap::from_pointee(wanted.routes.clone()));
+        let mut threads = Vec::with_capacity(sockets.len());
+        let mut failed = None;
+        for (index, socket) in sockets.iter().enumerate() {
+            match worker::start(self.shared, &routes, socket, index) {
+                Ok(thread) => threads.push(thread),
+                Err(why) => {
+                    failed = Some(why);
+                    break;
+                }
+            }
+        }
+        let open = Open::Udp { sockets: sockets.clone(), threads };
+        let listener = Listener::new(wanted, bound, routes, open);
+        if let Some(why) = failed {
+            listener.close();
+            return Err(StartError::Thread(why));
+        }
+        let drain = self.shared.drain.clone();
+        // Weak, so that this wait does not keep a socket bound that a reload has closed.
+        let sockets: Vec<_> = sockets.iter().map(Arc::downgrade).collect();
+        let stop = move || async move {
+            drain.begun().await;
+            sockets.iter().filter_map(Weak::upgrade).for_each(|socket| socket.stop());
+        };
+        self.cores.spawn(0, stop).map_err(StartError::Core)?;
+        Ok(listener)
+    }
+
+    fn open_tcp(self, wanted: &Wanted, spoken: &Spoken) -> Result<Listener, StartError> {
+        let listeners = listen_tcp_on_each(wanted.address, WaitForData::Yes, self.cores.count())
+            .map_err(StartError::Bind)?;
+        let bound = listeners[0].local_addr();
+        let line = self.line(wanted);
+        for (core, socket) in listeners.into_iter().enumerate() {
+            let (line_here, spoken) = (line.clone(), spoken.clone());
+            let accept = move || async move {
+                let (limits, drain) = (line_here.limits.clone(), line_here.shared.drain.clone());
+                let closing = line_here.closing.clone();
+                let serve = move |stream| serve(line_here.clone(), spoken.clone(), stream);
+                tokio::select! {
+                    () = closing.begun() => {}
+                    // It fails only where the reactor has no room for the socket: this core then
+                    // takes no connections, the others do.
+                    _ = accept_loop(socket, limits, drain, serve) => {}
+                }
+            };
+            self.start(core, &line, accept)?;
+        }
+        Ok(Listener::with_connections(wanted, bound, line))
+    }
+
+    fn open_quic(self, wanted: &Wanted) -> Result<Listener, StartError> {
+        let identity = self.identity()?;
+        let listeners =
+            listen_quic_on_each(wanted.address, identity, &doq::SERVICE, self.cores.count())
+                .map_err(StartError::Bind)?;
+        let bound = listeners[0].local_addr();
+        let line = self.line(wanted);
+        for (core, socket) in listeners.into_iter().enumerate() {
+            let line_here = line.clone();
+            let accept = move || async move {
+                let (limits, drain) = (line_here.limits.clone(), line_here.shared.drain.clone());
+                let closing = line_here.closing.clone();
+                let serve = move |peer| doq::serve(line_here.clone(), peer);
+                // As above.
+                let _ = accept_quic_loop(socket, limits, drain, closing.begun(), serve).await;
+            };
+            self.start(core, &line, accept)?;
+        }
+        Ok(Listener::with_connections(wanted, bound, line))
+    }
+
+    /// Runs `accept` on a core; where that fails, the cores before it close again.
+    fn start<S, F>(self, core: usize, line: &Line, accept: S) -> Result<(), StartError>
+    where
+        S: FnOnce() -> F + Send + 'static,
+        F: Future<Output = ()> + 'static,
+    {
+        self.cores.spawn(core, accept).map_err(|stuck| {
+            line.closing.begin();
+            StartError::Core(stuck)
+        })
+    }
+}
+
+/// Serves one TCP connection to its end.
+async fn serve(line: Line, spoken: Spoken, stream: Stream) {
+    match spoken {
+        Spoken::Dns => tcp::serve_plain(line, stream).await,
+        Spoken::DnsOverTls(with) => tls::serve_dns(line, with, stream).await,
+        Spoken::Http => doh::serve_plain(line, stream).await,
+        Spoken::Https(with) => tls::serve_https(line, with, stream).await,
+    }
+}
+
+impl Listener {
+    fn new(wanted: &Wanted, bound: SocketAddr, routes: Arc<ArcSwap<Routes>>, open: Open) -> Self {
+        Self { scheme: wanted.scheme, address: wanted.address, bound, routes, open }
+    }
+
+    fn with_connections(wanted: &Wanted, bound: SocketAddr, line: Line) -> Self {
+        Self::new(wanted, bound, line.routes, Open::Connections { closing: line.closing })
+    }
+
+    /// Whether it is the socket that is wanted.
+    pub(crate) fn is(&self, wanted: &Wanted) -> bool {
+        self.scheme == wanted.scheme && self.address == wanted.address
+    }
+
+    /// Serves `wanted`'s paths and entries from the next message on.
+    pub(crate) fn route(&self, wanted: &Wanted) {
+        self.routes.store(Arc::new(wanted.routes.clone()));
+    }
+
+    /// Its entries as they were asked for, with the address that it got.
+    pub(crate) fn list(&self) -> Vec<Listen> {
+        let routes = self.routes.load();
+        let listen = |(path, _): &(Box<str>, u16)| Listen {
+            scheme: self.scheme,
+            address: self.bound,
+            path: path.to_string(),
+        };
+        routes.0.iter().map(listen).collect()
+    }
+
+    pub(crate) fn close(self) {
+        match self.open {
+            Open::Udp { sockets, threads } => {
+                for socket in &sockets {
+                    socket.stop();
+                }
+                for thread in threads {
+                    // A panic there was printed there.
+                    let _ = thread.join();
+                }
+            }
+            Open::Connections { closing } => closing.begin(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn openings(entries: &[(&str, u16)]) -> Vec<Opening> {
+        let opening =
+            |&(listen, entry): &(&str, u16)| Opening { listen: listen.parse().unwrap(), entry };
+        entries.iter().map(opening).collect()
+    }
+
+    #[test]
+    fn paths_of_one_address_share_its_socket() {
+        let wanted = group(&openings(&[
+            ("https://127.0.0.1:443/dns-query", 0),
+            ("https://127.0.0.1:443/kids", 2),
+            ("tls://127.0.0.1:853", 1),
+            ("https://127.0.0.2:443", 3),
+        ]))
+        .unwrap();
+        assert_eq!(wanted.len(), 3);
+        assert_eq!(wanted[0].routes.find("/kids"), Some((2, None)));
+        assert_eq!(wanted[1].routes.entry(), 1);
+        assert_eq!(wanted[2].routes.find(DOH_PATH_DEFAULT), Some((3, None)));
+    }
+
+    #[test]
+    fn a_path_may_go_one_segment_on_and_the_longest_counts() {
+        let wanted = group(&openings(&[
+            ("https://127.0.0.1:443/dns-query", 0),
+            ("https://127.0.0.1:443/dns-query/kids", 1),
+        ]))
+        .unwrap();
+        let find = |path| wanted[0].routes.find(path);
+        assert_eq!(find("/dns-query"), Some((0, None)));
+        assert_eq!(find("/dns-query/tablet"), Some((0, Some("tablet"))));
+        assert_eq!(find("/dns-query/kids"), Some((1, None)));
+        assert_eq!(find("/dns-query/kids/tablet"), Some((1, Some("tablet"))));
+        for nowhere in ["/", "", "/dns-query/", "/dns-queryx", "/dns-query/a/b", "/DNS-QUERY"] {
+            assert_eq!(find(nowhere), None, "{nowhere}");
+        }
+    }
+
+    #[test]
+    fn the_same_place_twice_is_refused() {
+        for twice in [
+            ["udp://127.0.0.1:53", "udp://127.0.0.1:53"],
+            ["https://127.0.0.1:443", "https://127.0.0.1:443/dns-query"],
+        ] {
+            let refused = group(&openings(&twice.map(|entry| (entry, 0))));
+            assert!(matches!(refused, Err(StartError::Settings(_))), "{twice:?}");
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What runs outlast: names remembered for addresses, families that names have, numbers of
+//! collectors, lines for the operator, and effects.
+//!
+//! A plan holds it; what a reload leaves as it was goes over from the plan before. Nothing here makes
+//! a question wait but [`Outside::settle`], which is what it is for. Called by `surroundings` and
+//! `branches`.
+
+use crate::effects::{
+    ADDRESSES_MAX, AskedFor, EffectEvent, EffectId, Effects, EffectsPlan, Given, ReverseMemory,
+    Surroundings,
+};
+use crate::foreign::Foreign;
+use crate::lines::Lines;
+use crate::request::Caller;
+use dns_wire::reply;
+use pipeline::program::OnError;
+use pipeline::state::{Arrived, Failure};
+use pipeline::world::{Asked, Tidings};
+use quick_cache::sync::Cache;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use vocab::{Complaint, Name, NameBuffer, Now};
+
+/// Names whose preferred family is remembered, at most, of all sequences together.
+const PREFERRED_MAX: usize = 65_536;
+/// Time that effects of a plan that is gone have to be carried out.
+const CLOSING: Duration = Duration::from_secs(5);
+/// For so long it is believed, in milliseconds: an hour, as OxiDNS does.
+const PREFERRED_MS: u64 = 3_600_000;
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    pub(crate) effects: Option<Arc<Running>>,
+    pub(crate) memories: Arc<[Memory]>,
+    pub(crate) collectors: Arc<[Collector]>,
+    preferred: Arc<Cache<(u16, Box<str>), u64>>,
+    lines: Arc<Lines>,
+}
+
+/// Effects, and what they were started with. What still waits when the last plan that knows them is
+/// gone is carried out by a thread of its own, for at most [`CLOSING`].
+pub(crate) struct Running {
+    plan: EffectsPlan,
+    /// There until it is dropped.
+    effects: Option<Effects>,
+}
+
+/// A memory of names by address, and what it was set up with.
+pub(crate) struct Memory {
+    pub(crate) size: usize,
+    pub(crate) ttl: Duration,
+    pub(crate) names: ReverseMemory,
+}
+
+/// Numbers of the runs that pass one place of a pipeline.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    /// What it is called.
+    pub(crate) name: Box<str>,
+    /// Runs that passed.
+    pub(crate) queries: AtomicU64,
+    /// Those of them that ended with an answer.
+    pub(crate) answered: AtomicU64,
+}
+
+/// The numbers of a collector at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collected {
+    /// What it is called.
+    pub name: String,
+    /// Runs that passed.
+    pub queries: u64,
+    /// Those of them that ended with an answer.
+    pub answered: u64,
+}
+
+impl Memory {
+    fn new(size: usize, ttl: Duration) -> Self {
+        Self { size, ttl, names: ReverseMemory::new(size, ttl) }
+    }
+}
+
+impl Collector {
+    fn new(name: &str) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A plan that a reload replaces is dropped by whoever saw it last, who may be answering
+        // questions and cannot wait.
+        let Some(effects) = self.effects.take() else { return };
+        let close = move || {
+            // What is not done by then is stopped.
+            let _ = effects.close(CLOSING);
+        };
+        // Without a thread they end where they are.
+        let _ = std::thread::Builder::new().name("dns-effects-end".into()).spawn(close);
+    }
+}
+
+impl Outside {
+    pub(crate) fn nothing(lines: Arc<Lines>) -> Self {
+        Self {
+            effects: None,
+            memories: [].into(),
+            collectors: [].into(),
+            preferred: Arc::new(Cache::new(PREFERRED_MAX)),
+            lines,
+        }
+    }
+
+    /// What `foreign` wants of it: as far as that is what ran before, it goes on.
+    pub(crate) fn next(
+        &self,
+        foreign: Option<&Foreign>,
+        around: &Surroundings,
+    ) -> Result<Self, Vec<Complaint>> {
+        let Some(foreign) = foreign else {
+            let nothing = Self::nothing(Arc::clone(&self.lines));
+            return Ok(Self { preferred: Arc::clone(&self.preferred), ..nothing });
+        };
+        let same = |(ours, theirs): (&Memory, &(usize, Duration))| (ours.size, ours.ttl) == *theirs;
+        let kept = self.memories.len() == foreign.memories.len()
+            && self.memories.iter().zip(&foreign.memories).all(same);
+        let memories = if kept {
+            Arc::clone(&self.memories)
+        } else {
+            foreign.memories.iter().map(|(size, ttl)| Memory::new(*size, *ttl)).collect()
+        };
+        let named = self.collectors.iter().map(|it| &*it.name);
+        let collectors = if named.eq(foreign.collectors.iter().map(String::as_str)) {
+            Arc::clone(&self.collectors)
+        } else {
+            foreign.collectors.iter().map(|name| Collector::new(name)).collect()
+        };
+        Ok(Self {
+            effects: self.effects_of(&foreign.effects, around)?,
+            memories,
+            collectors,
+            preferred: Arc::clone(&self.preferred),
+            lines: Arc::clone(&self.lines),
+        })
+    }
+
+    fn effects_of(
+        &self,
+        plan: &EffectsPlan,
+        around: &Surroundings,
+    ) -> Result<Option<Arc<Running>>, Vec<Complaint>> {
+        if plan.effects.is_empty() {
+            return Ok(None);
+        }
+        match &self.effects {
+            Some(running) if running.plan == *plan => Ok(Some(Arc::clone(running))),
+            Some(_) | None => {
+                let effects = Effects::start(plan, around.clone())?;
+                Ok(Some(Arc::new(Running { plan: plan.clone(), effects: Some(effects) })))
+            }
+        }
+    }
+
+    pub(crate) fn collected(&self) -> Vec<Collected> {
+        let numbers = |it: &Collector| {
+            // In this order, so that no more are answered than passed.
+            let answered = it.answered.load(Ordering::Relaxed);
+            let queries = it.queries.load(Ordering::Relaxed).max(answered);
+            Collected { name: it.name.to_string(), queries, answered }
+        };
+        self.collectors.iter().map(numbers).collect()
+    }
+
+    pub(crate) fn running(&self) -> Option<&Effects> {
+        self.effects.as_ref()?.effects.as_ref()
+    }
+
+    /// Writes the name that `memory` holds for `address`.
+    pub(crate) fn remembered(
+        &self,
+        memory: u16,
+        address: IpAddr,
+        now: Now,
+        name: &mut NameBuffer,
+    ) -> bool {
+        let memory = self.memories.get(usize::from(memory));
+        let Some(found) = memory.and_then(|it| it.names.name_of(address, now)) else {
+            return false;
+        };
+        name.clear();
+        found.as_str().split('.').all(|label| name.push_label(label.as_bytes()).is_ok())
+    }
+
+    /// Whether `name` is known to have addresses of `family`.
+    pub(crate) fn is_preferred(&self, family: u16, name: Name<'_>, now: Now) -> bool {
+        self.preferred.get(&(family, name.as_str().into())).is_some_and(|until| now.mono_ms < until)
+    }
+
+    /// Passes tidings on.
+    pub(crate) fn tell(&self, caller: &Caller<'_>, asked: Asked<'_>, tidings: &Tidings<'_>) {
+        match *tidings {
+            Tidings::Line(line) => self.line(caller, asked, line, None),
+            Tidings::Summary { title, message } => {
+                self.line(caller, asked, title, Some((message, caller.begun.elapsed())));
+            }
+            Tidings::Collected { collector, message } => {
+                let Some(it) = self.collectors.get(usize::from(collector)) else { return };
+                it.queries.fetch_add(1, Ordering::Relaxed);
+                it.answered.fetch_add(u64::from(message.is_some()), Ordering::Relaxed);
+            }
+            Tidings::Learn { memory, message } => {
+                let Some(it) = self.memories.get(usize::from(memory)) else { return };
+                it.names.learn(asked.name, reply::addresses(message), caller.now);
+            }
+            Tidings::Effect { effect, message } => {
+                let Some(effects) = self.running() else { return };
+                let given = Shown::of(message);
+                effects.emit(EffectId(effect), &event(caller, asked, &given));
+            }
+            Tidings::Preferred(family) => {
+                let key = (family, asked.name.as_str().into());
+                self.preferred.insert(key, caller.now.mono_ms + PREFERRED_MS);
+            }
+        }
+    }
+
+    fn line(
+        &self,
+        caller: &Caller<'_>,
+        asked: Asked<'_>,
+        title: &str,
+        ended: Option<(Option<&[u8]>, std::time::Duration)>,
+    ) {
+        let (name, qtype, client) = (asked.name, asked.query.qtype, caller.client);
+        self.lines.write(|| match ended {
+            None => format!("{title}: {name} type {qtype} from {client}"),
+            Some((None, took)) => {
+                format!("{title}: {name} type {qtype} from {client}: no answer after {took:?}")
+            }
+            Some((Some(message), took)) => {
+                let rcode = reply::rcode(message);
+                format!("{title}: {name} type {qtype} from {client}: code {rcode} after {took:?}")
+            }
+        });
+    }
+
+    /// Sets an effect off and waits until it was carried out.
+    pub(crate) async fn settle(
+        &self,
+        caller: Caller<'_>,
+        asked: Asked<'_>,
+        message: Option<&[u8]>,
+        effect: u16,
+        on_error: OnError,
+    ) -> Arrived {
+        let Some(effects) = self.running() else { return Arrived::Nothing };
+        let given = Shown::of(message);
+        let carried_out = effects.call(EffectId(effect), &event(&caller, asked, &given));
+        match (carried_out.await, on_error) {
+            (Ok(()), _) | (Err(_), OnError::Continue) => Arrived::Nothing,
+            (Err(_), OnError::Stop) => Arrived::Stop,
+            (Err(_), OnError::Fail) => Arrived::Failed(Failure::Effect),
+        }
+    }
+}
+
+/// What effects get to see of an answer.
+struct Shown {
+    rcode: u16,
+    addresses: [IpAddr; ADDRESSES_MAX],
+    count: usize,
+    is_answer: bool,
+}
+
+impl Shown {
+    fn of(message: Option<&[u8]>) -> Self {
+        let mut addresses = [IpAddr::V4(Ipv4Addr::UNSPECIFIED); ADDRESSES_MAX];
+        let mut count = 0;
+        for (place, address) in
+            addresses.iter_mut().zip(message.into_iter().flat_map(reply::addresses))
+        {
+            *place = address;
+            count += 1;
+        }
+        Self {
+            rcode: message.map_or(0, reply::rcode),
+            addresses,
+            count,
+            is_answer: message.is_some(),
+        }
+    }
+}
+
+fn event<'e>(caller: &Caller<'e>, asked: Asked<'e>, given: &'e Shown) -> EffectEvent<'e> {
+    EffectEvent {
+        now: caller.now,
+        question: Some(AskedFor {
+            name: asked.name,
+            qtype: asked.query.qtype,
+            qclass: asked.query.qclass,
+            client: caller.client,
+            client_port: 0,
+            server_name: caller.server_name,
+            url_path: caller.url_path,
+            marks: &[],
+        }),
+        answer: given
+            .is_answer
+            .then(|| Given { rcode: given.rcode, addresses: &given.addresses[..given.count] }),
+    }
+}

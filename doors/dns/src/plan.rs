@@ -1,0 +1,77 @@
+//! The door's settings, made ready for requests: the program that they are, and what it draws on.
+//!
+//! The simple settings become the same kind of program as a foreign pipeline. Made by `door` at the
+//! start and on every reload; a request sees one plan from its beginning to its end.
+
+use crate::blocked::Blocked;
+use crate::certificate;
+use crate::door::StartError;
+use crate::guard::{ClientSubnetSettings, Designated, Guard, Secrets};
+use crate::outside::Outside;
+use crate::settings::Settings;
+use crate::simple;
+use crate::special::SpecialNames;
+use crate::tcp;
+use dns_wire::records::LocalRecords;
+use pipeline::program::{Place, Program};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// See the module.
+pub(crate) struct Plan {
+    pub(crate) program: Arc<Program>,
+    /// Where runs begin, by the number that a listener has.
+    entries: Box<[Place]>,
+    pub(crate) local: LocalRecords,
+    pub(crate) special: SpecialNames,
+    pub(crate) blocked: Blocked,
+    /// Types that are answered as empty.
+    pub(crate) filtered: Box<[u16]>,
+    pub(crate) outside: Outside,
+    pub(crate) guard: Guard,
+    pub(crate) designated: Designated,
+    pub(crate) client_subnet: ClientSubnetSettings,
+}
+
+impl Plan {
+    pub(crate) fn new(
+        settings: &Settings,
+        pixel: &[IpAddr],
+        outside: Outside,
+        (secrets, before): (&Secrets, Option<&Self>),
+    ) -> Result<Self, StartError> {
+        let complaints = settings.check();
+        if !complaints.is_empty() {
+            return Err(StartError::Settings(complaints));
+        }
+        let (program, entries) = match &settings.foreign {
+            Some(foreign) => (Arc::clone(&foreign.program), foreign.entries.clone()),
+            None => (Arc::new(simple::program(settings)), Box::from([0])),
+        };
+        Ok(Self {
+            program,
+            entries,
+            local: settings.local_records().map_err(StartError::Settings)?,
+            special: SpecialNames::new(settings.canaries, settings.delegated()),
+            blocked: Blocked::new(settings.blocked, settings.blocked_ttl_s(), pixel),
+            filtered: settings.filtered().map_err(StartError::Settings)?,
+            outside,
+            guard: Guard::new(settings.guard(), secrets, tcp::IDLE, before.map(|it| &it.guard)),
+            designated: designated(settings),
+            client_subnet: settings.client_subnet.clone(),
+        })
+    }
+
+    /// Where the run of a listener's requests begins.
+    pub(crate) fn entry(&self, number: u16) -> Place {
+        self.entries.get(usize::from(number)).copied().unwrap_or_default()
+    }
+}
+
+/// What clients of plain DNS are told of our encrypted listeners.
+fn designated(settings: &Settings) -> Designated {
+    let names: Vec<_> = settings.names.iter().map(|name| name.0.clone()).collect();
+    let listeners: Vec<_> = settings.listen.iter().map(|listen| listen.0.clone()).collect();
+    let listening: Vec<_> = listeners.iter().map(|listen| listen.address).collect();
+    Designated::new(settings.ddr, &names, &certificate::own_addresses(&listening), &listeners)
+}

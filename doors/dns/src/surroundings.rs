@@ -1,0 +1,171 @@
+//! The world as one request's run sees it: the plan's own answers, the caches, and whoever is told.
+//!
+//! It decides nothing that the plan does not say. Made by `request` and `pending` for each run.
+
+use crate::guard::Told;
+use crate::request::{Caller, Findings, View};
+use crate::special::Special;
+use dns_wire::{CLASS_IN, EdeCode, Query, forge, record_type};
+use pipeline::program::Own;
+use pipeline::state::State;
+use pipeline::world::{self, Asked, Held, Looked, Renewal, Said, Tidings, World};
+use policy::Ask;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use upstream::resolver::{CacheId, Cached, Renew};
+use vocab::{Action, Name, NameBuffer, Source};
+
+/// How long clients may keep what special names mean: that does not change.
+const SPECIAL_TTL_S: u32 = 3600;
+
+/// How long clients may keep the little that ANY gets.
+const ANY_TTL_S: u32 = 3600;
+
+/// How long clients may keep that a type is not answered here.
+const FILTERED_TTL_S: u32 = 3600;
+
+/// Longest message that is written here: what a stream can carry.
+const MESSAGE_BYTES_MAX: usize = 65_535;
+
+const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+
+/// See the module.
+pub(crate) struct Surroundings<'v> {
+    view: View<'v>,
+    caller: Caller<'v>,
+    findings: Findings,
+    renewal: Option<Box<State>>,
+}
+
+impl<'v> Surroundings<'v> {
+    pub(crate) fn new(view: View<'v>, caller: Caller<'v>, findings: Findings) -> Self {
+        Self { view, caller, findings, renewal: None }
+    }
+
+    /// What was learnt, and a run that is to be made in the background.
+    pub(crate) fn leave(self) -> (Findings, Option<Box<State>>) {
+        (self.findings, self.renewal)
+    }
+
+    fn admission(query: &Query<'_>, out: &mut Vec<u8>) -> Said {
+        if query.qclass != CLASS_IN || is_meta(query.qtype) {
+            forge::refused(query, None, out);
+            return Said::Answered(Source::Refused);
+        }
+        if query.qtype == record_type::ANY {
+            forge::any(query, ANY_TTL_S, out);
+            return Said::Answered(Source::Local);
+        }
+        Said::Nothing
+    }
+
+    fn special(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
+        if self.view.plan.designated.answer(asked.name, asked.query, out) == Told::Answered {
+            return Said::Answered(Source::Local);
+        }
+        let Some(special) = self.view.plan.special.find(asked.name) else { return Said::Nothing };
+        match special {
+            Special::Loopback => {
+                forge::addresses(asked.query, &LOOPBACK, SPECIAL_TTL_S, None, out);
+            }
+            Special::NoSuchName => forge::nxdomain(asked.query, SPECIAL_TTL_S, None, out),
+            Special::Nothing => forge::nodata(asked.query, SPECIAL_TTL_S, None, out),
+        }
+        Said::Answered(Source::Local)
+    }
+
+    fn policy(&mut self, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
+        let ask = Ask::lookup(asked.name, asked.query.qtype, self.caller.client);
+        let verdict = self.view.policy.decide(&ask, self.caller.now);
+        self.findings.cause = verdict.cause;
+        match verdict.action {
+            Action::Pass => Said::Nothing,
+            Action::Block => {
+                self.findings.error = Some(EdeCode::Blocked);
+                self.view.plan.blocked.write(asked.query, out);
+                Said::Answered(Source::Policy)
+            }
+        }
+    }
+}
+
+impl World for Surroundings<'_> {
+    fn caller(&self) -> world::Caller<'_> {
+        world::Caller {
+            client: self.caller.client,
+            server_name: self.caller.server_name,
+            url_path: self.caller.url_path,
+            now: self.caller.now,
+        }
+    }
+
+    fn chance(&mut self) -> u32 {
+        crate::chance::number()
+    }
+
+    fn cached(&mut self, cache: u16, key: &[u8]) -> Looked {
+        let looked = self.view.shared.resolver.cached(CacheId(cache), key, self.caller.now);
+        let held = match looked.cached {
+            Cached::Fresh { answer, age_s } => Held::Fresh(answer, age_s),
+            Cached::Stale { answer, age_s } => Held::Stale(answer, age_s),
+            Cached::Miss => Held::Nothing,
+        };
+        let renew = match looked.renew {
+            Renew::Now => Renewal::Due,
+            Renew::No => Renewal::No,
+        };
+        Looked { held, renew }
+    }
+
+    fn keep(&mut self, cache: u16, key: &[u8], message: &[u8]) {
+        self.view.shared.resolver.keep(CacheId(cache), key, message, self.caller.now);
+    }
+
+    fn renew(&mut self, state: State) {
+        self.renewal = Some(Box::new(state));
+    }
+
+    fn own(&mut self, own: Own, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
+        match own {
+            Own::Admission => Self::admission(asked.query, out),
+            Own::Records => match self.view.plan.local.lookup(asked.name, asked.query.qtype) {
+                None => Said::Nothing,
+                Some(records) => {
+                    records.write(asked.query, MESSAGE_BYTES_MAX, out);
+                    Said::Answered(Source::Local)
+                }
+            },
+            Own::Special => self.special(asked, out),
+            Own::Filter if self.view.plan.filtered.contains(&asked.query.qtype) => {
+                self.findings.error = Some(EdeCode::Filtered);
+                forge::nodata(asked.query, FILTERED_TTL_S, None, out);
+                Said::Answered(Source::Local)
+            }
+            Own::Filter | Own::Subnet => Said::Nothing,
+            Own::Policy => self.policy(asked, out),
+        }
+    }
+
+    fn subnet(&self, asked: Asked<'_>) -> Option<(IpAddr, u8)> {
+        let seen = self.view.plan.guard.read(asked.query, &self.caller).ok()?;
+        let told = self.view.plan.client_subnet.told(seen.subnet, self.caller.client)?;
+        Some((told.address()?, told.bits()))
+    }
+
+    fn remembered(&mut self, memory: u16, address: IpAddr, name: &mut NameBuffer) -> bool {
+        self.view.plan.outside.remembered(memory, address, self.caller.now, name)
+    }
+
+    fn is_preferred(&mut self, family: u16, name: Name<'_>) -> bool {
+        self.view.plan.outside.is_preferred(family, name, self.caller.now)
+    }
+
+    fn tell(&mut self, asked: Asked<'_>, tidings: Tidings<'_>) {
+        self.view.plan.outside.tell(&self.caller, asked, &tidings);
+    }
+}
+
+/// Types that ask for no records of a name: transfers, transactions, EDNS (RFC 6895 §3.1). ANY
+/// among them is answered, with as little as possible.
+fn is_meta(qtype: u16) -> bool {
+    qtype == record_type::OPT || (128..=255).contains(&qtype) && qtype != record_type::ANY
+}

@@ -1,0 +1,43 @@
+//! Connections over TLS: the handshake, and then what is spoken inside, DNS or HTTPS.
+//!
+//! A client that fails the handshake has asked for nothing and leaves no row. It reads no message.
+//! Called by `listeners`, once per accepted connection, on the connection's core.
+
+use crate::listeners::Line;
+use crate::request::Way;
+use crate::tcp::Peer;
+use crate::{doh, tcp};
+use http_engine::Versions;
+use transport::tls::{Alpn, HANDSHAKE_DEADLINE, TlsStream};
+use transport::{ServerTls, Stream};
+
+/// DNS over TLS (RFC 7858).
+pub(crate) async fn serve_dns(line: Line, with: ServerTls, stream: Stream) {
+    if let Some(stream) = shake(&line, &with, stream).await {
+        tcp::serve(line, peer(&stream, Way::Tls), stream).await;
+    }
+}
+
+/// DNS over HTTPS (RFC 8484).
+pub(crate) async fn serve_https(line: Line, with: ServerTls, stream: Stream) {
+    if let Some(stream) = shake(&line, &with, stream).await {
+        let versions = match stream.alpn() {
+            Some(Alpn::Http2) => Versions::Http2,
+            Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
+        };
+        doh::serve(line, peer(&stream, Way::Https), stream, versions).await;
+    }
+}
+
+async fn shake(line: &Line, with: &ServerTls, stream: Stream) -> Option<TlsStream> {
+    tokio::select! {
+        accepted = with.accept(stream, HANDSHAKE_DEADLINE) => accepted.ok(),
+        // A handshake that is not through yet has asked for nothing.
+        () = line.shared.drain.begun() => None,
+    }
+}
+
+fn peer(stream: &TlsStream, way: Way) -> Peer {
+    let server_name = stream.sni().unwrap_or_default().to_owned();
+    Peer { client: stream.peer().ip().to_canonical(), way, server_name }
+}
