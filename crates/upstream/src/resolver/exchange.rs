@@ -126,9 +126,7 @@ impl Upstream {
 
     /// Whether it is what `planned` says, so that a reload may keep it.
     pub(super) fn is(&self, planned: &Planned) -> bool {
-        self.name == planned.name
-            && self.address == planned.address
-            && *self.reach == planned.reach
+        self.name == planned.name && self.address == planned.address && *self.reach == planned.reach
     }
 
     /// Its datagrams, where it speaks UDP: the engine sends and receives those itself, and keeps
@@ -151,9 +149,7 @@ impl Upstream {
         let asked = async {
             match &self.way {
                 // Over UDP: what did not fit into a datagram, or was not proved by one.
-                Way::Udp { streams, .. } | Way::Stream(streams) => {
-                    streams.ask(wanted, limit).await
-                }
+                Way::Udp { streams, .. } | Way::Stream(streams) => streams.ask(wanted, limit).await,
                 Way::Http(http) => http.ask(wanted, limit).await,
                 Way::Quic(quic) => quic.ask(wanted, limit).await,
             }

@@ -48,8 +48,8 @@ pub use cache_settings::{CacheSettings, StaleMode};
 pub use caches::{Flush, FlushIn};
 pub use flights::QUESTIONS_MAX;
 pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
-pub use pin::{BadPin, Pin};
 pub use persist::{DumpReport, NotRestored, RestoreReport};
+pub use pin::{BadPin, Pin};
 pub use question::{
     CacheId, Cached, GroupId, Looked, NoAddresses, Overloaded, Question, Renew, Resolution,
     ResolveError,
