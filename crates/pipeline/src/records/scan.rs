@@ -203,7 +203,10 @@ impl fmt::Display for ScanFault {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<Result<(u32, Owner, Vec<&str>), (u32, ScanFault)>> {
+    /// A line with its owner and words, or where it fails.
+    type Scanned<'t> = Result<(u32, Owner, Vec<&'t str>), (u32, ScanFault)>;
+
+    fn words(text: &str) -> Vec<Scanned<'_>> {
         Lines::new(text)
             .map(|line| line.map(|line| (line.number, line.owner, line.words)))
             .collect()
