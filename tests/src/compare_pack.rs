@@ -31,7 +31,8 @@ pub fn moved(number: &str, upstream: SocketAddr) -> String {
     let name = files().into_iter().find(|name| name.starts_with(number)).unwrap();
     let mut text = std::fs::read_to_string(folder().join(name)).unwrap();
     for public in PUBLIC {
-        text = text.replace(&format!("addr: \"{public}\""), &format!("addr: \"{upstream}\""));
+        // Not `dial_addr`, which ends alike.
+        text = text.replace(&format!("- addr: \"{public}\""), &format!("- addr: \"{upstream}\""));
     }
     let mark = format!("\"127.0.0.1:53{number}\"");
     assert!(text.contains(&mark), "{number} does not listen where it did");
