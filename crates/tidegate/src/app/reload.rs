@@ -108,7 +108,11 @@ fn warnings(plan: &Plan) -> Vec<String> {
                 .into(),
         );
     }
-    if plan.file.policy.lists.is_empty() {
+    let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
+    if let Some(foreign) = foreign {
+        let told = foreign.warnings().iter().cloned();
+        warnings.extend(told.map(|complaint| plan.placed(complaint).to_string()));
+    } else if plan.file.policy.lists.is_empty() {
         warnings.push("no list is configured under policy.lists: nothing is blocked".into());
     }
     warnings
