@@ -288,17 +288,18 @@ fn beyond_some_handshakes_clients_prove_their_address_first_and_still_get_in() {
         // Enough that every core has its fill; like clients that claim another's address, they
         // never hear what they are told.
         let mut strangers = tokio::task::JoinSet::new();
-        for _ in 0..200 {
+        let begun = std::time::Instant::now();
+        for stranger in 1..=200 {
             let address = lost.address;
             strangers.spawn(async move {
                 let client = client();
                 drop(client.connect(address, "dns.test", EarlyData::Refused).await);
             });
-        }
-        let begun = std::time::Instant::now();
-        while lost.answered.load(Ordering::Relaxed) < 200 {
-            assert!(begun.elapsed() < DEADLINE, "the door does not take them in");
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            // A few at a time, so that no socket's buffer overflows on a busy machine.
+            while stranger % 10 == 0 && lost.answered.load(Ordering::Relaxed) < stranger {
+                assert!(begun.elapsed() < DEADLINE, "the door does not take them in");
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
         }
         for _ in 0..8 {
             let honest = connect(passed.address).await.unwrap();
