@@ -7,7 +7,7 @@ use super::{ADDRESS, addresses, ask, ask_many, at, error, eventually, start, sta
 use dns_wire::ask_options::{OPTION_KEEPALIVE, OPTION_PADDING, PADDING_BLOCK_BYTES};
 use settings::Text;
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use upstream::resolver::{CertificateCheck, Pin, Pipeline, ResolveError, UpstreamDetails};
 use vocab::Span;
 
@@ -92,11 +92,12 @@ async fn an_unused_connection_is_closed_when_the_server_or_the_settings_say() {
         idle: Some(Text(Span(Duration::from_secs(1)))),
         ..at(format!("tcp://{}", set.address))
     });
+    let begun = Instant::now();
     ask(&of_told, "a.example").await.result.unwrap();
     ask(&of_set, "a.example").await.result.unwrap();
-    // Both long before the ten seconds that are the default.
     eventually("both are closed", || told.connections() == (1, 1) && set.connections() == (1, 1))
         .await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "that is the default");
     assert_eq!(addresses(&ask(&of_told, "b.example").await), [ADDRESS]);
 }
 
