@@ -238,7 +238,7 @@ pub(crate) fn push_opt_raw(
     let ede = ede
         .filter(|_| out.len() - start + opt_len(query, ede) + options.len() <= query.udp_limit());
     // Another may be there already: the count is the message's own.
-    let count = u16::from_be_bytes([out[start + 10], out[start + 11]]) + 1;
+    let count = u16::from_be_bytes([out[start + 10], out[start + 11]]).saturating_add(1);
     out[start + 10..start + HEADER_BYTES].copy_from_slice(&count.to_be_bytes());
     write_opt(edns, rcode, ede, options, out);
 }
