@@ -337,45 +337,55 @@ pub struct Prefer {
 
 impl Program {
     /// Lets the exchange keep the answer wherever nothing between it and the end of the run could
-    /// change it: then equal questions share one copy, and a stale answer can go out while the
-    /// exchange goes on. Only sequences that start a run are looked at, given by `entries`; one
-    /// that others jump to may go on after its end, and is left alone.
+    /// change it: then equal questions share one copy, none of them slips in between the exchange
+    /// and the cache, and a stale answer can go out while the exchange goes on. Only sequences that
+    /// start a run are looked at, given by `entries`; one that others jump to may go on after its
+    /// end, and is left alone. What comes before the cache does not matter: it has been done by
+    /// then, or wraps what the cache holds.
     pub fn link(&mut self, entries: &[Place]) {
         for &entry in entries {
             let joined = |op: &Op| matches!(op, Op::Jump(to) | Op::Goto(to) if *to == entry);
             if self.ops.iter().any(joined) {
                 continue;
             }
-            let mut at = entry as usize;
-            let mut kept: Option<(usize, u16)> = None;
-            loop {
-                match self.ops.get(at) {
-                    Some(Op::Own(_)) => {}
-                    Some(Op::Cache { cache, .. }) if kept.is_none() => kept = Some((at, *cache)),
-                    // `has_resp` → `accept`: after a miss it does nothing.
-                    Some(Op::When { tests, otherwise })
-                        if is_has_response(tests)
-                            && *otherwise as usize == at + 2
-                            && matches!(self.ops.get(at + 1), Some(Op::Accept(_))) =>
-                    {
-                        at += 1;
-                    }
-                    Some(Op::Forward { then, .. })
-                        if *then == Then::Stop
-                            || matches!(self.ops.get(at + 1), Some(Op::End | Op::Accept(_))) =>
-                    {
-                        self.hand_over(kept, at);
-                        break;
-                    }
-                    _ => break,
+            let start = entry as usize;
+            let len = self.ops[start..].iter().take_while(|op| !matches!(op, Op::End)).count();
+            for at in start..start + len {
+                if let Op::Cache { cache, .. } = self.ops[at]
+                    && let Some(forward) = self.forward_behind(at)
+                    && !self.is_skipped(start, at, forward)
+                {
+                    self.hand_over((at, cache), forward);
                 }
-                at += 1;
             }
         }
     }
 
-    fn hand_over(&mut self, kept: Option<(usize, u16)>, forward: usize) {
-        let Some((at, number)) = kept else { return };
+    /// The exchange that follows the cache at `at` with nothing but `has_resp` → `accept` between,
+    /// which does nothing after a miss, and that ends the run.
+    fn forward_behind(&self, at: usize) -> Option<usize> {
+        let mut at = at + 1;
+        while let Some(Op::When { tests, otherwise }) = self.ops.get(at)
+            && is_has_response(tests)
+            && *otherwise as usize == at + 2
+            && matches!(self.ops.get(at + 1), Some(Op::Accept(_)))
+        {
+            at += 2;
+        }
+        let Some(Op::Forward { then, .. }) = self.ops.get(at) else { return None };
+        let ends =
+            *then == Then::Stop || matches!(self.ops.get(at + 1), Some(Op::End | Op::Accept(_)));
+        ends.then_some(at)
+    }
+
+    /// Whether a test before the cache leads past it and still to the exchange.
+    fn is_skipped(&self, start: usize, cache: usize, forward: usize) -> bool {
+        self.ops[start..cache].iter().any(
+            |op| matches!(op, Op::When { otherwise, .. } if (cache + 1..=forward).contains(&(*otherwise as usize))),
+        )
+    }
+
+    fn hand_over(&mut self, (at, number): (usize, u16), forward: usize) {
         if let Op::Forward { cache, .. } = &mut self.ops[forward] {
             *cache = Some(number);
         }

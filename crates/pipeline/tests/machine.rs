@@ -224,12 +224,18 @@ fn only_what_nothing_changes_is_kept_by_the_exchange() {
     let keeper = |ops: Vec<Op>, entries: &[Place]| {
         let mut program = Bench::new(ops).program;
         program.link(entries);
-        match &program.ops[0] {
-            Op::Cache { keeper, .. } => *keeper,
-            other => panic!("{other:?}"),
-        }
+        let cache = program.ops.iter().find_map(|op| match op {
+            Op::Cache { keeper, .. } => Some(*keeper),
+            _ => None,
+        });
+        cache.unwrap()
     };
     assert_eq!(keeper(cached_forward(), &[0]), Keeper::Exchange);
+    let before =
+        |op| vec![op, CACHE, when(Matcher::HasResponse, Sense::Is, 4), ACCEPT, FORWARD, Op::End];
+    let skipped = |to| Op::When { tests: Box::new([]), otherwise: to };
+    assert_eq!(keeper(before(skipped(1)), &[0]), Keeper::Exchange, "to the cache");
+    assert_eq!(keeper(before(skipped(4)), &[0]), Keeper::Run, "past the cache");
     let changed = vec![CACHE, FORWARD, Op::Ttl(TtlRule::Fixed(1)), Op::End];
     assert_eq!(keeper(changed, &[0]), Keeper::Run);
     let joined = vec![CACHE, FORWARD, Op::End, Op::Jump(0), reject(2)];
