@@ -1,9 +1,15 @@
 """Plots as SVG, by hand: bars for throughput and CPU, lines for the latency sweep.
 
-No library is needed for a few rectangles; light backgrounds only, text in the reader's sans-serif.
+What every chart is made of stands in `svg`, beside this folder.
 """
 
+import sys
+from pathlib import Path
+
 import report
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from svg import legend, page, text  # noqa: E402
 
 COLOURS = {"tidegate": "#0b6e99", "tidegate-simple": "#58a9c9", "tidegate+log": "#9fd0e3",
            "oxidns": "#c8553d", "mosdns": "#e09f3e", "dnsdist": "#5b8e55", "unbound": "#8a6fa8",
@@ -24,32 +30,11 @@ def draw(results):
     return plots
 
 
-def text(x, y, words, anchor="start", size=11, colour="#333"):
-    words = words.replace("&", "&amp;").replace("<", "&lt;")
-    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
-            f'fill="{colour}">{words}</text>')
-
-
-def page(width, height, parts):
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" '
-            f'font-family="sans-serif"><rect width="100%" height="100%" fill="#fff"/>'
-            + "\n".join(parts) + "</svg>\n")
-
-
-def legend(names, y):
-    parts, x = [], 10
-    for name in names:
-        parts.append(f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{COLOURS[name]}"/>')
-        parts.append(text(x + 14, y, name))
-        x += 34 + 7 * len(name)
-    return parts
-
-
 def bars(entries, key, title, form):
     names = report.present(entries)
     most = max((report.middle(rounds, key) for entry in entries
                 for rounds in entry["servers"].values() if rounds), default=1)
-    parts = [text(10, 20, title, size=15), *legend(names, 40)]
+    parts = [text(10, 20, title, size=15), *legend(names, COLOURS, 40)]
     y = TOP
     for entry in entries:
         measured = [(n, entry["servers"][n]) for n in names if entry["servers"].get(n)]
@@ -73,7 +58,7 @@ def latency(entries):
     names = [name for name in report.present(entries) if name != "null"]
     wide, high, across = 280, 190, 3
     parts = [text(10, 20, "Latency by clients = outstanding, µs: mean ± standard deviation", size=15),
-             *legend(names, 40)]
+             *legend(names, COLOURS, 40)]
     for number, title in enumerate(titles):
         left, top = 10 + number % across * wide, TOP + number // across * high
         rows = {entry["level"]: entry["servers"] for entry in entries if entry["title"] == title}

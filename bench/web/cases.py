@@ -1,0 +1,152 @@
+"""What is done to a running web server, and what is read off it. Answers are checked before a round,
+and the generators' own counts of failures after it.
+"""
+
+import http.client
+import re
+import socket
+import ssl
+import subprocess
+import time
+
+SMALL, LARGE = "/index.html", "/jquery.js"
+COPIES = 300  # of the large file, each asked for once where a first compression is measured
+IDLE = 5000
+IDLE_ADDRESSES = 8  # connections to one address from one client are capped by some servers
+
+
+class Wrong(RuntimeError):
+    """A server answered what it should not, or not at all."""
+
+
+def fetch(server, path, headers=None, tls=False):
+    if tls:
+        context = ssl._create_unverified_context()
+        connection = http.client.HTTPSConnection("127.0.0.1", server.tls_port, context=context, timeout=10)
+    else:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("GET", path, headers=headers or {})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    if answer.status != 200:
+        raise Wrong(f"{server.name} answers {path} with {answer.status}")
+    return answer, body
+
+
+def ab(server, count, clients, path, *flags, tls=False):
+    scheme, port = ("https", server.tls_port) if tls else ("http", server.port)
+    url = f"{scheme}://127.0.0.1:{port}{path}"
+    done = subprocess.run(["ab", "-q", "-n", str(count), "-c", str(clients), *flags, url],
+                          capture_output=True, text=True)
+    said = done.stdout
+    if done.returncode != 0:
+        raise Wrong(f"{server.name}: ab: {done.stderr.strip()[-200:]}")
+    complete, failed = (int(re.search(rf"{word} requests:\s+(\d+)", said)[1])
+                        for word in ("Complete", "Failed"))
+    length = int(re.search(r"Document Length:\s+(\d+)", said)[1])
+    if failed or "Non-2xx" in said or length == 0:
+        raise Wrong(f"{server.name}: ab: {failed} failed, length {length}")
+    return complete, float(re.search(r"Requests per second:\s+([\d.]+)", said)[1])
+
+
+def wrk(server, clients, seconds, path, *flags, tls=False):
+    scheme, port = ("https", server.tls_port) if tls else ("http", server.port)
+    said = subprocess.run(["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", *flags,
+                           f"{scheme}://127.0.0.1:{port}{path}"], capture_output=True, text=True).stdout
+    if "Non-2xx" in said or "Socket errors" in said:
+        raise Wrong(f"{server.name}: wrk: {said}")
+    count = int(re.search(r"(\d+) requests in", said)[1])
+    return count, float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+
+
+def timed(server, work):
+    """CPU of the server per request, and the rate."""
+    before = server.cpu_seconds()
+    count, rate = work()
+    return {"cpu_us": 1e6 * (server.cpu_seconds() - before) / count, "per_second": rate}
+
+
+def load(tool, *arguments, **named):
+    return lambda server, options: timed(server, lambda: tool(server, *arguments, **named))
+
+
+def keep_alive(path, clients=64, *flags, tls=False):
+    return lambda server, options: timed(
+        server, lambda: wrk(server, clients, options.seconds, path, *flags, tls=tls))
+
+
+def gzip_first(server, options):
+    """Files that were never asked for before, one after the other on one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    begun, before, size = time.monotonic(), server.cpu_seconds(), 0
+    # Each round takes files of its own: what a server keeps must not help it here.
+    for number in range(options.round * COPIES, (options.round + 1) * COPIES):
+        connection.request("GET", f"/copy-{number}.js", headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        size += len(answer.read())
+        if answer.getheader("Content-Encoding") != "gzip":
+            raise Wrong(f"{server.name} does not compress")
+    connection.close()
+    spent = server.cpu_seconds() - before
+    return {"cpu_us": 1e6 * spent / COPIES, "per_second": COPIES / (time.monotonic() - begun),
+            "bytes": size / COPIES}
+
+
+def idle(server, options):
+    """Memory of 5,000 connections that each have had one answer."""
+    open_ones = []
+    for number in range(IDLE + 200):
+        if number == 200:  # what the first ones make a server allocate is not theirs
+            before = server.resident_bytes()
+        one = socket.socket()
+        one.bind((f"127.0.0.{2 + number % (8 * IDLE_ADDRESSES)}", 0))
+        one.connect(("127.0.0.1", server.port))
+        one.sendall(b"GET /index.html HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        if not one.recv(4096).startswith(b"HTTP/1.1 200"):
+            raise Wrong(f"{server.name} did not answer idle connection {number}")
+        open_ones.append(one)
+    grown = server.resident_bytes() - before
+    for one in open_ones:
+        one.close()
+    return {"bytes": grown / IDLE}
+
+
+GZIP = ("-H", "Accept-Encoding: gzip")
+# name: (title, what it needs of a server, what is done, the figure that counts)
+CASES = {
+    "small-new": ("102 bytes, a connection each, ab -c50", "plain", load(ab, 20000, 50, SMALL), "cpu_us"),
+    "small-new-1000": ("102 bytes, a connection each, ab -c1000", "plain", load(ab, 20000, 1000, SMALL),
+                       "cpu_us"),
+    "small-ab": ("102 bytes, keep-alive, ab -k -c250", "plain", load(ab, 100000, 250, SMALL, "-k"), "cpu_us"),
+    "small-wrk": ("102 bytes, keep-alive, wrk -c64", "plain", keep_alive(SMALL), "cpu_us"),
+    "large-new": ("89.7 kB, a connection each, ab -c50", "plain", load(ab, 10000, 50, LARGE), "cpu_us"),
+    "large-wrk": ("89.7 kB, keep-alive, wrk -c64", "plain", keep_alive(LARGE), "cpu_us"),
+    "gzip-first": ("89.7 kB, gzip, asked for the first time", "gzip", gzip_first, "cpu_us"),
+    "gzip-again": ("89.7 kB, gzip, from the second time on, ab -c50", "gzip", load(ab, 2000, 50, LARGE, *GZIP),
+                   "cpu_us"),
+    "tls-wrk": ("102 bytes, TLS keep-alive, wrk -c64", "tls", keep_alive(SMALL, tls=True), "cpu_us"),
+    "tls-new": ("102 bytes, TLS, a connection each, ab -c50", "tls", load(ab, 3000, 50, SMALL, tls=True),
+                "cpu_us"),
+    "idle": ("an idle keep-alive connection, of 5,000", "plain", idle, "bytes"),
+    "log-wrk": ("102 bytes, keep-alive, wrk -c64, access log on", "log", keep_alive(SMALL), "cpu_us"),
+}
+LEVELS = (50, 100, 250, 500, 750, 1000)
+# The reference's tables: requests a second by clients.
+TABLES = {
+    "index": ("index.html, 102 bytes", "plain", lambda s, c: ab(s, 20000, c, SMALL)[1]),
+    "jquery": ("jquery.js, 89.7 kB", "plain", lambda s, c: ab(s, 6000, c, LARGE)[1]),
+    "compressed": ("jquery.js compressed", "gzip", lambda s, c: ab(s, 2000, c, LARGE, *GZIP)[1]),
+    "tls": ("index.html over TLS", "tls", lambda s, c: ab(s, 2000, c, SMALL, tls=True)[1]),
+}
+
+
+def check(server, need, files):
+    """The right bytes, whole, before anything is measured."""
+    if server.name == "null":
+        return
+    for path in (SMALL, LARGE):
+        if fetch(server, path)[1] != files[path]:
+            raise Wrong(f"{server.name} serves another {path}")
+    if need == "tls" and fetch(server, SMALL, tls=True)[1] != files[SMALL]:
+        raise Wrong(f"{server.name} serves another {SMALL} over TLS")

@@ -1,0 +1,214 @@
+"""The web servers under test: how each is configured for the same site, started, stopped, watched.
+
+All serve one folder on three ports: plain, plain without sendfile, and TLS (one P-256 certificate,
+TLS 1.3), with two workers or threads, gzip on, logs off unless a case asks for them. A server whose
+program is not at hand is left out.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FIRST_PORT = 15500
+START_SECONDS_MAX = 20
+TICK = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def output_of(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return next((line for line in done.stdout.splitlines() if line.strip()), "?").strip()
+
+
+def family(pid):
+    """A process and all that descend from it."""
+    found, waiting = [], [pid]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        for task in Path(f"/proc/{one}/task").glob("*/children"):
+            waiting += [int(child) for child in task.read_text().split()]
+    return found
+
+
+class Server:
+    """One program with one configuration, on ports of its own."""
+
+    name = "?"
+    program = None
+    modes = ("plain", "tls", "gzip", "log")
+    number = 0
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.port = FIRST_PORT + 10 * self.number
+        self.tls_port = self.port + 1
+        self.process = None
+
+    def version(self):
+        return output_of(self.program, "-v")
+
+    def config(self, log):
+        raise NotImplementedError
+
+    def command(self, config):
+        raise NotImplementedError
+
+    def start(self, log=False):
+        config = self.folder / f"{self.name}.conf"
+        config.write_text(self.config(log))
+        self.log = self.folder / f"{self.name}.out"
+        with open(self.log, "wb") as out:
+            # A session of its own: lighttpd ends its whole process group.
+            self.process = subprocess.Popen(self.command(config), cwd=self.folder, stdout=out, stderr=out,
+                                            start_new_session=True)
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 0.2).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        said = self.log.read_text(errors="replace")[-600:]
+        self.stop()
+        raise RuntimeError(f"{self.name} does not start: {said.strip()}")
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def cpu_seconds(self):
+        total = 0
+        for pid in family(self.process.pid):
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / TICK
+
+    def resident_bytes(self):
+        return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
+                   for pid in family(self.process.pid))
+
+
+class Null(Server):
+    """The floor: the system calls of an answer and nothing else."""
+
+    name = "null"
+    modes = ("plain",)
+    number = 3
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.program = folder / "null-http"
+        subprocess.run(["cc", "-O2", "-pthread", "-o", self.program, HERE.parent / "null" / "http.c"],
+                       check=True)
+
+    def version(self):
+        return "bench/null/http.c"
+
+    def config(self, log):
+        return str(self.port)
+
+    def command(self, config):
+        return [self.program, config.read_text()]
+
+
+class Tidegate(Server):
+    name = "tidegate"
+    program = os.environ.get("TIDEGATE_BIN") or shutil.which(ROOT / "target/dist/tidegate") or \
+        shutil.which(ROOT / "target/release/tidegate")
+
+    def version(self):
+        return output_of(self.program, "--version")
+
+    def config(self, log):
+        site = f"""
+web:
+  - listen: ["http://127.0.0.1:{self.port}", "https://127.0.0.1:{self.tls_port}"]
+    hosts: [localhost, "127.0.0.1"]
+    root: "{self.folder}/www"
+    compress: true
+    tls: {{ certificate: "{self.folder}/cert.pem", key: "{self.folder}/key.pem" }}
+"""
+        if log:
+            site += f'    access_log: {{ file: "{self.folder}/tidegate-access.log", format: combined }}\n'
+        return f"ledger: {{ log: none }}\nadmin: {{ listen: 127.0.0.1:{self.port + 9} }}\n{site}"
+
+    def command(self, config):
+        named = config.with_suffix(".yaml")
+        config.rename(named)
+        return [self.program, "run", "--config", named, "--state", self.folder / "tidegate-state"]
+
+
+class Nginx(Server):
+    name = "nginx"
+    program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
+    number = 1
+
+    def config(self, log):
+        access = f"{self.folder}/nginx-access.log combined buffer=64k flush=1s" if log else "off"
+        return f"""
+daemon off; worker_processes 2; worker_rlimit_nofile 20000; pid {self.folder}/nginx.pid;
+error_log {self.folder}/nginx-error.log crit;
+events {{ worker_connections 10000; }}
+http {{
+  access_log {access}; sendfile off; tcp_nodelay on; keepalive_requests 1000000000;
+  client_body_temp_path {self.folder}/ngx; proxy_temp_path {self.folder}/ngx;
+  fastcgi_temp_path {self.folder}/ngx; uwsgi_temp_path {self.folder}/ngx; scgi_temp_path {self.folder}/ngx;
+  types {{ text/html html; application/javascript js; }}
+  open_file_cache max=1000 inactive=60s; open_file_cache_valid 30s;
+  gzip on; gzip_http_version 1.0; gzip_comp_level 1; gzip_min_length 256; gzip_types application/javascript;
+  ssl_certificate {self.folder}/cert.pem; ssl_certificate_key {self.folder}/key.pem;
+  ssl_protocols TLSv1.3; ssl_session_cache shared:S:10m;
+  server {{ listen 127.0.0.1:{self.port} reuseport backlog=4096;
+            listen 127.0.0.1:{self.tls_port} ssl reuseport backlog=4096; root {self.folder}/www; }}
+}}"""
+
+    def command(self, config):
+        return [self.program, "-c", config, "-p", self.folder]
+
+
+class Lighttpd(Server):
+    name = "lighttpd"
+    program = shutil.which("lighttpd") or shutil.which("/usr/sbin/lighttpd")
+    modes = ("plain", "gzip", "log")
+    number = 2
+
+    def config(self, log):
+        access = f'accesslog.filename = "{self.folder}/lighttpd-access.log"\n' if log else ""
+        modules = '"mod_deflate"' + (', "mod_accesslog"' if log else "")
+        return f"""
+server.modules = ({modules})
+server.port = {self.port}
+server.bind = "127.0.0.1"
+server.document-root = "{self.folder}/www"
+server.max-worker = 2
+server.max-fds = 20000
+server.max-connections = 8000
+server.max-keep-alive-requests = 1000000
+server.listen-backlog = 4096
+server.network-backend = "writev"
+mimetype.assign = (".html" => "text/html", ".js" => "application/javascript")
+deflate.mimetypes = ("application/javascript")
+deflate.params = ("compression-level" => 1)
+deflate.allowed-encodings = ("gzip")
+{access}"""
+
+    def command(self, config):
+        return [self.program, "-D", "-f", config]
+
+
+def all_of(folder):
+    """Every server that is at hand, ours first."""
+    every = [Tidegate(folder), Nginx(folder), Lighttpd(folder), Null(folder)]
+    return [one for one in every if one.program]
