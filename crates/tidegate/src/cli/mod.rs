@@ -6,6 +6,7 @@
 mod cert;
 mod check;
 mod ctl;
+mod get;
 mod lists;
 mod why;
 
@@ -65,6 +66,8 @@ enum Command {
         #[command(subcommand)]
         what: CtlCommand,
     },
+    /// Download, several at once, and go on with what broke off
+    Get(get::GetArgs),
     /// Print the JSON Schema of the configuration, for editors
     Schema,
     /// Print the completions for a shell
@@ -183,6 +186,7 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
             CertCommand::Ca { pem: true } => cert::pem(setup),
         },
         Command::Ctl { what } => ctl::ctl(setup, what),
+        Command::Get(args) => get::get(args),
         Command::Schema => {
             println!("{:#}", config::schema());
             Ok(())

@@ -1,0 +1,214 @@
+//! One request of `tidegate get` and the head of its answer: dialling, proxies, TLS, redirects.
+//!
+//! Names are resolved by the system. A redirect is followed a few times, and never from https to
+//! http: what was asked for in private must not come in the open.
+
+use http::header::{ACCEPT_ENCODING, HOST, IF_RANGE, LOCATION, RANGE, USER_AGENT};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_engine::client::connect_http1;
+use http_engine::{Body, Incoming};
+use std::fmt;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::lookup_host;
+use transport::tls::Alpn;
+use transport::{ClientTls, Stream, dial};
+use url::Url;
+
+const DIAL_TIMEOUT: Duration = Duration::from_secs(15);
+/// From the request to the head of its answer, TLS included.
+const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
+const REDIRECTS_MAX: usize = 10;
+/// The head of a proxy's answer to CONNECT, in bytes.
+const CONNECT_HEAD_BYTES_MAX: usize = 8 << 10;
+
+/// Why there was no answer that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unanswered {
+    /// Worth another try.
+    Network(String),
+    /// The server answered with something else than the thing.
+    Status(StatusCode),
+    /// Trying again would not help.
+    Refused(String),
+}
+
+/// How a server is reached.
+pub(super) struct Route<'r> {
+    pub(super) tls: &'r ClientTls,
+    pub(super) proxy: Option<&'r Url>,
+}
+
+/// A byte stream whatever it goes through.
+trait Bytes: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<I: AsyncRead + AsyncWrite + Unpin + Send> Bytes for I {}
+
+pub(super) fn is_spoken(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+/// Asks for `url`, from `range` on if given as (first byte, validator); follows redirects. The URL
+/// that answered comes with the answer.
+pub(super) async fn ask(
+    route: &Route<'_>,
+    url: &Url,
+    range: Option<(u64, &str)>,
+) -> Result<(Url, Response<Incoming>), Unanswered> {
+    let mut url = url.clone();
+    for _ in 0..=REDIRECTS_MAX {
+        let answered = tokio::time::timeout(HEAD_TIMEOUT, ask_once(route, &url, range)).await;
+        let answer = answered.map_err(|_| network("no answer in time"))??;
+        let status = answer.status();
+        if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
+            return Ok((url, answer));
+        }
+        url = redirected(&url, answer.headers().get(LOCATION))?;
+    }
+    Err(Unanswered::Refused(format!("more than {REDIRECTS_MAX} redirects")))
+}
+
+fn redirected(from: &Url, location: Option<&HeaderValue>) -> Result<Url, Unanswered> {
+    let location = location.and_then(|it| std::str::from_utf8(it.as_bytes()).ok());
+    let to = location.and_then(|it| from.join(it).ok());
+    let to = to.ok_or_else(|| Unanswered::Refused("a redirect to nowhere".into()))?;
+    if !is_spoken(&to) {
+        return Err(Unanswered::Refused(format!("a redirect to {to}, which is not spoken here")));
+    }
+    if from.scheme() == "https" && to.scheme() == "http" {
+        return Err(Unanswered::Refused(format!(
+            "a redirect from https to {to}; ask for that by itself"
+        )));
+    }
+    Ok(to)
+}
+
+async fn ask_once(
+    route: &Route<'_>,
+    url: &Url,
+    range: Option<(u64, &str)>,
+) -> Result<Response<Incoming>, Unanswered> {
+    let io = reach(route, url).await?;
+    let mut sender = connect_http1(io).await.map_err(|why| network(&why))?;
+    let request = request(route, url, range)?;
+    sender.send(request).await.map_err(|why| network(&why))
+}
+
+fn request(
+    route: &Route<'_>,
+    url: &Url,
+    range: Option<(u64, &str)>,
+) -> Result<Request<Body>, Unanswered> {
+    let plain_by_proxy = route.proxy.is_some() && url.scheme() == "http";
+    // A proxy is told the whole URL, a server the path.
+    let target = if plain_by_proxy {
+        &url[..url::Position::AfterQuery]
+    } else {
+        &url[url::Position::BeforePath..url::Position::AfterQuery]
+    };
+    let mut request = Request::get(target)
+        .header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort])
+        .header(USER_AGENT, concat!("tidegate/", env!("CARGO_PKG_VERSION")))
+        // The bytes as they are: a part that is compressed cannot be continued.
+        .header(ACCEPT_ENCODING, "identity");
+    if let Some((first, validator)) = range {
+        request = request.header(RANGE, format!("bytes={first}-")).header(IF_RANGE, validator);
+    }
+    request.body(Body::empty()).map_err(|why| Unanswered::Refused(why.to_string()))
+}
+
+/// A connection to the server of `url`, or to the proxy.
+async fn reach(route: &Route<'_>, url: &Url) -> Result<Box<dyn Bytes>, Unanswered> {
+    let stream = connected(route.proxy.unwrap_or(url)).await?;
+    if url.scheme() == "http" {
+        return Ok(Box::new(stream));
+    }
+    let stream = match route.proxy {
+        Some(_) => tunnelled(stream, url).await?,
+        None => stream,
+    };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let opened = route.tls.connect(stream, host, &[Alpn::Http1]).await;
+    opened.map(|it| Box::new(it) as Box<dyn Bytes>).map_err(|why| match why {
+        transport::tls::ConnectError::Closed => network(&why),
+        why => Unanswered::Refused(why.to_string()),
+    })
+}
+
+async fn connected(url: &Url) -> Result<Stream, Unanswered> {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let port = url.port_or_known_default().unwrap_or(80);
+    let found = lookup_host((host, port)).await;
+    let found = found.map_err(|why| network(&format!("{host} has no address: {why}")))?;
+    let mut last = network(&format!("{host} has no address"));
+    for address in found {
+        match dial(address, DIAL_TIMEOUT).await {
+            Ok(stream) => return Ok(stream),
+            Err(why) => last = network(&why),
+        }
+    }
+    Err(last)
+}
+
+/// Asks the proxy at the other end for a tunnel (RFC 9110 §9.3.6).
+async fn tunnelled(mut stream: Stream, url: &Url) -> Result<Stream, Unanswered> {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port_or_known_default().unwrap_or(443);
+    let ask = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n");
+    stream.write_all(ask.as_bytes()).await.map_err(|why| network(&why))?;
+    let mut head = Vec::new();
+    // A byte at a time: what follows the head belongs to the tunnel.
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() == CONNECT_HEAD_BYTES_MAX {
+            return Err(Unanswered::Refused("the proxy's answer does not end".into()));
+        }
+        head.push(stream.read_u8().await.map_err(|why| network(&why))?);
+    }
+    let line = head.split(|it| *it == b'\r').next().unwrap_or_default();
+    let status = line.split(|it| *it == b' ').nth(1);
+    let status = status.and_then(|it| StatusCode::from_bytes(it).ok());
+    match status {
+        Some(status) if status.is_success() => Ok(stream),
+        Some(status) => Err(Unanswered::Refused(format!("the proxy answers {status}"))),
+        None => Err(Unanswered::Refused("the proxy does not speak HTTP".into())),
+    }
+}
+
+fn network(why: &(impl fmt::Display + ?Sized)) -> Unanswered {
+    Unanswered::Network(why.to_string())
+}
+
+impl From<io::Error> for Unanswered {
+    fn from(why: io::Error) -> Self {
+        network(&why)
+    }
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network(why) | Self::Refused(why) => f.write_str(why),
+            Self::Status(status) => write!(f, "the server answers {status}"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_stay_in_private_and_in_what_is_spoken() {
+        let to = |from: &str, location: &'static str| {
+            let location = HeaderValue::from_static(location);
+            redirected(&Url::parse(from).unwrap(), Some(&location)).map(String::from)
+        };
+        assert_eq!(to("http://a.test/x/y", "../z?q").unwrap(), "http://a.test/z?q");
+        assert_eq!(to("http://a.test/", "https://b.test/").unwrap(), "https://b.test/");
+        assert_eq!(to("https://a.test/", "//b.test/").unwrap(), "https://b.test/");
+        for bad in ["http://a.test/", "file:///etc/passwd", "ftp://a.test/"] {
+            assert!(matches!(to("https://a.test/", bad), Err(Unanswered::Refused(_))), "{bad}");
+        }
+    }
+}

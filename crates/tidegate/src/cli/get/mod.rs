@@ -1,0 +1,128 @@
+//! `tidegate get`: downloads over HTTP and HTTPS.
+//!
+//! Several at once, each with a bar; what breaks off is taken up again where it stopped, in this run
+//! or the next. Nothing that exists is overwritten unasked, and a file has its name only when it is
+//! whole: until then it is `NAME.part`. It keeps no cookies and runs no page.
+
+mod exchange;
+mod progress;
+mod save;
+mod transfer;
+
+use super::{Exit, Failure};
+use clap::Args;
+use progress::Progress;
+use save::Checksum;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::Semaphore;
+use transfer::{Common, Job};
+use transport::ClientTls;
+use url::Url;
+
+/// What is downloaded, and how.
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    /// What to download: http:// or https://
+    #[arg(value_name = "URL", required = true, value_parser = parse_url)]
+    urls: Vec<Url>,
+    /// The file to write, `-` for standard output; for one URL only [default: the name in the URL]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The folder to write to
+    #[arg(long, short, value_name = "DIR", default_value = ".", conflicts_with = "output")]
+    dir: PathBuf,
+    /// Go through this proxy: http://HOST:PORT [default: `http_proxy`, `https_proxy`, but for `no_proxy`]
+    #[arg(long, value_name = "URL", value_parser = parse_url)]
+    proxy: Option<Url>,
+    /// What the file must hash to: sha256:HEX or sha512:HEX; for one URL only
+    #[arg(long, value_name = "ALGORITHM:HEX")]
+    checksum: Option<Checksum>,
+    /// Downloads at once
+    #[arg(long, short = 'j', value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
+    /// How often a download that broke off is taken up again
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=100))]
+    retries: u16,
+    /// Trust the authorities in this PEM file too, such as Tidegate's own
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    overwrite: bool,
+    /// Show no bars
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+fn parse_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|why| format!("{why}; write http://HOST/PATH"))?;
+    if exchange::is_spoken(&url) {
+        Ok(url)
+    } else {
+        Err("only http:// and https:// are spoken".into())
+    }
+}
+
+/// Downloads everything; fails if anything failed, once all are done.
+pub(super) fn get(args: GetArgs) -> Result<(), Failure> {
+    if args.urls.len() > 1 && (args.output.is_some() || args.checksum.is_some()) {
+        return Err(Failure::new(Exit::Wrong, "--output and --checksum are for one URL"));
+    }
+    let tls = trusted(args.ca.as_deref())?;
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
+        .map_err(|error| Failure::new(Exit::Fault, error))?;
+    let progress = Progress::new(args.quiet);
+    let failed = runtime.block_on(all(args, tls, &progress));
+    match failed {
+        0 => Ok(()),
+        1 => Err(Failure::new(Exit::Wrong, "one download failed")),
+        failed => Err(Failure::new(Exit::Wrong, format!("{failed} downloads failed"))),
+    }
+}
+
+fn trusted(ca: Option<&std::path::Path>) -> Result<ClientTls, Failure> {
+    let Some(file) = ca else { return Ok(ClientTls::new()) };
+    let wrong = |why: &dyn std::fmt::Display| {
+        Failure::new(Exit::Wrong, format!("{}: {why}", file.display()))
+    };
+    let pem = std::fs::read(file).map_err(|why| wrong(&why))?;
+    ClientTls::new().trusting(&pem).map_err(|why| wrong(&why))
+}
+
+/// How many failed.
+async fn all(args: GetArgs, tls: ClientTls, progress: &Progress) -> usize {
+    let places = Arc::new(Semaphore::new(args.jobs.into()));
+    let common = Rc::new(Common {
+        tls,
+        proxy: args.proxy,
+        dir: args.dir,
+        retries: args.retries,
+        existing: if args.overwrite { save::Existing::Replaced } else { save::Existing::Kept },
+    });
+    let tasks: Vec<_> = args
+        .urls
+        .into_iter()
+        .map(|url| {
+            let (places, common) = (Arc::clone(&places), Rc::clone(&common));
+            let (output, checksum) = (args.output.clone(), args.checksum.clone());
+            let bar = progress.bar(&url);
+            tokio::task::spawn_local(async move {
+                // The semaphore is never closed; a failure would only lift the cap.
+                let _place = places.acquire().await;
+                let outcome = transfer::run(&common, Job { url, output, checksum }, &bar).await;
+                bar.ended(&outcome);
+                outcome.is_ok()
+            })
+        })
+        .collect();
+    let mut failed = 0;
+    for task in tasks {
+        failed += usize::from(!task.await.unwrap_or(false));
+    }
+    failed
+}

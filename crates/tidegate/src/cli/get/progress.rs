@@ -1,0 +1,128 @@
+//! The bars of `tidegate get`: one a download, on standard error, and plain lines where nobody looks
+//! at a terminal.
+
+use super::transfer::{Done, Stopped};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Duration;
+use url::Url;
+
+/// Bars are drawn so often at most: as often as an eye sees.
+const DRAWS_PER_SECOND: u8 = 15;
+/// Columns of a name; longer ones are cut at their start.
+const NAME_COLUMNS: usize = 28;
+/// How often a bar moves without news, so that a stalled download shows its age.
+const TICK: Duration = Duration::from_millis(250);
+
+const KNOWN: &str = "{prefix:28}  {bar:24.cyan/blue}  {bytes:>11} of {total_bytes:<11} {binary_bytes_per_sec:>13}  {eta:>4} left  {wide_msg}";
+const UNKNOWN: &str = "{prefix:28}  {spinner:.cyan}  {bytes:>11}  {binary_bytes_per_sec:>13}  {elapsed:>4}  {wide_msg}";
+
+/// All bars.
+pub(super) struct Progress {
+    bars: MultiProgress,
+    lines: bool,
+}
+
+/// One of them.
+pub(super) struct Bar {
+    drawn: ProgressBar,
+    url: String,
+    lines: bool,
+}
+
+impl Progress {
+    pub(super) fn new(quiet: bool) -> Self {
+        let shown = !quiet && std::io::stderr().is_terminal();
+        let target = if shown {
+            ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        Self { bars: MultiProgress::with_draw_target(target), lines: !quiet && !shown }
+    }
+
+    pub(super) fn bar(&self, url: &Url) -> Bar {
+        let bar = self.bars.add(ProgressBar::no_length());
+        bar.set_style(style(UNKNOWN));
+        bar.set_prefix(shortened(url.as_str()));
+        bar.set_message("waits");
+        Bar { drawn: bar, url: url.to_string(), lines: self.lines }
+    }
+}
+
+impl Bar {
+    /// A transfer of `total` bytes, if that is known, of which `have` are here already.
+    pub(super) fn started(&self, name: &str, have: u64, total: Option<u64>) {
+        self.drawn.set_prefix(shortened(name));
+        self.drawn.set_message("");
+        match total {
+            Some(total) => {
+                self.drawn.set_style(style(KNOWN));
+                self.drawn.set_length(total);
+            }
+            None => self.drawn.set_style(style(UNKNOWN)),
+        }
+        self.drawn.set_position(have);
+        self.drawn.reset_eta();
+        self.drawn.enable_steady_tick(TICK);
+    }
+
+    pub(super) fn moved(&self, bytes: u64) {
+        self.drawn.inc(bytes);
+    }
+
+    /// It broke off and is tried again after `wait`.
+    pub(super) fn retrying(&self, why: &Stopped, wait: Duration) {
+        self.drawn.set_message(format!("{why}; again in {} s", wait.as_secs()));
+        if self.lines {
+            eprintln!("{}: {why}; again in {} s", self.url, wait.as_secs());
+        }
+    }
+
+    pub(super) fn ended(&self, outcome: &Result<Done, Stopped>) {
+        match outcome {
+            Ok(done) => {
+                self.drawn.finish_with_message("done");
+                if self.lines {
+                    eprintln!("{}: {} bytes to {}", self.url, done.bytes, done.place);
+                }
+            }
+            // Not through the bar: it must stay readable, whole, when the bars are gone.
+            Err(why) => {
+                self.drawn.abandon_with_message("failed");
+                let line = format!("tidegate: {}: {why}", self.url);
+                self.drawn.suspend(|| eprintln!("{line}"));
+            }
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .expect("the templates above are right")
+        .progress_chars("━╸─")
+}
+
+/// The end of `name`, which tells more than its start.
+fn shortened(name: &str) -> String {
+    let count = name.chars().count();
+    if count <= NAME_COLUMNS {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().skip(count - NAME_COLUMNS + 1).collect();
+    format!("…{kept}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_right_and_long_names_keep_their_end() {
+        let _ = (style(KNOWN), style(UNKNOWN));
+        assert_eq!(shortened("a.iso"), "a.iso");
+        let long = shortened("https://mirror.example/pub/linux/a-very-long-name.iso");
+        assert_eq!(long.chars().count(), NAME_COLUMNS);
+        assert!(long.starts_with('…') && long.ends_with("name.iso"), "{long}");
+    }
+}

@@ -1,0 +1,311 @@
+//! One download from its URL to its file, through as many tries as it takes.
+
+use super::exchange::{self, Route, Unanswered};
+use super::progress::Bar;
+use super::save::{self, Checksum, Existing, Part, Validator};
+use http::header::{
+    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED,
+};
+use http::{Response, StatusCode};
+use http_body_util::BodyExt;
+use http_engine::Incoming;
+use percent_encoding::percent_decode_str;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use transport::ClientTls;
+use url::Url;
+
+/// A server that sends nothing for so long has hung.
+const STALL: Duration = Duration::from_mins(1);
+/// The first wait before another try; each next is twice as long, up to the most.
+const WAIT_FIRST: Duration = Duration::from_secs(1);
+const WAIT_MOST: Duration = Duration::from_secs(30);
+const NAMELESS: &str = "index.html";
+
+/// What all downloads of a run share.
+pub(super) struct Common {
+    pub(super) tls: ClientTls,
+    pub(super) proxy: Option<Url>,
+    pub(super) dir: PathBuf,
+    pub(super) retries: u16,
+    pub(super) existing: Existing,
+}
+
+/// One download.
+pub(super) struct Job {
+    pub(super) url: Url,
+    pub(super) output: Option<PathBuf>,
+    pub(super) checksum: Option<Checksum>,
+}
+
+/// A download that is whole.
+pub(super) struct Done {
+    pub(super) bytes: u64,
+    pub(super) place: String,
+}
+
+/// Why a download stopped.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    Unanswered(Unanswered),
+    /// The answer ended too soon.
+    Broke(String),
+    /// The file could not be written.
+    Disk(PathBuf, io::Error),
+    Exists(PathBuf),
+    /// What came has another hash.
+    Wrong(String),
+}
+
+/// Downloads `job`.
+pub(super) async fn run(common: &Common, job: Job, bar: &Bar) -> Result<Done, Stopped> {
+    let proxy = common.proxy.clone().or_else(|| from_environment(&job.url));
+    let route = Route { tls: &common.tls, proxy: proxy.as_ref() };
+    let mut wait = WAIT_FIRST;
+    let mut tries = 0;
+    loop {
+        let outcome = attempt(common, &route, &job, bar).await;
+        match outcome {
+            Err(why) if why.may_pass() && tries < common.retries && !job.is_to_stdout() => {
+                tries += 1;
+                bar.retrying(&why, wait);
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(WAIT_MOST);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// One try; it goes on where an earlier one stopped.
+async fn attempt(
+    common: &Common,
+    route: &Route<'_>,
+    job: &Job,
+    bar: &Bar,
+) -> Result<Done, Stopped> {
+    if job.is_to_stdout() {
+        let (_, answer) =
+            exchange::ask(route, &job.url, None).await.map_err(Stopped::Unanswered)?;
+        return whole_to_stdout(good(answer)?, bar).await;
+    }
+    // Known before the answer only where it was said: a redirect or a header may change it.
+    let told = job.output.clone().unwrap_or_else(|| common.dir.join(name_in(&job.url)));
+    let part = Part::of(told);
+    let begun = part.begun();
+    let range = begun.as_ref().map(|(have, validator)| (*have, validator.0.as_str()));
+    let (url, answer) = exchange::ask(route, &job.url, range).await.map_err(Stopped::Unanswered)?;
+    if answer.status() == StatusCode::RANGE_NOT_SATISFIABLE && begun.is_some() {
+        // All of it was here, or it has shrunk: the next try starts anew.
+        part.anew(None).map_err(|why| Stopped::Disk(part.name().to_owned(), why))?;
+        return Err(Stopped::Broke("what is here is no part of it any more".into()));
+    }
+    let answer = good(answer)?;
+    let continued = begun.filter(|(have, _)| continues(&answer, *have));
+    let part = match (&continued, &job.output) {
+        (None, None) => Part::of(common.dir.join(suggested(&url, answer.headers()))),
+        _ => part,
+    };
+    if common.existing == Existing::Kept && part.name().exists() {
+        return Err(Stopped::Exists(part.name().to_owned()));
+    }
+    let disk = |why| Stopped::Disk(part.name().to_owned(), why);
+    let have = continued.map_or(0, |(have, _)| have);
+    let file =
+        if have > 0 { part.continued() } else { part.anew(validator(answer.headers()).as_ref()) };
+    let bytes = have + received(answer, file.map_err(disk)?, have, &part, bar).await?;
+    if let Some(checksum) = &job.checksum
+        && let Err(found) = part.verify(checksum).map_err(disk)?
+    {
+        return Err(Stopped::Wrong(found));
+    }
+    part.finish(common.existing).map_err(disk)?;
+    Ok(Done { bytes, place: part.name().display().to_string() })
+}
+
+/// The thing itself, whole or in part; anything else is a failure.
+fn good(answer: Response<Incoming>) -> Result<Response<Incoming>, Stopped> {
+    match answer.status() {
+        StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(answer),
+        other => Err(Stopped::Unanswered(Unanswered::Status(other))),
+    }
+}
+
+/// Writes what comes to `file`; says how much it was.
+async fn received(
+    answer: Response<Incoming>,
+    mut file: File,
+    have: u64,
+    part: &Part,
+    bar: &Bar,
+) -> Result<u64, Stopped> {
+    let due = number(answer.headers(), CONTENT_LENGTH.as_str());
+    let name = part.name().file_name().map(|it| it.to_string_lossy().into_owned());
+    bar.started(&name.unwrap_or_default(), have, due.map(|due| have + due));
+    let mut body = answer.into_body();
+    let mut came = 0;
+    while let Some(piece) = next(&mut body).await? {
+        file.write_all(&piece).map_err(|why| Stopped::Disk(part.name().to_owned(), why))?;
+        came += piece.len() as u64;
+        bar.moved(piece.len() as u64);
+    }
+    file.sync_all().map_err(|why| Stopped::Disk(part.name().to_owned(), why))?;
+    Ok(came)
+}
+
+async fn whole_to_stdout(answer: Response<Incoming>, bar: &Bar) -> Result<Done, Stopped> {
+    bar.started("standard output", 0, number(answer.headers(), CONTENT_LENGTH.as_str()));
+    let mut body = answer.into_body();
+    let mut bytes = 0;
+    while let Some(piece) = next(&mut body).await? {
+        save::to_stdout(&piece).map_err(|why| Stopped::Disk("standard output".into(), why))?;
+        bytes += piece.len() as u64;
+        bar.moved(piece.len() as u64);
+    }
+    Ok(Done { bytes, place: "standard output".into() })
+}
+
+async fn next(body: &mut Incoming) -> Result<Option<bytes::Bytes>, Stopped> {
+    loop {
+        let frame = tokio::time::timeout(STALL, body.frame()).await;
+        match frame
+            .map_err(|_| Stopped::Broke(format!("nothing came for {} s", STALL.as_secs())))?
+        {
+            None => return Ok(None),
+            Some(Err(why)) => return Err(Stopped::Broke(why.to_string())),
+            Some(Ok(frame)) => {
+                if let Ok(piece) = frame.into_data() {
+                    return Ok(Some(piece));
+                }
+            }
+        }
+    }
+}
+
+/// Whether the answer goes on at byte `have`.
+fn continues(answer: &Response<Incoming>, have: u64) -> bool {
+    let range = answer.headers().get(CONTENT_RANGE).and_then(|it| it.to_str().ok());
+    answer.status() == StatusCode::PARTIAL_CONTENT
+        && range.is_some_and(|it| it.starts_with(&format!("bytes {have}-")))
+}
+
+/// What tells this version of the thing from others: a strong tag, else its date.
+fn validator(headers: &HeaderMap) -> Option<Validator> {
+    let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
+    let tag = text(ETAG).filter(|it| !it.starts_with("W/"));
+    tag.or_else(|| text(LAST_MODIFIED)).map(|it| Validator(it.to_owned()))
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.parse().ok()
+}
+
+/// The name that the server suggests (RFC 6266), else the one in the URL.
+fn suggested(url: &Url, headers: &HeaderMap) -> String {
+    let disposition = headers.get(CONTENT_DISPOSITION).and_then(|it| it.to_str().ok());
+    let name = disposition.and_then(|it| {
+        it.split(';')
+            .find_map(|part| part.trim().strip_prefix("filename="))
+            .map(|it| it.trim_matches('"'))
+    });
+    name.and_then(save::harmless).unwrap_or_else(|| name_in(url))
+}
+
+fn name_in(url: &Url) -> String {
+    let last = url.path_segments().and_then(|mut it| it.next_back()).unwrap_or("");
+    let decoded = percent_decode_str(last).decode_utf8_lossy();
+    save::harmless(&decoded).unwrap_or_else(|| NAMELESS.to_owned())
+}
+
+/// The proxy that the environment names for `url`.
+fn from_environment(url: &Url) -> Option<Url> {
+    let read = |name: &str| std::env::var(name).ok().filter(|it| !it.is_empty());
+    let host = url.host_str()?;
+    let spared = read("no_proxy").or_else(|| read("NO_PROXY")).unwrap_or_default();
+    if spared.split(',').map(str::trim).any(|it| is_spared(host, it)) {
+        return None;
+    }
+    // HTTP_PROXY in capitals is not read: behind CGI a client can set it.
+    let named = match url.scheme() {
+        "https" => read("https_proxy").or_else(|| read("HTTPS_PROXY")),
+        _ => read("http_proxy"),
+    };
+    let proxy = Url::parse(&named.or_else(|| read("all_proxy"))?).ok()?;
+    (proxy.scheme() == "http").then_some(proxy)
+}
+
+fn is_spared(host: &str, entry: &str) -> bool {
+    let domain = entry.trim_start_matches("*.").trim_start_matches('.');
+    entry == "*"
+        || (!domain.is_empty()
+            && host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+impl Job {
+    fn is_to_stdout(&self) -> bool {
+        self.output.as_deref() == Some(Path::new("-"))
+    }
+}
+
+impl Stopped {
+    /// Whether another try may help.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Unanswered(Unanswered::Network(_)) | Self::Broke(_) => true,
+            Self::Unanswered(Unanswered::Status(status)) => {
+                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
+            }
+            Self::Unanswered(Unanswered::Refused(_))
+            | Self::Disk(..)
+            | Self::Exists(_)
+            | Self::Wrong(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unanswered(why) => why.fmt(f),
+            Self::Broke(why) => write!(f, "it broke off: {why}"),
+            Self::Disk(path, why) => write!(f, "{}: {why}", path.display()),
+            Self::Exists(path) => {
+                write!(
+                    f,
+                    "{} is there already; name another with --output, or say --overwrite",
+                    path.display()
+                )
+            }
+            Self::Wrong(found) => {
+                write!(f, "the checksum is wrong: what came has {found}, and was removed")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_as_the_server_says_or_the_url() {
+        let url = Url::parse("http://a.test/pub/a%20b.iso?x=1").unwrap();
+        let mut headers = HeaderMap::new();
+        assert_eq!(suggested(&url, &headers), "a b.iso");
+        headers.insert(CONTENT_DISPOSITION, "attachment; filename=\"../c.zip\"".parse().unwrap());
+        assert_eq!(suggested(&url, &headers), "c.zip");
+        assert_eq!(name_in(&Url::parse("http://a.test/").unwrap()), NAMELESS);
+        assert_eq!(name_in(&Url::parse("http://a.test/%2e%2e%2fx").unwrap()), "x");
+    }
+
+    #[test]
+    fn hosts_are_spared_the_proxy_by_name_or_domain() {
+        assert!(is_spared("a.corp.test", "corp.test") && is_spared("corp.test", ".corp.test"));
+        assert!(is_spared("x.test", "*") && is_spared("a.test", "*.test"));
+        assert!(!is_spared("acorp.test", "corp.test") && !is_spared("a.test", ""));
+    }
+}
