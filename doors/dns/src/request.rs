@@ -7,7 +7,7 @@
 
 use crate::back::Back;
 use crate::door::Shared;
-use crate::guard::{self, Admission, Outgoing, Seen, Sender};
+use crate::guard::{self, Admission, Outgoing, Seen, Sender, TurnedAway};
 use crate::pending::Pending;
 use crate::plan::Plan;
 use crate::surroundings::Surroundings;
@@ -111,10 +111,7 @@ pub(crate) fn handle(
     let query = match Query::parse(message, &mut text) {
         Ok(query) => query,
         Err(bad) => {
-            if let BadQuery::Reply(bad) = &bad {
-                forge::bad(bad, reply);
-            }
-            record_refused(view, caller, reply);
+            refuse_unread(view, bad, caller, reply);
             return Handled::Now;
         }
     };
@@ -142,6 +139,28 @@ pub(crate) fn handle(
             Handled::Later
         }
     }
+}
+
+/// Answers what is no question, if it gets an answer at all: who sends such things is limited as
+/// who asks is.
+fn refuse_unread(view: &View<'_>, bad: BadQuery<'_>, caller: Caller<'_>, reply: &mut Vec<u8>) {
+    let admission = view.plan.guard.admit_unread(&caller);
+    if let BadQuery::Reply(mut bad) = bad {
+        match admission {
+            Admission::Welcome => forge::bad(&bad, reply),
+            // There is nothing to come again with over TCP.
+            Admission::Dropped | Admission::TurnedAway(TurnedAway::ComeByTcp) => {}
+            Admission::TurnedAway(_) => {
+                bad.rcode = Rcode::Refused;
+                forge::bad(&bad, reply);
+            }
+        }
+        let judged = !reply.is_empty() && caller.way == Way::Udp;
+        if judged && view.plan.guard.judge(&caller, Sender::Claimed, reply) != Outgoing::Send {
+            reply.clear();
+        }
+    }
+    record_refused(view, caller, reply);
 }
 
 /// Whether the guard lets the query in; if not, what it gets is in `reply`, which may be nothing.
@@ -196,6 +215,10 @@ pub(crate) fn finish(
         reviewed.findings.error = Some(error);
     }
     shape(view, asked, &reviewed, state, out);
+    if out.is_empty() {
+        // The flood that it belongs to is refused, whatever would have been answered.
+        reviewed.source = Source::Refused;
+    }
     record(view, asked, &reviewed, out);
 }
 
@@ -385,8 +408,10 @@ fn record_refused(view: &View<'_>, caller: Caller<'_>, reply: &[u8]) {
     });
 }
 
-/// A message longer than any question: no reply, one event.
+/// A message longer than any question: no reply, one event, and it counts for its sender.
 pub(crate) fn refuse_oversized(view: &View<'_>, caller: Caller<'_>) {
+    // Whether it were let in makes no difference: there is nothing to read.
+    let _ = view.plan.guard.admit_unread(&caller);
     record_refused(view, caller, &[]);
 }
 
@@ -394,9 +419,10 @@ fn took_us(caller: Caller<'_>) -> u32 {
     u32::try_from(caller.begun.elapsed().as_micros()).unwrap_or(u32::MAX)
 }
 
-/// The response code in a reply's header; that of FORMERR where there is no reply.
+/// The response code in a reply's header; that of REFUSED where there is no reply, since to say
+/// nothing is to refuse.
 fn rcode_of(reply: &[u8]) -> u16 {
-    reply.get(3).map_or(Rcode::FormErr.code(), |flags| u16::from(flags & 15))
+    reply.get(3).map_or(Rcode::Refused.code(), |flags| u16::from(flags & 15))
 }
 
 /// The query as one without EDNS: what is written for it has no OPT, which `shape` adds.

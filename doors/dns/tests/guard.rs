@@ -115,6 +115,101 @@ fn who_asks_too_much_is_sent_to_tcp_and_limited_there_too() {
     assert!(refused.count() > 0);
 }
 
+/// What is no query but gets an answer: another opcode, two questions, another version of EDNS.
+fn unreadable(id: u16) -> [Vec<u8>; 3] {
+    let mut opcode = query(id, "www.test", A);
+    opcode[2] |= 4 << 3;
+    let mut questions = query(id, "www.test", A);
+    questions[5] = 2;
+    let mut version = query_edns(id, "www.test", A);
+    let at = version.len() - 5;
+    version[at] = 1;
+    [opcode, questions, version]
+}
+
+#[test]
+fn what_cannot_be_read_is_let_in_no_more_than_a_query() {
+    let bench = Bench::start(|settings| {
+        settings.access.deny = vec!["127.0.0.0/8".parse::<vocab::Network>().unwrap().into()];
+    });
+    for message in unreadable(1) {
+        assert_eq!(bench.exchange(&message).rcode(), REFUSED);
+        assert_eq!(over_tcp(&bench, &message).rcode(), REFUSED);
+    }
+}
+
+#[test]
+fn a_flood_of_garbage_uses_up_what_its_sender_may_ask() {
+    let bench = Bench::start(|settings| {
+        settings.rate_limit.queries_per_second = 1;
+        settings.rate_limit.burst = Some(3);
+        settings.rate_limit.action = RateAction::Drop;
+    });
+    let begun = Instant::now();
+    let client = bench.client();
+    for id in 0..20 {
+        for message in unreadable(id) {
+            client.send(&message).unwrap();
+        }
+    }
+    // One datagram after the other goes to the same worker: its rows are counted when all came.
+    let rows = wait_for_rows(&bench, 60);
+    let bound = 3 + begun.elapsed().as_secs() as usize + 1;
+    let answered = rows.iter().filter(|row| row.bytes > 0).count();
+    assert!((3..=bound).contains(&answered), "{answered} answers where {bound} may be");
+    // Without an answer it is refused, not malformed.
+    let silent = |row: &&ledger::Row| row.bytes == 0;
+    assert!(rows.iter().filter(silent).all(|row| row.status == u16::from(REFUSED)));
+    assert!(rows.iter().all(|row| row.source == vocab::Source::Refused));
+}
+
+/// The ledger's rows, once there are so many.
+fn wait_for_rows(bench: &Bench, count: usize) -> Vec<ledger::Row> {
+    let begun = Instant::now();
+    loop {
+        let rows = bench.rows();
+        if rows.len() >= count {
+            return rows;
+        }
+        assert!(begun.elapsed() < support::DEADLINE, "only {} rows", rows.len());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn garbage_that_is_answered_is_one_flood_of_answers() {
+    let bench = Bench::start(|settings| {
+        settings.response_rate_limit.responses_per_second = 1;
+        settings.response_rate_limit.slip = 1;
+    });
+    let (begun, client) = (Instant::now(), bench.client());
+    for id in 0..50 {
+        client.send(&unreadable(id)[0]).unwrap();
+    }
+    let rows = wait_for_rows(&bench, 50);
+    let bound = 1 + begun.elapsed().as_secs() as usize + 1;
+    let answered = rows.iter().filter(|row| row.bytes > 0).count();
+    assert!((1..=bound).contains(&answered), "{answered} answers where {bound} may be");
+}
+
+#[test]
+fn an_answer_that_is_kept_back_is_recorded_as_refused() {
+    let bench = Bench::start(|settings| {
+        settings.response_rate_limit.responses_per_second = 1;
+        settings.response_rate_limit.slip = 0;
+    });
+    let client = bench.client();
+    for id in 0..20 {
+        client.send(&query(id, "localhost", A)).unwrap();
+    }
+    let rows = wait_for_rows(&bench, 20);
+    let silent: Vec<_> = rows.iter().filter(|row| row.bytes == 0).collect();
+    assert!(!silent.is_empty());
+    for row in silent {
+        assert_eq!((row.source, row.status), (vocab::Source::Refused, u16::from(REFUSED)));
+    }
+}
+
 #[test]
 fn a_flood_of_like_answers_is_cut_over_udp_only() {
     let bench = Bench::start(|settings| {

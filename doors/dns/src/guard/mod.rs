@@ -200,6 +200,19 @@ impl Guard {
         }
     }
 
+    /// Whether a message that cannot be read as a query gets an answer that says so. It counts as a
+    /// query does: floods of garbage are floods.
+    pub(crate) fn admit_unread(&self, caller: &Caller<'_>) -> Admission {
+        let sender = unproven(caller);
+        if !self.access.admits(caller.client) {
+            return forbidden(self.access.action, sender);
+        }
+        match &self.rate {
+            Some(rate) if !rate.allows(caller.client, caller.now) => too_much(rate.action, sender),
+            Some(_) | None => Admission::Welcome,
+        }
+    }
+
     /// What becomes of `reply`, a whole answer. A reply that turns a query away is judged too.
     pub(crate) fn judge(&self, caller: &Caller<'_>, sender: Sender, reply: &[u8]) -> Outgoing {
         match (&self.responses, sender) {
@@ -217,10 +230,14 @@ impl Guard {
 
 /// Where the options cannot be read, they prove nothing.
 fn sender_of(caller: &Caller<'_>, seen: Result<&Seen, BadOption>) -> Sender {
-    match (seen, caller.way) {
-        (Ok(seen), _) => seen.sender,
-        (Err(_), Way::Udp) => Sender::Claimed,
-        (Err(_), Way::Tcp | Way::Tls | Way::Https | Way::Quic) => Sender::Connected,
+    seen.map_or_else(|_| unproven(caller), |seen| seen.sender)
+}
+
+/// The sender of what proves nothing by itself.
+fn unproven(caller: &Caller<'_>) -> Sender {
+    match caller.way {
+        Way::Udp => Sender::Claimed,
+        Way::Tcp | Way::Tls | Way::Https | Way::Quic => Sender::Connected,
     }
 }
 
