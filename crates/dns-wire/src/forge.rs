@@ -220,11 +220,13 @@ fn push_opt_with(
     start: usize,
     out: &mut Vec<u8>,
 ) {
+    // The reason is a courtesy: it goes before the answer would outgrow any client.
+    let ede = ede.filter(|_| out.len() - start + opt_len(query, ede) <= query.udp_limit());
     push_opt_raw(query, rcode.code(), ede, &[], start, out);
 }
 
-/// The same with a response code that may be over 15, and with raw `options` before the extended
-/// error.
+/// The same with a response code that may be over 15, with raw `options` before the extended error,
+/// and whatever its length: that it fits is the caller's to see to.
 pub(crate) fn push_opt_raw(
     query: &Query<'_>,
     rcode: u16,
@@ -234,9 +236,6 @@ pub(crate) fn push_opt_raw(
     out: &mut Vec<u8>,
 ) {
     let Some(edns) = query.edns else { return };
-    // The reason is a courtesy: it goes before the answer would outgrow any client.
-    let ede = ede
-        .filter(|_| out.len() - start + opt_len(query, ede) + options.len() <= query.udp_limit());
     // Another may be there already: the count is the message's own.
     let count = u16::from_be_bytes([out[start + 10], out[start + 11]]).saturating_add(1);
     out[start + 10..start + HEADER_BYTES].copy_from_slice(&count.to_be_bytes());

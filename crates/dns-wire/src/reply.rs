@@ -247,8 +247,9 @@ pub(crate) const fn names_in(rtype: u16) -> NamesIn {
 /// Ends the message that starts at `start`: leaves out what does not fit `limit` bytes, and appends
 /// OPT with `options` (raw, sound) if the query had EDNS.
 ///
-/// Additional records are left out silently, then everything, with TC set (RFC 2181 §9). `rcode`
-/// replaces the code of the message where one over 15 is due.
+/// An extended error is left out first, if that is enough; then additional records, silently; then
+/// everything, with TC set (RFC 2181 §9). `rcode` replaces the code of the message where one over 15
+/// is due.
 pub fn finish(
     query: &Query<'_>,
     rcode: Option<u16>,
@@ -259,14 +260,30 @@ pub fn finish(
     out: &mut Vec<u8>,
 ) {
     let options = if query.edns.is_some() { options } else { &[] };
-    let opt = forge::opt_len(query, ede) + options.len();
-    if out.len() - start + opt > limit {
-        cut(limit.saturating_sub(opt), start, out);
+    let with = |ede| forge::opt_len(query, ede) + options.len();
+    let len = out.len() - start;
+    // The reason is a courtesy: no record goes for its sake.
+    let ede = ede.filter(|_| len + with(ede) <= limit || len + with(None) > limit);
+    if len + with(ede) > limit {
+        cut(limit.saturating_sub(with(ede)), start, out);
     }
     if let Some(rcode) = rcode {
         out[start + 3] = out[start + 3] & 0xf0 | (rcode & bits::RCODE) as u8;
     }
     forge::push_opt_raw(query, rcode.unwrap_or(0), ede, options, start, out);
+}
+
+/// Leaves the additional records out of the message that starts at `start`; one that is malformed
+/// stays as it is.
+pub fn drop_additional(out: &mut Vec<u8>, start: usize) {
+    let message = &out[start..];
+    let Some(question_end) = question_end(message) else { return };
+    let end = records(message)
+        .take_while(|record| record.section != Section::Additional)
+        .last()
+        .map_or(question_end, |record| record.places.end);
+    out[start + 10..start + 12].fill(0);
+    out.truncate(start + end);
 }
 
 fn cut(limit: usize, start: usize, out: &mut Vec<u8>) {

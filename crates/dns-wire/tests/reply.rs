@@ -105,3 +105,41 @@ fn an_end_has_opt_with_options_and_fits() {
     assert_eq!((out[2] & 2, out[7], out[3] & 15), (2, 0, 0), "cut, and code 16 in OPT");
     assert_eq!(out[out.len() - 6], 1);
 }
+
+#[test]
+fn a_reason_is_left_out_before_any_record_but_never_for_length_alone() {
+    use dns_wire::{Ede, EdeCode};
+    let message = query("www.target.test", EDNS);
+    let mut name = NameBuffer::new();
+    let query = Query::parse(&message, &mut name).unwrap();
+    let ede = Some(Ede { code: EdeCode::StaleAnswer, text: "" });
+    let finished = |limit| {
+        let mut out = aliased("www.target.test");
+        while out.len() < 1400 {
+            out.extend_from_slice(&[0xc0, 12, 0, 16, 0, 1, 0, 0, 0, 60, 0, 2, 1, b'x']);
+            out[7] += 1;
+        }
+        reply::finish(&query, None, ede, &[], limit, 0, &mut out);
+        let is_truncated = out[2] & 2 != 0;
+        (out.len(), is_truncated, out.windows(6).any(|it| it == [0, 15, 0, 2, 0, 3]))
+    };
+    let (whole, ..) = finished(65_535);
+    assert_eq!(finished(65_535), (whole, false, true), "over the client's size for UDP");
+    assert_eq!(finished(whole), (whole, false, true));
+    assert_eq!(finished(whole - 1), (whole - 6, false, false));
+    assert_eq!(finished(whole - 6), (whole - 6, false, false));
+    let (short, is_truncated, says) = finished(whole - 7);
+    assert!(short < 100 && is_truncated && says);
+}
+
+#[test]
+fn additional_records_can_be_left_out() {
+    let mut message = aliased("www.target.test");
+    message[7] = 1;
+    message[11] = 1;
+    let mut out = [&b"before"[..], &message].concat();
+    reply::drop_additional(&mut out, 6);
+    assert_eq!((out[6 + 7], out[6 + 11]), (1, 0));
+    assert_eq!(out.len(), 6 + message.len() - 16);
+    assert_eq!(reply::records(&out[6..]).count(), 1);
+}
