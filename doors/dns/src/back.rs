@@ -14,11 +14,32 @@ pub(crate) enum Back {
         socket: Arc<UdpSocket>,
         origin: Origin,
     },
-    Tcp {
-        answers: mpsc::Sender<Vec<u8>>,
-    },
+    Tcp(Owed),
     /// To whoever waits for this one answer.
     Once(oneshot::Sender<Vec<u8>>),
+}
+
+/// An answer that a connection counts on. Lost on the way, it arrives as an empty one, so that the
+/// connection does not hold a place for it.
+pub(crate) struct Owed(Option<mpsc::Sender<Vec<u8>>>);
+
+impl Owed {
+    pub(crate) fn to(answers: &mpsc::Sender<Vec<u8>>) -> Self {
+        Self(Some(answers.clone()))
+    }
+
+    fn pay(&mut self, reply: Vec<u8>) {
+        if let Some(answers) = self.0.take() {
+            // The channel has room for every question its connection may have out.
+            let _ = answers.try_send(reply);
+        }
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.pay(Vec::new());
+    }
 }
 
 thread_local! {
@@ -42,10 +63,24 @@ impl Back {
             }
             // A full send buffer or a vanished client loses a reply, as a network would.
             Self::Udp { socket, origin } => drop(socket.reply(&origin, &reply)),
-            // The channel has room for every question its connection may have out.
-            Self::Tcp { answers } => drop(answers.try_send(reply)),
+            Self::Tcp(mut owed) => owed.pay(reply),
             // Nobody may wait any more.
             Self::Once(waiting) => drop(waiting.send(reply)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_answer_arrives_as_an_empty_one_and_no_answer_arrives_twice() {
+        let (answers, mut arriving) = mpsc::channel(4);
+        drop(Back::Tcp(Owed::to(&answers)));
+        assert_eq!(arriving.try_recv(), Ok(vec![]));
+        Back::Tcp(Owed::to(&answers)).send(vec![1]);
+        assert_eq!(arriving.try_recv(), Ok(vec![1]));
+        assert!(arriving.try_recv().is_err());
     }
 }

@@ -107,9 +107,9 @@ async fn ask(line: &Line, peer: &Peer, wish: &Wish) -> Result<Vec<u8>, Refusal> 
     let reply = match handled {
         Handled::Now => reply,
         Handled::Later => match timeout(ANSWER_WAIT, waiting).await {
-            // Dropped without an answer, it is one that is not given.
-            Ok(answered) => answered.unwrap_or_default(),
-            Err(_) => return Err(Refusal::NoAnswer),
+            Ok(Ok(answer)) => answer,
+            // Lost on the way, it is as good as late.
+            Ok(Err(_)) | Err(_) => return Err(Refusal::NoAnswer),
         },
     };
     if reply.is_empty() { Err(Refusal::NotAnswered) } else { Ok(reply) }

@@ -118,11 +118,11 @@ async fn exchange(connection: &Connection, mut stream: QuicExchange) {
             answered = timeout(ANSWER_WAIT, waiting) => answered,
             () = stream.given_up() => return,
         };
-        let Ok(answered) = answered else {
+        // Late or lost on the way: no fault of the question.
+        let Ok(Ok(answer)) = answered else {
             return stream.refuse(code::INTERNAL_ERROR);
         };
-        // Dropped without an answer, it is one that is not given.
-        reply = answered.unwrap_or_default();
+        reply = answer;
     }
     let Ok(length @ 1..) = u16::try_from(reply.len()) else {
         return stream.refuse(code::UNSPECIFIED_ERROR);

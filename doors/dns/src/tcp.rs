@@ -2,10 +2,11 @@
 //! §6.2).
 //!
 //! A connection may have [`WAITING_MAX`] questions out; it is not read further until one returns.
-//! It ends when it is idle, dribbles, does not read its answers, or sends what is no question.
+//! It ends when it is idle, dribbles, does not read its answers, sends what is no question, or asks
+//! what gets no answer; what it is owed besides still comes.
 //! Called by `listeners` and `tls`, once per accepted connection, on the connection's core.
 
-use crate::back::Back;
+use crate::back::{Back, Owed};
 use crate::listeners::Line;
 use crate::request::{self, Caller, Handled, View, Way};
 use std::io;
@@ -122,7 +123,9 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(line: Line, peer: P
             () = &mut begun, if reading => reading = false,
             Some(answer) = arriving.recv(), if connection.waiting > 0 => {
                 connection.waiting -= 1;
-                // An empty one is none: the question is dropped.
+                // An empty one is none: the connection ends after what it is owed besides, so that
+                // its client does not wait for what will not come.
+                reading &= !answer.is_empty();
                 connection.frame(&answer);
                 progress = Instant::now();
             }
@@ -179,7 +182,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         let Some(message) = rest.get(..length) else { return self.compact() };
         self.reply.clear();
-        let back = || Back::Tcp { answers: self.answers.clone() };
+        let back = || Back::Tcp(Owed::to(&self.answers));
         let handled = request::handle(&view, message, caller, &mut self.reply, back);
         self.taken += 2 + length;
         match handled {

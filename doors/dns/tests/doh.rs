@@ -175,6 +175,20 @@ fn what_is_no_question_is_refused_by_its_status() {
 }
 
 #[test]
+fn who_may_not_ask_is_told_by_a_dns_answer() {
+    let bench = Bench::listening(&["https"], |settings| {
+        settings.access.deny = vec!["127.0.0.0/8".parse::<vocab::Network>().unwrap().into()];
+        settings.access.action = door_dns::AccessAction::Drop;
+    });
+    // A DNS answer is a success of HTTP, whatever its code (RFC 8484 §4.2.1).
+    let said = post(&bench, Scheme::Https, &query(0, "www.test", A), &[]);
+    assert_eq!(Reply { bytes: said.out }.rcode(), 5);
+    let said = get(&bench, "/dns-query?name=www.test", &["-k"]);
+    assert!(said.text.contains("\"Status\":5") && status(&said) == "200", "{said:?}");
+    assert_eq!(bench.upstream.asked("www.test"), 0);
+}
+
+#[test]
 fn every_path_leads_somewhere_and_a_client_may_name_itself() {
     let bench = Bench::listening(&["https/dns-query", "https/kids"], |settings| {
         settings.local = vec!["near.test A 192.0.2.7".into()];

@@ -149,6 +149,21 @@ fn a_question_that_gets_no_answer_ends_its_stream_alone() {
 }
 
 #[test]
+fn who_may_not_ask_is_told_and_keeps_its_connection() {
+    let bench = Bench::listening(&["quic"], |settings| {
+        settings.access.deny = vec!["127.0.0.0/8".parse::<vocab::Network>().unwrap().into()];
+        settings.access.action = door_dns::AccessAction::Drop;
+        settings.names = vec!["dns.test".parse::<vocab::DomainName>().unwrap().into()];
+    });
+    runtime().block_on(async {
+        let connection = connect(bench.address(Scheme::Quic)).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(ask(&connection, &query(0, "www.test", A)).await.unwrap().rcode(), 5);
+        }
+    });
+}
+
+#[test]
 fn one_client_cannot_take_all_connections() {
     let bench = Bench::listening(&["quic"], |settings| {
         settings.local = vec!["near.test A 192.0.2.7".into()];

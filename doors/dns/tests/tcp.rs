@@ -79,6 +79,23 @@ fn what_is_no_question_ends_the_connection() {
 }
 
 #[test]
+fn what_a_connection_is_owed_still_comes_before_it_ends() {
+    let bench = bench();
+    let mut stream = bench.connect();
+    send_framed(&mut stream, &query(1, "held.test", A));
+    send_framed(&mut stream, &query(2, "near.test", A));
+    // A response gets no answer.
+    let mut response = query(3, "near.test", A);
+    response[2] |= 0x80;
+    send_framed(&mut stream, &response);
+    send_framed(&mut stream, &query(4, "near.test", A));
+    assert_eq!(read_framed(&mut stream).unwrap().id(), 2);
+    bench.upstream.release(1);
+    assert_eq!(read_framed(&mut stream).unwrap().id(), 1);
+    assert_eq!(read_framed(&mut stream), None);
+}
+
+#[test]
 fn one_client_cannot_take_all_connections() {
     let bench = bench();
     let mut open: Vec<_> = (0..3).map(|_| bench.connect()).collect();

@@ -130,6 +130,20 @@ fn a_quick_answer_does_not_wait_for_a_slow_one() {
 }
 
 #[test]
+fn who_may_not_ask_is_told_over_tls() {
+    let bench = Bench::listening(&["tls"], |settings| {
+        settings.access.deny = vec!["127.0.0.0/8".parse::<vocab::Network>().unwrap().into()];
+        settings.access.action = door_dns::AccessAction::Drop;
+        settings.names = vec!["dns.test".parse::<vocab::DomainName>().unwrap().into()];
+    });
+    let mut client = Client::connect(&bench);
+    for id in 0..2 {
+        client.send(&query(id, "www.test", A));
+        assert_eq!(client.receive().unwrap().rcode(), 5);
+    }
+}
+
+#[test]
 fn a_client_that_hangs_up_its_half_still_gets_its_answers() {
     let bench = bench();
     let mut client = Client::connect(&bench);
