@@ -4,6 +4,7 @@
 //! nothing and resolves nothing; `config` reads it and [`Settings::check`] says what is wrong.
 
 use crate::blocked::Style;
+use crate::doh::client::Forwarded;
 use crate::foreign::Foreign;
 use crate::guard::{
     AccessSettings, ClientSubnetSettings, CookieSettings, Ddr, GuardSettings, RateLimitSettings,
@@ -215,6 +216,7 @@ impl Settings {
                 );
             }
         }
+        complaints.extend(Forwarded::new(&self.doh).err());
         complaints.extend(self.check_lookups());
         complaints.extend(self.guard().check());
         if let Err(found) = self.redirects() {

@@ -119,5 +119,10 @@ mod tests {
         let settings =
             DohSettings { client_header: Some("X Real IP".into()), ..DohSettings::default() };
         assert!(Forwarded::new(&settings).is_err());
+        // The file is refused for it, not the start.
+        let listen = vec!["udp://127.0.0.1:0".parse::<vocab::Listen>().unwrap().into()];
+        let door = crate::Settings { doh: settings, listen, ..crate::Settings::default() };
+        let paths: Vec<_> = door.check().into_iter().map(|it| it.path).collect();
+        assert_eq!(paths, ["doh.client_header"]);
     }
 }
