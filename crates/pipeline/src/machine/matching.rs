@@ -183,7 +183,9 @@ pub fn pointer_address(name: Name<'_>) -> Option<IpAddr> {
         let mut parts = octets.split('.');
         for octet in address.iter_mut().rev() {
             let part = parts.next()?;
-            if part.len() > 3 || !part.bytes().all(|it| it.is_ascii_digit()) {
+            // One way to write each: 01 and +1 are no labels of this tree.
+            let is_padded = part.len() > 1 && part.starts_with('0');
+            if is_padded || part.len() > 3 || !part.bytes().all(|it| it.is_ascii_digit()) {
                 return None;
             }
             *octet = part.parse().ok()?;
@@ -194,8 +196,34 @@ pub fn pointer_address(name: Name<'_>) -> Option<IpAddr> {
     let mut address: u128 = 0;
     let mut parts = digits.split('.');
     for place in 0..32 {
-        let part = parts.next().filter(|it| it.len() == 1)?;
-        address |= u128::from(u8::from_str_radix(part, 16).ok()?) << (place * 4);
+        let &[digit] = parts.next()?.as_bytes() else { return None };
+        address |= u128::from(char::from(digit).to_digit(16)?) << (place * 4);
     }
     parts.next().is_none().then(|| Ipv6Addr::from(address).into())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test fails by panicking.
+    use super::*;
+
+    #[test]
+    fn reverse_names_are_read() {
+        let check = |text: &str, expected: Option<&str>| {
+            let expected = expected.map(|it| it.parse::<IpAddr>().unwrap());
+            assert_eq!(pointer_address(Name::from_lowercase(text).unwrap()), expected, "{text}");
+        };
+        check("1.2.0.192.in-addr.arpa", Some("192.0.2.1"));
+        check("2.0.192.in-addr.arpa", None);
+        check("0.1.2.0.192.in-addr.arpa", None);
+        check("01.2.0.192.in-addr.arpa", None);
+        check("256.2.0.192.in-addr.arpa", None);
+        check("0.0.0.0.in-addr.arpa", Some("0.0.0.0"));
+        let six = format!("1.{}8.b.d.0.1.0.0.2.ip6.arpa", "0.".repeat(23));
+        check(&six, Some("2001:db8::1"));
+        check(&six[2..], None);
+        check(&six.replace("b.d", "g.d"), None);
+        check(&six.replace("b.d", "+.d"), None);
+        check("a.example", None);
+    }
 }
