@@ -4,6 +4,10 @@
 //! a copy with a few bytes patched. It never takes a truncated response, and never keeps anything
 //! longer than a day. Called by the resolver (in) and the DNS door (out).
 
+mod said;
+
+pub use said::OPTIONS_BYTES_MAX;
+
 use crate::codes::{Ede, EdeCode, record_type};
 use crate::forge;
 use crate::query::Query;
@@ -46,6 +50,8 @@ pub struct Answer {
     additional_at: u16,
     /// How many records that section holds.
     additionals: u16,
+    /// What else the upstream said; none where it spoke no EDNS, or that is not known any more.
+    options: Option<Box<[u8]>>,
 }
 
 /// Why a message cannot be kept as an answer.
@@ -135,10 +141,12 @@ impl Answer {
             here = record.end;
         }
         let additional_at = here;
-        let mut kept: u16 = 0;
+        let (mut kept, mut options) = (0_u16, None);
         for _ in 0..additionals {
             let record = record(message, here)?;
             if matches!(record.rtype, record_type::OPT | record_type::TSIG) {
+                let is_opt = record.rtype == record_type::OPT;
+                options = is_opt.then(|| said::kept(&message[record.data_at..record.end]));
                 break;
             }
             survey.ttls.push(record.ttl_at as u16);
@@ -155,6 +163,7 @@ impl Answer {
             records_at: records_at as u16,
             additional_at: additional_at as u16,
             additionals: kept,
+            options,
         })
     }
 
@@ -186,7 +195,8 @@ impl Answer {
     /// What it occupies in memory, in bytes.
     pub fn memory(&self) -> usize {
         let aliases: usize = self.aliases.iter().map(|it| it.as_str().len() + 16).sum();
-        size_of::<Self>() + self.wire.len() + self.ttls.len() * 2 + aliases
+        let options = self.options.as_ref().map_or(0, |it| it.len());
+        size_of::<Self>() + self.wire.len() + self.ttls.len() * 2 + aliases + options
     }
 
     /// Whether it says something about the name: NOERROR or NXDOMAIN, not a failure.

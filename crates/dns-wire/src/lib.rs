@@ -21,7 +21,7 @@ mod wire;
 
 pub use answer::{
     ALIASES_MAX, Answer, BadAnswer, FAILURE_TTL_S, NEGATIVE_TTL_MAX_S, NEGATIVE_TTL_WITHOUT_SOA_S,
-    STALE_TTL_S, TTL_MAX_S,
+    OPTIONS_BYTES_MAX, STALE_TTL_S, TTL_MAX_S,
 };
 pub use ask::{NotOurs, Received, check_response, key_of, write_query};
 pub use codes::{CLASS_IN, EDE_TEXT_BYTES_MAX, Ede, EdeCode, Rcode, record_type};

@@ -6,9 +6,11 @@
 
 mod answers;
 mod matching;
+mod returning;
 mod wrapping;
 
 pub use matching::pointer_address;
+pub use returning::{Returned, returned};
 
 use crate::program::{Keeper, Op, Own, Place, Program, Scope, Silence, Then};
 use crate::state::{
@@ -96,6 +98,7 @@ pub fn arrive(program: &Program, state: &mut State, arrived: Arrived) {
             state.source = source;
         }
         Arrived::Response(response, source) => {
+            state.heard = None;
             state.response = response;
             state.source = source;
         }

@@ -33,6 +33,8 @@ pub struct State {
     pub(crate) extra: Extra,
     pub(crate) source: Source,
     pub(crate) refusal: Option<u16>,
+    /// The upstreams' answer that a response was made of, where options went to them.
+    pub(crate) heard: Option<Arc<Answer>>,
     pub(crate) ending: Option<Ending>,
     pub(crate) blank: Blank,
 }
@@ -202,6 +204,7 @@ impl State {
             extra: Extra::default(),
             source: Source::Local,
             refusal: None,
+            heard: None,
             ending: None,
             blank: Blank::No,
         }
@@ -253,6 +256,7 @@ impl State {
     pub fn answer_made(&mut self) {
         self.response = Response::Made;
         self.refusal = None;
+        self.heard = None;
     }
 
     /// Takes the answer away.

@@ -23,6 +23,7 @@ mod pending;
 mod plan;
 mod request;
 mod settings;
+mod shape;
 mod simple;
 mod special;
 mod surroundings;

@@ -54,7 +54,11 @@ impl Plan {
             local: settings.local_records().map_err(StartError::Settings)?,
             special: SpecialNames::new(settings.canaries, settings.delegated()),
             blocked: Blocked::new(settings.blocked, settings.blocked_ttl_s(), pixel),
-            filtered: settings.filtered().map_err(StartError::Settings)?,
+            // A pipeline alone says what is done.
+            filtered: match &settings.foreign {
+                Some(_) => Box::default(),
+                None => settings.filtered().map_err(StartError::Settings)?,
+            },
             outside,
             guard: Guard::new(settings.guard(), secrets, tcp::IDLE, before.map(|it| &it.guard)),
             designated: designated(settings),

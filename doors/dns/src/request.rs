@@ -7,22 +7,20 @@
 
 use crate::back::Back;
 use crate::door::Shared;
-use crate::guard::{self, Admission, Outgoing, Seen, Sender, TurnedAway};
+use crate::guard::{self, Admission, Outgoing, Sender, TurnedAway};
 use crate::pending::Pending;
 use crate::plan::Plan;
+use crate::shape;
 use crate::surroundings::Surroundings;
-use dns_wire::{BadQuery, Ede, EdeCode, Query, Rcode, UDP_BYTES_MAX, forge, reply};
+use dns_wire::{BadQuery, EdeCode, Query, Rcode, UDP_BYTES_MAX, forge, reply};
 use ledger::{Event, Subject};
 use pipeline::machine;
-use pipeline::state::{Failure, Response, State, Step};
+use pipeline::state::{Response, State, Step};
 use policy::{Ask, Effect, Outcome, Policy};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use vocab::{Action, Cause, Door, Kind, Name, NameBuffer, Now, Source};
-
-/// Longest answer over a stream: what its two length bytes can say (RFC 1035 §4.2.2).
-const STREAM_REPLY_BYTES_MAX: usize = 65_535;
 
 /// How long clients may keep that an answer was emptied.
 const EMPTIED_TTL_S: u32 = 60;
@@ -173,33 +171,9 @@ fn is_welcome(view: &View<'_>, asked: &Asked<'_>, reply: &mut Vec<u8>) -> bool {
         Admission::Dropped => return false,
         Admission::TurnedAway(why) => why,
     };
-    why.write(asked.query, seen.ok(), limit_of(asked), reply);
-    send_or_not(view, asked, seen.ok(), reply);
+    why.write(asked.query, seen.ok(), shape::limit_of(asked), reply);
+    shape::send_or_not(view, asked, seen.ok(), reply);
     false
-}
-
-/// How long the answer may be.
-fn limit_of(asked: &Asked<'_>) -> usize {
-    match asked.caller.way {
-        Way::Udp => asked.query.udp_limit(),
-        Way::Tcp | Way::Tls | Way::Https | Way::Quic => STREAM_REPLY_BYTES_MAX,
-    }
-}
-
-/// Lets the guard look at what is about to leave: a flood of answers to a forged address is none.
-fn send_or_not(view: &View<'_>, asked: &Asked<'_>, seen: Option<&Seen>, reply: &mut Vec<u8>) {
-    let sender = seen.map_or(Sender::Claimed, |seen| seen.sender);
-    if asked.caller.way != Way::Udp {
-        return;
-    }
-    match view.plan.guard.judge(&asked.caller, sender, reply) {
-        Outgoing::Send => {}
-        Outgoing::Truncate => {
-            reply.clear();
-            guard::write_truncated(asked.query, seen, limit_of(asked), reply);
-        }
-        Outgoing::Drop => reply.clear(),
-    }
 }
 
 /// The second half of a request, the same for what was at hand and for what was waited for.
@@ -214,7 +188,8 @@ pub(crate) fn finish(
     if let Some(error) = keep_outside(view, asked, state, out) {
         reviewed.findings.error = Some(error);
     }
-    shape(view, asked, &reviewed, state, out);
+    let Reviewed { findings, source } = reviewed;
+    shape::shape(view, asked, (source, findings.error), state, out);
     if out.is_empty() {
         // The flood that it belongs to is refused, whatever would have been answered.
         reviewed.source = Source::Refused;
@@ -226,6 +201,11 @@ pub(crate) fn finish(
 struct Reviewed {
     findings: Findings,
     source: Source,
+}
+
+/// Whether an answer is what some upstream said, now or before.
+pub(crate) fn is_foreign(source: Source) -> bool {
+    matches!(source, Source::Cache | Source::Stale | Source::Upstream)
 }
 
 /// Answers may lead to blocked names by their aliases; then they are as blocked as those, unless an
@@ -240,8 +220,7 @@ fn review(
     let source = state.source();
     let passed = Reviewed { findings, source };
     // A rule that lets the name itself pass covers where it leads; a pause covers everything.
-    let foreign = matches!(source, Source::Cache | Source::Stale | Source::Upstream);
-    if !foreign || !matches!(findings.cause, Cause::NoRule) {
+    if !is_foreign(source) || !matches!(findings.cause, Cause::NoRule) {
         return passed;
     }
     let Some(cause) = blocked_alias(view, asked, state.response(), out) else { return passed };
@@ -259,7 +238,7 @@ fn keep_outside(
     state: &mut State,
     out: &mut Vec<u8>,
 ) -> Option<EdeCode> {
-    if !matches!(state.source(), Source::Cache | Source::Stale | Source::Upstream) {
+    if !is_foreign(state.source()) {
         return None;
     }
     let message = match state.response() {
@@ -314,52 +293,6 @@ fn is_excepted(view: &View<'_>, asked: &Asked<'_>) -> bool {
         rule.effect == Effect::Exception
             && matches!(rule.outcome, Outcome::Decides | Outcome::Outranked)
     })
-}
-
-/// Makes the answer fit for the client: within its size, with OPT if it sent one.
-fn shape(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    reviewed: &Reviewed,
-    state: &State,
-    out: &mut Vec<u8>,
-) {
-    let query = asked.query;
-    let mut error = reviewed.findings.error;
-    match state.response() {
-        Response::Made => {}
-        Response::Kept(answer, _) if reviewed.source == Source::Stale => {
-            answer.write_stale_message(query, out);
-            error = Some(answer.stale_error());
-        }
-        Response::Kept(answer, age_s) => answer.write_message(query, *age_s, out),
-        Response::Nothing => match state.failure() {
-            None => machine::silence(&view.plan.program, query, out),
-            Some(why) => {
-                forge::servfail(&bare(query), None, out);
-                error = Some(error_of(why));
-            }
-        },
-    }
-    let error = error.map(|code| Ede { code, text: "" });
-    let (limit, rcode) = (limit_of(asked), state.extended_rcode());
-    // It was read when the query came in, and reads the same now.
-    match view.plan.guard.read(query, &asked.caller) {
-        Ok(seen) => {
-            let options = seen.answer.write(query, error, out.len(), limit);
-            reply::finish(query, rcode, error, options.as_bytes(), limit, 0, out);
-            send_or_not(view, asked, Some(&seen), out);
-        }
-        Err(_) => reply::finish(query, rcode, error, &[], limit, 0, out),
-    }
-}
-
-fn error_of(why: Failure) -> EdeCode {
-    match why {
-        // RFC 8914 §4.23 and §4.24.
-        Failure::Upstream | Failure::Overloaded => EdeCode::NoReachableAuthority,
-        Failure::Program | Failure::Effect => EdeCode::NotSupported,
-    }
 }
 
 fn record(view: &View<'_>, asked: &Asked<'_>, reviewed: &Reviewed, reply: &[u8]) {

@@ -2,12 +2,12 @@
 //!
 //! What follows moves forward, so every compression pointer behind is mended. It allocates nothing.
 //! A signature over a changed record no longer holds, as with every answer that is changed on the
-//! way. Called by the DNS door where a family of addresses is filtered.
+//! way, so AD goes too. Called by the DNS door where a family of addresses is filtered.
 
 use super::{key, parameters};
 use crate::codes::{CLASS_IN, record_type};
 use crate::reply::names_in;
-use crate::wire::{self, HEADER_BYTES, Malformed, Record, u16_at};
+use crate::wire::{self, HEADER_BYTES, Malformed, Record, bits, u16_at};
 
 /// Pieces that are taken out of one answer, at most; an answer with more is not stripped.
 pub const CUTS_MAX: usize = 64;
@@ -44,6 +44,8 @@ pub fn strip_hints(
         return Ok(Stripped::Untouched);
     }
     cuts.mend(message).map_err(|Malformed| CannotStrip)?;
+    // There is a header: records were found behind it.
+    message[3] &= !(bits::AUTHENTIC as u8);
     let left = cuts.close(message);
     out.truncate(start + left);
     Ok(Stripped::Changed)

@@ -2,10 +2,10 @@
 
 use super::{Flow, Run, after, bare, matching};
 use crate::program::{
-    BlackHole, Op, Passing, Phase, Pointers, Prefer, Scope, SubnetRule, Then, TtlRule, WithSoa,
+    BlackHole, Op, Passing, Phase, Pointers, Prefer, Program, Scope, SubnetRule, Then, TtlRule, WithSoa,
 };
 use crate::records::{Answered, Hosts, Redirect, Zone};
-use crate::state::{Response, Wait, Wrapper};
+use crate::state::{Extra, Response, Wait, Wrapper};
 use crate::world::{Asked, Tidings, World};
 use dns_wire::forge::Written;
 use dns_wire::{forge, record_type, reply};
@@ -18,14 +18,13 @@ use vocab::{NameBuffer, Source};
 const EMPTY_TTL_S: u32 = 60;
 
 /// The option of client subnet (RFC 7871 §6).
-const SUBNET_OPTION: u16 = 8;
+pub(super) const SUBNET_OPTION: u16 = 8;
 
 impl<W: World> Run<'_, W> {
     /// The response is what now stands in the buffer.
     fn made(&mut self) {
-        self.state.response = Response::Made;
+        self.state.answer_made();
         self.state.source = Source::Local;
-        self.state.refusal = None;
     }
 
     fn begin(&mut self) {
@@ -41,6 +40,7 @@ impl<W: World> Run<'_, W> {
         } else {
             answer.write_message(asked.query, *age_s, self.out);
         }
+        self.state.heard = (self.state.extra != Extra::default()).then(|| Arc::clone(answer));
         self.state.response = Response::Made;
     }
 
@@ -109,6 +109,7 @@ impl<W: World> Run<'_, W> {
         self.out.clear();
         self.state.response = Response::Nothing;
         self.state.refusal = None;
+        self.state.heard = None;
         Flow::Next
     }
 
@@ -154,11 +155,7 @@ impl<W: World> Run<'_, W> {
     pub(super) fn upstream_options(&self, asked: Asked<'_>) -> Box<[u8]> {
         let extra = self.state.extra;
         let mut options = Vec::new();
-        let passed: &[u16] = match extra.passed.and_then(|at| self.program.ops.get(at as usize)) {
-            Some(Op::PassOptions(codes)) => codes,
-            Some(Op::Subnet(_)) => &[SUBNET_OPTION],
-            _ => &[],
-        };
+        let passed = passed(self.program, &extra);
         for code in passed {
             if let Some(option) = matching::option(asked.query.options, *code) {
                 options.extend_from_slice(option);
@@ -228,6 +225,15 @@ impl<W: World> Run<'_, W> {
         };
         self.world.tell(asked, Tidings::Effect { effect, message });
         Flow::Next
+    }
+}
+
+/// The client's options that are passed on, by their codes.
+pub(super) fn passed<'p>(program: &'p Program, extra: &Extra) -> &'p [u16] {
+    match extra.passed.and_then(|at| program.ops.get(at as usize)) {
+        Some(Op::PassOptions(codes)) => codes,
+        Some(Op::Subnet(_)) => &[SUBNET_OPTION],
+        _ => &[],
     }
 }
 

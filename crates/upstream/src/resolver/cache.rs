@@ -242,7 +242,10 @@ impl AnswerCache {
         let mut message = answer.message().to_vec();
         reply::set_ttls(&mut message, |ttl| ttl.clamp(least.min(most), most));
         // Only TTLs have changed, so it is as good as it was.
-        Answer::from_response(&message).unwrap_or(answer)
+        match Answer::from_response(&message) {
+            Ok(within) => within.with_options_of(&answer),
+            Err(_) => answer,
+        }
     }
 
     /// Keeps `answer`, unless it says that it must not be kept.
