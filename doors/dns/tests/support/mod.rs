@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // A test that cannot set itself up has failed.
 #![allow(dead_code)] // Each test file uses its part of it.
 
+pub(crate) mod fixed;
 pub(crate) mod programs;
 
 use arc_swap::ArcSwap;
