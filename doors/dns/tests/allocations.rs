@@ -7,10 +7,10 @@
 
 mod support;
 
+use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use serde_json::json;
 use support::fixed::foreign;
 use support::{A, AAAA, Bench, TXT, query, query_edns, receive};
 
@@ -31,7 +31,7 @@ fn count() {
         if number.get() == 0 {
             number.set(rustix::thread::gettid().as_raw_nonzero().get());
         }
-        COUNTS[number.get() as usize % THREADS].fetch_add(1, Ordering::Relaxed);
+        COUNTS[number.get().unsigned_abs() as usize % THREADS].fetch_add(1, Ordering::Relaxed);
     });
 }
 

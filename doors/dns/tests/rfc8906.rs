@@ -7,9 +7,7 @@ mod support;
 
 use dns_wire::ask_options::ResponseOpt;
 use support::fixed::with_options;
-use support::{
-    A, Bench, Reply, TXT, labels, query, query_edns, read_framed, receive, send_framed,
-};
+use support::{A, Bench, Reply, TXT, labels, query, query_edns, read_framed, receive, send_framed};
 
 const SOA: u16 = 6;
 /// A type that nobody has given a meaning.

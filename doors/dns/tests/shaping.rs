@@ -107,14 +107,16 @@ fn who_sends_its_subnet_hears_for_how_much_of_it_the_answer_holds() {
     let bench = forwarding(&address, SubnetMode::Forward);
     // From the upstream, and from the cache: the same subnet with the upstream's scope.
     for id in 0..2 {
-        let reply = bench.exchange(&with_options(query_edns(id, "where.test", A), &[(SUBNET, SENT)]));
+        let reply =
+            bench.exchange(&with_options(query_edns(id, "where.test", A), &[(SUBNET, SENT)]));
         assert_eq!(option(&reply, SUBNET), Some(vec![0, 1, 32, 20, 8, 8, 8, 8]));
     }
     assert_eq!(seen.lock().unwrap().len(), 1);
     // What no upstream was asked holds for everybody.
     let near = bench.exchange(&with_options(query_edns(3, "near.test", A), &[(SUBNET, SENT)]));
     assert_eq!(option(&near, SUBNET), Some(vec![0, 1, 32, 0, 8, 8, 8, 8]));
-    let opted_out = bench.exchange(&with_options(query_edns(4, "x.test", A), &[(SUBNET, &[0, 1, 0, 0])]));
+    let opted_out =
+        bench.exchange(&with_options(query_edns(4, "x.test", A), &[(SUBNET, &[0, 1, 0, 0])]));
     assert_eq!(option(&opted_out, SUBNET), Some(vec![0, 1, 0, 0]));
 }
 
@@ -143,7 +145,8 @@ fn a_private_subnet_goes_nowhere_and_is_answered_for_everybody() {
     let (address, seen) = placed(Some(20));
     let bench = forwarding(&address, SubnetMode::Forward);
     let private = [0, 1, 24, 0, 192, 168, 1];
-    let reply = bench.exchange(&with_options(query_edns(1, "where.test", A), &[(SUBNET, &private)]));
+    let reply =
+        bench.exchange(&with_options(query_edns(1, "where.test", A), &[(SUBNET, &private)]));
     assert_eq!(option(&reply, SUBNET), Some(private.to_vec()));
     let sent = seen.lock().unwrap();
     assert_eq!(ResponseOpt::of(&sent[0]).unwrap().option(SUBNET), None);
@@ -159,7 +162,8 @@ fn forwarding_after(address: &str, before: &[serde_json::Value]) -> Bench {
 
 #[test]
 fn a_pipeline_passes_named_options_there_and_back() {
-    let options = options_of(&[(LOCAL, b"back"), (65_002, b"not named"), (10, b"COOKIE!!SERVERCO")]);
+    let options =
+        options_of(&[(LOCAL, b"back"), (65_002, b"not named"), (10, b"COOKIE!!SERVERCO")]);
     let (address, seen) = upstream([1, 0, 0], record(A, &[192, 0, 2, 1]), Some(options));
     let rules =
         [json!({ "exec": format!("forward_edns0opt {LOCAL}") }), json!({ "exec": "ttl 30" })];

@@ -175,7 +175,8 @@ fn rfc7830_4_and_8467_4_1_padded_questions_get_padded_answers_where_that_hides_s
         assert_eq!((reply.bytes.len() % 468, reply.rcode() & 4), (0, 0), "{name}");
         assert!(ResponseOpt::of(&reply.bytes).unwrap().option(PADDING).is_some());
         // Who does not pad is not padded, and in the open nobody is.
-        let option = |reply: &Reply| ResponseOpt::of(&reply.bytes).unwrap().option(PADDING).is_some();
+        let option =
+            |reply: &Reply| ResponseOpt::of(&reply.bytes).unwrap().option(PADDING).is_some();
         assert!(!option(&post(&plain)) && !option(&bench.exchange(&padded)));
     }
 }
@@ -185,7 +186,8 @@ fn rfc6891_7_an_upstreams_options_are_its_own_affair() {
     let options = options_of(&[(3, b"upstream"), (15, &[0, 22]), (65_001, b"x")]);
     let (address, seen) = upstream([1, 0, 0], record(A, &[192, 0, 2, 1]), Some(options));
     let bench = at(&address);
-    let reply = bench.exchange(&with_options(query_edns(1, "a.test", A), &[(3, b""), (65_001, b"y")]));
+    let reply =
+        bench.exchange(&with_options(query_edns(1, "a.test", A), &[(3, b""), (65_001, b"y")]));
     let opt = ResponseOpt::of(&reply.bytes).unwrap();
     assert_eq!([3, 15, 65_001].map(|code| opt.option(code).is_some()), [false; 3]);
     let asked = seen.lock().unwrap();

@@ -2,7 +2,8 @@
 
 use super::{Flow, Run, after, bare, matching};
 use crate::program::{
-    BlackHole, Op, Passing, Phase, Pointers, Prefer, Program, Scope, SubnetRule, Then, TtlRule, WithSoa,
+    BlackHole, Op, Passing, Phase, Pointers, Prefer, Program, Scope, SubnetRule, Then, TtlRule,
+    WithSoa,
 };
 use crate::records::{Answered, Hosts, Redirect, Zone};
 use crate::state::{Extra, Response, Wait, Wrapper};

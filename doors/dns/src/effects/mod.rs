@@ -27,9 +27,7 @@ pub use counts::{EffectStats, Tell};
 pub use download::CheckFile;
 pub use event::{ADDRESSES_MAX, AskedFor, EffectEvent, Given};
 pub use jobs::JobStats;
-pub use memory::{
-    KnownName, PTR_TTL_S, ReverseMemory, SIZE_DEFAULT, SIZE_MAX, TTL_DEFAULT,
-};
+pub use memory::{KnownName, PTR_TTL_S, ReverseMemory, SIZE_DEFAULT, SIZE_MAX, TTL_DEFAULT};
 pub use schedule::INTERVAL_MIN;
 pub use sets::WAITING_MAX;
 pub use settings::{
