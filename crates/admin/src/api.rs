@@ -138,6 +138,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(changes::reload))
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))
+        .routes(routes!(changes::purge))
 }
 
 /// Routes that anybody may call under a name of ours.

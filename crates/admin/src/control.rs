@@ -33,11 +33,25 @@ pub trait Control: Send + Sync + 'static {
     /// Until when everything passes, in milliseconds since 1970; in the past if nothing is paused.
     fn paused_until(&self) -> u64;
 
+    /// Forgets answers to DNS questions, in every cache; says how many.
+    fn purge(&self, what: &Purge) -> u64;
+
     /// The CA certificate, as PEM; none if no door mints certificates.
     fn ca_pem(&self) -> Option<String>;
 
     /// Families that others add to the metrics page.
     fn metrics(&self) -> Vec<Arc<dyn Collector>>;
+}
+
+/// Answers to DNS questions that are to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purge {
+    /// All of them.
+    All,
+    /// Those about this name, of every type.
+    Name(DomainName),
+    /// Those about this name and about all below it.
+    Suffix(DomainName),
 }
 
 /// A question why something is blocked or not.

@@ -19,7 +19,7 @@ mod setup;
 mod tests;
 mod token;
 
-pub use control::{Control, Question};
+pub use control::{Control, Purge, Question};
 pub use iso::iso;
 pub use serve::{Admin, Parts};
 pub use setup::Settings;

@@ -432,6 +432,23 @@ pub struct Paused {
     pub paused_until: Option<String>,
 }
 
+/// Which answers to DNS questions to forget.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PurgeRequest {
+    /// `name`, `suffix` (the name and all below it) or `all`.
+    pub what: String,
+    /// The name; left out for `all`.
+    pub name: Option<String>,
+}
+
+/// What a purge did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Purged {
+    /// Answers that were forgotten, in all caches together.
+    pub answers: u64,
+}
+
 /// What to log in with.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LoginRequest {

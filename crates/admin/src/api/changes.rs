@@ -1,14 +1,19 @@
-//! What can be changed while it runs: reload, pause, resume.
+//! What can be changed while it runs: reload, pause, resume, purge.
+//!
+//! It changes nothing itself: it reads what was sent and has [`crate::Control`] do it. Behind the
+//! guard, which wants the token and our own origin of every change.
 
 use super::{App, Asked};
+use crate::control::Purge;
 use crate::iso::iso;
-use crate::model::{PauseRequest, Paused, Problem, Reloaded};
+use crate::model::{PauseRequest, Paused, Problem, PurgeRequest, Purged, Reloaded};
 use crate::refused::Refused;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use http::StatusCode;
 use std::sync::Arc;
+use vocab::DomainName;
 
 /// Longest pause: a day. Who forgets one should not stand unprotected for ever.
 const PAUSE_SECONDS_MAX: u64 = 86_400;
@@ -65,6 +70,41 @@ pub(crate) async fn resume(
     asked: Asked,
 ) -> Result<Json<Paused>, Refused> {
     set_pause(&app, asked, 0).await
+}
+
+/// Forgets answers to DNS questions, in every cache: the next such question goes to an upstream.
+#[utoipa::path(post, path = "/api/purge", request_body = PurgeRequest, responses(
+    (status = 200, body = Purged),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)
+))]
+pub(crate) async fn purge(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+    sent: Result<Json<PurgeRequest>, JsonRejection>,
+) -> Result<Json<Purged>, Refused> {
+    let Json(sent) = sent?;
+    let what = purge_of(&sent)?;
+    Ok(Json(Purged { answers: app.ask(move |app| app.control.purge(&what)).await? }))
+}
+
+fn purge_of(sent: &PurgeRequest) -> Result<Purge, Refused> {
+    let bad = |error: String, remedy: &str| Refused::new(StatusCode::BAD_REQUEST, error, remedy);
+    let named = |what: fn(DomainName) -> Purge| {
+        let name = sent.name.as_deref().unwrap_or_default();
+        let parsed = DomainName::parse(name);
+        parsed.map(what).map_err(|why| bad(format!("name: {why}"), "send `name`, a domain name"))
+    };
+    match (sent.what.as_str(), &sent.name) {
+        ("all", None) => Ok(Purge::All),
+        // Whoever names a name may not mean all.
+        ("all", Some(_)) => Err(bad(
+            "name: `all` takes none".into(),
+            "leave `name` out, or send `what`: `name` or `suffix`",
+        )),
+        ("name", _) => named(Purge::Name),
+        ("suffix", _) => named(Purge::Suffix),
+        (other, _) => Err(Refused::word("what", other, "name, suffix, all")),
+    }
 }
 
 async fn set_pause(app: &Arc<App>, asked: Asked, until: u64) -> Result<Json<Paused>, Refused> {

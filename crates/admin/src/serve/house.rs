@@ -1,6 +1,6 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
-use crate::control::{Control, Question};
+use crate::control::{Control, Purge, Question};
 use crate::model::{List, Problem, Reloaded, Running, Upstream, Why};
 use crate::tests::Folder;
 use crate::{Admin, Parts, Settings, Token};
@@ -58,6 +58,13 @@ impl Control for Program {
     }
     fn paused_until(&self) -> u64 {
         self.paused_until.load(Relaxed)
+    }
+    fn purge(&self, what: &Purge) -> u64 {
+        match what {
+            Purge::All => 9,
+            Purge::Name(_) => 1,
+            Purge::Suffix(_) => 3,
+        }
     }
     fn ca_pem(&self) -> Option<String> {
         Some("-----BEGIN CERTIFICATE-----\n".into())

@@ -2,7 +2,7 @@
 
 use super::house::House;
 use super::*;
-use crate::model::{Paused, RequestPage, Series, Status, TopTable, Totals, Why};
+use crate::model::{Paused, Purged, RequestPage, Series, Status, TopTable, Totals, Why};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
 use std::sync::atomic::Ordering::Relaxed;
 use vocab::Action;
@@ -43,6 +43,7 @@ async fn every_route_is_described_and_answers() {
         "/api/lists",
         "/api/openapi.json",
         "/api/pause",
+        "/api/purge",
         "/api/reload",
         "/api/requests",
         "/api/requests/{id}",
@@ -240,6 +241,31 @@ async fn a_pause_has_bounds_and_an_end() {
     assert!(paused.paused_until.unwrap().ends_with('Z'));
     let resumed: Paused = house.post("/api/resume", "").await.json();
     assert_eq!(resumed.paused_until, None);
+}
+
+#[tokio::test]
+async fn a_purge_says_how_many_answers_it_forgot() {
+    let house = House::new();
+    for (sent, expected) in [
+        (r#"{"what": "all"}"#, 9),
+        (r#"{"what": "name", "name": "WWW.example."}"#, 1),
+        (r#"{"what": "suffix", "name": "example"}"#, 3),
+    ] {
+        let purged: Purged = house.post("/api/purge", sent).await.json();
+        assert_eq!(purged.answers, expected, "{sent}");
+    }
+    for wrong in [
+        r#"{"what": "all", "name": "www.example"}"#,
+        r#"{"what": "name"}"#,
+        r#"{"what": "suffix", "name": "a b"}"#,
+        r#"{"what": "everything"}"#,
+        "{}",
+        "soup",
+    ] {
+        let answer = house.post("/api/purge", wrong).await;
+        assert!(answer.status.is_client_error(), "{wrong}");
+        answer.problem();
+    }
 }
 
 #[tokio::test]

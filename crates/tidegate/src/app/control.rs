@@ -3,10 +3,10 @@
 use super::reload::size;
 use super::{App, why};
 use admin::model::{self, List, Listener, Reloaded, SkippedCount, SkippedLine, Upstream};
-use admin::{Admin, Control, Question, Token};
+use admin::{Admin, Control, Purge, Question, Token};
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
-use upstream::resolver::Standing;
+use upstream::resolver::{Flush, FlushIn, Standing};
 use vocab::{Listen, Now, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
@@ -155,6 +155,15 @@ impl Control for Handle {
 
     fn paused_until(&self) -> u64 {
         self.0.policy.load().paused_until()
+    }
+
+    fn purge(&self, what: &Purge) -> u64 {
+        let what = match what {
+            Purge::All => Flush::All,
+            Purge::Name(name) => Flush::Name(name.clone()),
+            Purge::Suffix(name) => Flush::Below(name.clone()),
+        };
+        self.0.resolver.flush(FlushIn::Every, &what) as u64
     }
 
     fn ca_pem(&self) -> Option<String> {

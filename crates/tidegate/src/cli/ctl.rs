@@ -2,7 +2,7 @@
 //!
 //! The address and the token are in the state folder, so whoever may read that may control it.
 
-use super::{CtlCommand, Exit, Failure, Setup};
+use super::{CtlCommand, Exit, Failure, PurgeArgs, Setup};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
@@ -23,13 +23,14 @@ pub(super) fn ctl(setup: &Setup, command: CtlCommand) -> Result<(), Failure> {
         (None, Ok(plan)) => setup.state_dir(&plan),
         (None, Err(failure)) => return Err(failure),
     };
-    let (method, path, body) = match command {
+    let (method, path, body) = match &command {
         CtlCommand::Status => (Method::GET, "/api/status", None),
         CtlCommand::Reload => (Method::POST, "/api/reload", Some(json!({}))),
         CtlCommand::Pause { minutes } => {
-            (Method::POST, "/api/pause", Some(json!({ "seconds": u64::from(minutes) * 60 })))
+            (Method::POST, "/api/pause", Some(json!({ "seconds": u64::from(*minutes) * 60 })))
         }
         CtlCommand::Resume => (Method::POST, "/api/resume", Some(json!({}))),
+        CtlCommand::Purge(what) => (Method::POST, "/api/purge", Some(purge(what))),
     };
     let (status, answer) = ask(&state, method, path, body)?;
     if !status.is_success() {
@@ -50,8 +51,18 @@ pub(super) fn ctl(setup: &Setup, command: CtlCommand) -> Result<(), Failure> {
             println!("everything passes until {}", answer["paused_until"].as_str().unwrap_or("?"));
         }
         CtlCommand::Resume => println!("the policy decides again"),
+        CtlCommand::Purge(_) => println!("{} answers were forgotten", answer["answers"]),
     }
     Ok(())
+}
+
+/// What is sent to purge; clap lets exactly one of the three through.
+fn purge(what: &PurgeArgs) -> Json {
+    match (&what.name, &what.suffix) {
+        (Some(name), _) => json!({ "what": "name", "name": name }),
+        (None, Some(suffix)) => json!({ "what": "suffix", "name": suffix }),
+        (None, None) => json!({ "what": "all" }),
+    }
 }
 
 fn refused(status: StatusCode, answer: &Json) -> Failure {

@@ -123,7 +123,7 @@ enum CertCommand {
     },
 }
 
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlCommand {
     /// What runs, since when, and what it did
     Status,
@@ -137,6 +137,23 @@ pub(crate) enum CtlCommand {
     },
     /// End a pause
     Resume,
+    /// Forget answers to DNS questions, so that they are asked upstream again
+    Purge(PurgeArgs),
+}
+
+/// Which answers are forgotten.
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct PurgeArgs {
+    /// What is known of this name, of every type
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// What is known of this name and of all names below it
+    #[arg(long, value_name = "NAME")]
+    suffix: Option<String>,
+    /// Everything
+    #[arg(long)]
+    all: bool,
 }
 
 /// How a command can fail: its exit code.
