@@ -106,6 +106,32 @@ pub fn set_ttls(message: &mut [u8], rule: impl Fn(u32) -> u32) {
     }
 }
 
+/// Puts the addresses of the answer section in the order of what `rank` makes of them, equal ones as
+/// they stand. The records stay where they are, and so does what points into them.
+pub fn order_addresses<K: Ord>(message: &mut [u8], rank: impl Fn(IpAddr) -> K) {
+    let Some(mut here) = question_end(message) else { return };
+    let mut places: Vec<(usize, IpAddr)> = Vec::new();
+    for _ in 0..wire::u16_at(message, 6).unwrap_or(0) {
+        let Ok(record) = wire::record_at(message, here) else { return };
+        let data = &message[record.data_at..record.end];
+        if let Some(found) = address(record.rtype, record.class, data) {
+            // Of one family only: the other is longer, and no answer to the same question.
+            if places.first().is_none_or(|(_, first)| first.is_ipv4() == found.is_ipv4()) {
+                places.push((record.data_at, found));
+            }
+        }
+        here = record.end;
+    }
+    let mut ordered: Vec<IpAddr> = places.iter().map(|(_, address)| *address).collect();
+    ordered.sort_by_cached_key(|address| rank(*address));
+    for ((at, _), address) in places.into_iter().zip(ordered) {
+        match address {
+            IpAddr::V4(v4) => message[at..at + 4].copy_from_slice(&v4.octets()),
+            IpAddr::V6(v6) => message[at..at + 16].copy_from_slice(&v6.octets()),
+        }
+    }
+}
+
 /// The least TTL of the answer section, or of the SOA record where that is empty; none where there
 /// is neither.
 pub fn least_ttl(message: &[u8]) -> Option<u32> {

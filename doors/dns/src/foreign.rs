@@ -178,6 +178,7 @@ fn group(spec: &GroupSpec) -> GroupSettings {
         concurrent: spec.concurrent,
         bootstrap: bootstrap.into_iter().map(|it| Text(PlainServer(it))).collect(),
         timeout: Text(Span(timeout)),
+        ..GroupSettings::default()
     }
 }
 

@@ -104,6 +104,7 @@ impl Settings {
             name: name.into(),
             upstreams,
             strategy,
+            probe: self.probe.clone(),
             concurrent: self.concurrent,
             bootstrap: self.bootstrap.clone(),
             timeout: self.timeout,

@@ -19,7 +19,9 @@ use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
 use transport::ConnectionLimits;
-use upstream::resolver::{CacheSettings, GroupSettings, PlainServer, Strategy, UpstreamSettings};
+use upstream::resolver::{
+    CacheSettings, GroupSettings, PlainServer, ProbeSettings, Strategy, UpstreamSettings,
+};
 use vocab::{Complaint, DomainName, Kind, Listen, Network, Scheme, Span};
 
 /// Longest time a made-up answer may be kept by clients: a day. Longer, and lifting a block would
@@ -50,9 +52,12 @@ pub struct Settings {
     /// `udp://IP`, or a mapping with `address`, `name` and `domains` (ask this one only about these
     /// names and those below). Default: `https://dns.quad9.net/dns-query` and `tls://1.1.1.1`.
     pub upstreams: Vec<UpstreamSettings>,
-    /// How one of several upstreams is chosen: `race`, `ordered`, `fastest` or `random`. Default
+    /// How one of several upstreams is chosen: `race`, `ordered`, `fastest`, `random` or
+    /// `fastest_address` (all are asked, and the address that connects soonest comes first). Default
     /// `race`.
     pub strategy: Strategy,
+    /// How `fastest_address` measures.
+    pub probe: ProbeSettings,
     /// The cache of answers, shared by all doors that look names up.
     pub cache: CacheSettings,
     /// IP addresses of plain DNS servers that find the addresses of upstreams given by name.
@@ -162,6 +167,7 @@ impl Default for Settings {
             doh: DohSettings::default(),
             upstreams: resolver.upstreams,
             strategy: resolver.strategy,
+            probe: resolver.probe,
             cache: CacheSettings::default(),
             bootstrap: resolver.bootstrap,
             timeout: resolver.timeout,

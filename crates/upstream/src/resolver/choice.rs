@@ -8,6 +8,7 @@ use super::address::{Host, Protocol};
 use super::bootstrap::Bootstrap;
 use super::exchange::{Means, Upstream};
 use super::plan::PlannedGroup;
+use super::probe_settings::Aim;
 use super::record::Standing;
 use super::settings::{Strategy, UPSTREAMS_MAX};
 use dns_wire::key_of;
@@ -31,6 +32,8 @@ pub(super) struct Choice {
     special: HashMap<Box<[u8]>, Vec<u8>>,
     strategy: Strategy,
     pub(super) concurrent: usize,
+    /// How addresses are measured; none where they are not.
+    pub(super) aim: Option<Aim>,
     pub(super) timeout: Duration,
     bootstrap: Rc<Bootstrap>,
     means: Rc<Means>,
@@ -70,6 +73,7 @@ impl Choice {
             special: HashMap::new(),
             strategy: plan.strategy,
             concurrent: plan.concurrent.into(),
+            aim: plan.aim,
             timeout: plan.timeout,
             bootstrap: Rc::clone(&bootstrap),
             means: Rc::clone(means),
@@ -155,6 +159,7 @@ impl Choice {
             // With all aside, there is no telling which is back: ask several.
             _ if asked == 0 => self.concurrent,
             Strategy::Race => self.concurrent.min(asked),
+            Strategy::FastestAddress => asked,
             Strategy::Fastest
                 if asked > 1 && self.concurrent > 1 && self.means.dice.below(PROBE_EVERY) == 0 =>
             {
@@ -169,7 +174,7 @@ impl Choice {
 
     fn arrange(&self, places: &mut [u8]) {
         match self.strategy {
-            Strategy::Ordered => {}
+            Strategy::Ordered | Strategy::FastestAddress => {}
             Strategy::Race if places.len() <= self.concurrent => {}
             Strategy::Race | Strategy::Random => {
                 for last in (1..places.len()).rev() {

@@ -170,6 +170,14 @@ impl Engine {
         self.begun.notify_one();
     }
 
+    /// Addresses were measured for a question, or its time for that is over.
+    pub(super) fn measured(&self, id: FlightId) {
+        let mut race = self.race.borrow_mut();
+        race.begin_round();
+        race.measured(id);
+        self.begun.notify_one();
+    }
+
     /// Takes all that has arrived at `port`, or its turn's worth.
     fn take(&self, port: &Rc<Port>, ready: Ready) {
         // One of the two: asked for both at once, tokio reads nothing and clears nothing.

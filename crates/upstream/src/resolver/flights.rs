@@ -6,6 +6,7 @@
 use super::cache::Kept;
 use super::choice::{Choice, Order};
 use super::exchange::ExchangeError;
+use super::fastest::Gathered;
 use super::question::{Question, Resolution, ResolveError};
 use dns_wire::Answer;
 use slab::Slab;
@@ -42,6 +43,8 @@ pub(super) struct Flight {
     /// When the next upstream is asked besides.
     pub(super) hedge_at: Instant,
     pub(super) second_best: Result<Won, ExchangeError>,
+    /// What was answered so far, where the first answer is not the end of it.
+    pub(super) gathered: Option<Box<Gathered>>,
 }
 
 /// How long whoever waits goes without the kept answer.
@@ -127,7 +130,8 @@ impl Flights {
     pub(super) fn due(&self, now: Instant) -> Vec<FlightId> {
         let due = |flight: &Flight| {
             let impatient = matches!(flight.patience, Patience::Until(until) if until <= now);
-            impatient || flight.ends <= now || flight.hedge_at <= now
+            let gathered = flight.gathered.as_ref().is_some_and(|it| it.is_due(now));
+            impatient || gathered || flight.ends <= now || flight.hedge_at <= now
         };
         self.table
             .iter()

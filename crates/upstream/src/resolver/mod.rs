@@ -17,6 +17,7 @@ mod doh;
 mod doq;
 mod engine;
 mod exchange;
+mod fastest;
 mod flights;
 mod handle;
 mod landing;
@@ -26,6 +27,8 @@ mod persist;
 mod pin;
 mod place;
 mod plan;
+mod probe_settings;
+mod probes;
 mod proof;
 mod question;
 mod race;
@@ -50,6 +53,7 @@ pub use flights::QUESTIONS_MAX;
 pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
 pub use persist::{DumpReport, NotRestored, RestoreReport};
 pub use pin::{BadPin, Pin};
+pub use probe_settings::{PROBE_PORTS_MAX, ProbeAddresses, ProbeSettings};
 pub use question::{
     CacheId, Cached, GroupId, Looked, NoAddresses, Overloaded, Question, Renew, Resolution,
     ResolveError,

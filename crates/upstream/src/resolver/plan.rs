@@ -1,6 +1,7 @@
 //! The settings, checked and parsed: what the resolver's thread builds its upstreams from.
 
 use super::address::UpstreamAddress;
+use super::probe_settings::Aim;
 use super::reach::Reach;
 use super::settings::{GroupSettings, ResolverSettings, Strategy};
 use std::net::SocketAddr;
@@ -19,6 +20,8 @@ pub(super) struct PlannedGroup {
     pub(super) upstreams: Vec<Planned>,
     pub(super) strategy: Strategy,
     pub(super) concurrent: u8,
+    /// How addresses are measured; none where they are not.
+    pub(super) aim: Option<Aim>,
     pub(super) bootstrap: Vec<SocketAddr>,
     pub(super) timeout: Duration,
 }
@@ -61,6 +64,7 @@ impl PlannedGroup {
             upstreams,
             strategy: settings.strategy,
             concurrent: settings.concurrent,
+            aim: (settings.strategy == Strategy::FastestAddress).then(|| settings.probe.aim()),
             bootstrap: settings.bootstrap.iter().map(|it| it.0.0).collect(),
             timeout: settings.timeout.0.0,
         }

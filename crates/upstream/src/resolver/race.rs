@@ -10,9 +10,11 @@ use super::cache::{Kept, Second};
 use super::choice::{Choice, Hope};
 use super::engine::{Engine, receive};
 use super::exchange::{ExchangeError, Means, Upstream};
+use super::fastest::Gathered;
 use super::flights::{Done, Flight, FlightId, Flights, Patience, QUESTIONS_MAX};
 use super::handle::Shared;
 use super::plan::Plan;
+use super::probes::Prober;
 use super::question::{Question, Resolution, ResolveError};
 use super::trials::{Trial, Trials};
 use super::udp::Port;
@@ -36,6 +38,8 @@ pub(super) struct Race {
     pub(super) shared: Arc<Shared>,
     means: Rc<Means>,
     choices: Vec<Rc<Choice>>,
+    /// Measures addresses; there from the first settings on that want it.
+    pub(super) prober: Option<Prober>,
     pub(super) flights: Flights,
     pub(super) trials: Trials,
     pub(super) engine: Weak<Engine>,
@@ -72,6 +76,7 @@ impl Race {
             shared,
             means,
             choices: Vec::new(),
+            prober: None,
             flights: Flights::default(),
             trials: Trials::default(),
             engine,
@@ -92,6 +97,10 @@ impl Race {
             known.push(Rc::new(Choice::new(group, &self.means, &known)));
         }
         self.choices = known.split_off(self.choices.len());
+        if self.prober.is_none() && self.choices.iter().any(|it| it.aim.is_some()) {
+            // Without its thread, answers are given as they come.
+            self.prober = Prober::start().ok();
+        }
         let all = self.choices.iter().flat_map(|it| it.all());
         self.shared.roll.set(all.map(|it| it.listed()).collect());
     }
@@ -168,8 +177,10 @@ impl Race {
             }
             (None, _) | (_, None) => Patience::ToTheEnd,
         };
+        let gathered = Gathered::new(choice.aim, question.qtype()).map(Box::new);
         let id = self.flights.insert(Flight {
             question: Rc::new(question),
+            gathered,
             ends: self.now + choice.timeout,
             choice,
             order,
@@ -258,7 +269,7 @@ impl Race {
     ) {
         match outcome {
             Ok(answer) if answer.is_definite() => {
-                self.land(id, Ok((answer, Arc::clone(&upstream.name))));
+                self.gather(id, (answer, Arc::clone(&upstream.name)));
             }
             Ok(_) | Err(_) => {
                 self.note(id, upstream, outcome);
@@ -273,6 +284,9 @@ impl Race {
         if let Some(flight) = self.flights.get_mut(id)
             && flight.running == 0
         {
+            if flight.gathered.as_ref().is_some_and(|it| it.has_any()) {
+                return self.measure(id);
+            }
             let outcome =
                 std::mem::replace(&mut flight.second_best, Err(ExchangeError::Unreachable));
             self.land(id, outcome);
@@ -286,9 +300,16 @@ impl Race {
         for id in self.flights.due(self.now) {
             let Some(flight) = self.flights.get_mut(id) else { continue };
             if flight.ends <= self.now {
-                let outcome =
-                    std::mem::replace(&mut flight.second_best, Err(ExchangeError::Timeout));
+                let gathered = flight.gathered.as_mut().and_then(|it| it.first());
+                let outcome = gathered.map_or_else(
+                    || std::mem::replace(&mut flight.second_best, Err(ExchangeError::Timeout)),
+                    Ok,
+                );
                 self.land(id, outcome.or(Err(ExchangeError::Timeout)));
+                continue;
+            }
+            if flight.gathered.as_ref().is_some_and(|it| it.is_due(self.now)) {
+                self.measure(id);
                 continue;
             }
             let hedge = flight.hedge_at <= self.now && flight.running < flight.choice.concurrent;

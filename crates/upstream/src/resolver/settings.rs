@@ -3,6 +3,7 @@
 
 use super::address::{PlainServer, UpstreamAddress};
 use super::cache_settings::CacheSettings;
+use super::probe_settings::ProbeSettings;
 use super::upstream_settings::{DOMAINS_MAX, UpstreamSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,8 +46,12 @@ pub struct GroupSettings {
     pub upstreams: Vec<UpstreamSettings>,
     /// How one of several upstreams is chosen: `race` asks several at once and takes the first
     /// answer, `ordered` takes them as written and goes on when one fails or is slow, `fastest`
-    /// prefers the one that answered soonest of late, `random` spreads. Default `race`.
+    /// prefers the one that answered soonest of late, `random` spreads; `fastest_address` asks all
+    /// at once, connects to the addresses that they answer, and puts the fastest first. Default
+    /// `race`.
     pub strategy: Strategy,
+    /// How `fastest_address` measures.
+    pub probe: ProbeSettings,
     /// How many upstreams are asked one question at once, at most: a race begins with so many, the
     /// other strategies add one at a time while those asked are slow. Default 3, from 1 to 32.
     pub concurrent: u8,
@@ -70,6 +75,9 @@ pub enum Strategy {
     Fastest,
     /// Any.
     Random,
+    /// All at once, and of what they answer the address that lets us connect soonest.
+    #[serde(rename = "fastest_address")]
+    FastestAddress,
 }
 
 impl Default for ResolverSettings {
@@ -85,6 +93,7 @@ impl Default for GroupSettings {
             name: String::new(),
             upstreams: vec![address("https://dns.quad9.net/dns-query"), address("tls://1.1.1.1")],
             strategy: Strategy::default(),
+            probe: ProbeSettings::default(),
             concurrent: CONCURRENT_DEFAULT,
             bootstrap: Vec::new(),
             timeout: Text(Span(Duration::from_secs(5))),
@@ -163,6 +172,7 @@ impl GroupSettings {
             let message = format!("{} is out of bounds", self.concurrent);
             complaints.push(Complaint::new("concurrent", message).remedy("from 1 to 32"));
         }
+        complaints.extend(self.probe.check().into_iter().map(|it| it.under("probe")));
         if !TIMEOUT.contains(&self.timeout.0.0) {
             let message = format!("{} is out of bounds", self.timeout);
             complaints.push(Complaint::new("timeout", message).remedy("from 100ms to 30s"));

@@ -29,6 +29,8 @@ pub enum Deed {
     Answer(u32),
     /// Answers with another address, to tell two upstreams apart.
     AnswerWith(IpAddr),
+    /// Answers with all of these.
+    AnswerWithAll([IpAddr; 3]),
     NxDomain,
     ServFail,
     Nothing,
@@ -220,12 +222,15 @@ impl State {
         match deed {
             Deed::Answer(ttl) => vec![with(ADDRESS, ttl)],
             Deed::AnswerWith(address) => vec![with(address, 300)],
+            Deed::AnswerWithAll(all) => {
+                vec![Reply::Message(made(&|out| forge::addresses(&query, &all, 300, None, out)))]
+            }
             Deed::NxDomain => {
                 vec![Reply::Message(made(&|out| forge::nxdomain(&query, 300, None, out)))]
             }
             Deed::ServFail => vec![Reply::Message(made(&|out| forge::servfail(&query, None, out)))],
             Deed::Nothing | Deed::WaitForGate => vec![],
-            Deed::Truncate if way == Way::Udp => {
+            Deed::Truncate | Deed::Huge if way == Way::Udp => {
                 let mut cut = made(&|out| forge::error(&query, Rcode::NoError, out));
                 cut[2] |= 2;
                 vec![Reply::Message(cut)]
@@ -250,11 +255,6 @@ impl State {
             Deed::Delayed(millis) => {
                 tokio::time::sleep(Duration::from_millis(millis)).await;
                 vec![with(ADDRESS, 300)]
-            }
-            Deed::Huge if way == Way::Udp => {
-                let mut cut = made(&|out| forge::error(&query, Rcode::NoError, out));
-                cut[2] |= 2;
-                vec![Reply::Message(cut)]
             }
             Deed::Huge => vec![Reply::Message(huge(&query))],
             Deed::CloseAfter => vec![with(ADDRESS, 300), Reply::HangUp],

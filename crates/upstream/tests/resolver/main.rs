@@ -4,6 +4,7 @@
 mod asking;
 mod cache;
 mod fake;
+mod fastest;
 mod groups;
 mod hostile;
 mod keeping;
