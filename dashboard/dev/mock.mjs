@@ -154,9 +154,9 @@ async function answer(request, url) {
     case "GET /api/why": return why(words);
     case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ ...list, loaded_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/upstreams": return [200, { upstreams: [
-      { name: "quad9", address: "https://dns.quad9.example/dns-query", queries: 61_204, failures: 31, latency_us: 14_300, healthy: true },
-      { name: "cf", address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },
-      { name: "isp", address: "udp://198.51.100.53", queries: 2_104, failures: 1_902, latency_us: MODE === "empty" ? null : 188_000, healthy: MODE === "open" },
+      { group: "", name: "quad9", timeouts: 29, unproved: 0, address: "https://dns.quad9.example/dns-query", queries: 61_204, failures: 31, latency_us: 14_300, healthy: true },
+      { group: "", name: "cf", timeouts: 9, unproved: 0, address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },
+      { group: "kids", name: "isp", timeouts: 1_880, unproved: 0, address: "udp://198.51.100.53", queries: 2_104, failures: 1_902, latency_us: MODE === "empty" ? null : 188_000, healthy: MODE === "open" },
     ] }];
     case "POST /api/reload": return MODE === "open"
       ? [422, { error: "The configuration was not taken; the old one goes on.", remedy: "Mend these and reload again.", complaints: ["tidegate.yaml:14:7: upstreams.0: \"tls:/1.1.1.1\" is no address; write it like tls://1.1.1.1", "tidegate.yaml:22:3: web.rot: no such key; root?"] }]

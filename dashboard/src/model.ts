@@ -153,10 +153,14 @@ export interface List {
 }
 
 export interface Upstream {
+  /** The view or plugin that asks it; empty for the first group. */
+  group: string;
   name: string;
   address: string;
   queries: number;
   failures: number;
+  timeouts: number;
+  unproved: number;
   latency_us: number | null;
   healthy: boolean;
 }

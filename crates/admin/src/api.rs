@@ -133,6 +133,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(why::why))
         .routes(routes!(state::lists))
         .routes(routes!(state::upstreams))
+        .routes(routes!(state::caches))
         .routes(routes!(state::metrics))
         .routes(routes!(state::openapi))
         .routes(routes!(changes::reload))

@@ -3,7 +3,7 @@
 //! The API knows no door and no configuration: it asks here. Methods may block (a reload reads and
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
-use crate::model::{List, Reloaded, Running, Upstream, Why};
+use crate::model::{Cache, List, Reloaded, Running, Upstream, Why};
 use ledger::Collector;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,6 +22,9 @@ pub trait Control: Send + Sync + 'static {
 
     /// The upstream resolvers, in the order of the configuration.
     fn upstreams(&self) -> Vec<Upstream>;
+
+    /// The caches of answers, in the order of the configuration.
+    fn caches(&self) -> Vec<Cache>;
 
     /// Reads the configuration and all lists anew, and swaps them in; or says every complaint and
     /// changes nothing.

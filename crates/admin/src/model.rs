@@ -390,6 +390,9 @@ pub struct Upstreams {
 /// One upstream resolver.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Upstream {
+    /// The group that asks it: a view, `fallback`, a plugin of a foreign file; empty for the first.
+    /// Groups that share it are joined by `+`.
+    pub group: String,
     /// Its name.
     pub name: String,
     /// Its address as a URL: `tls://1.1.1.1`.
@@ -398,10 +401,41 @@ pub struct Upstream {
     pub queries: u64,
     /// Queries that it failed: no answer in time, or a useless one.
     pub failures: u64,
+    /// Those among them that nothing came back for in time.
+    pub timeouts: u64,
+    /// Answers that lacked a proof which was asked for (letters in their case, a cookie), so that
+    /// the question went over TCP.
+    pub unproved: u64,
     /// Smoothed time to its answers, in microseconds; null before the first.
     pub latency_us: Option<u64>,
     /// Whether it is being used.
     pub healthy: bool,
+}
+
+/// The caches of answers to DNS questions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Caches {
+    /// In the order of the configuration.
+    pub caches: Vec<Cache>,
+}
+
+/// One cache of answers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Cache {
+    /// Its name: `everybody`, a view, a plugin of a foreign file. No two are alike.
+    pub name: String,
+    /// Answers held.
+    pub entries: u64,
+    /// Memory they take, in bytes.
+    pub bytes: u64,
+    /// Memory they may take, in bytes.
+    pub bytes_max: u64,
+    /// Questions answered from it since the start.
+    pub hits: u64,
+    /// Questions it had no answer to.
+    pub misses: u64,
+    /// Questions answered from it past the answer's time.
+    pub stale: u64,
 }
 
 /// What a reload did.

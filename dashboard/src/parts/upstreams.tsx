@@ -19,11 +19,12 @@ export function Upstreams({ upstreams }: { upstreams: Upstream[] | null }) {
       {upstreams && upstreams.length > 0 && (
         <ul class="entries">
           {upstreams.map((upstream) => (
-            <li class="entry" key={upstream.name + upstream.address}>
+            <li class="entry" key={upstream.group + upstream.name + upstream.address}>
               <div class="entry-main">
                 <span class="entry-name">
                   <span class={`dot ${upstream.healthy ? "dot-good" : "dot-bad"}`} aria-hidden="true" />
                   {upstream.name}
+                  {upstream.group && <span class="tag">{upstream.group}</span>}
                   {!upstream.healthy && <span class="tag tag-land">not answering</span>}
                 </span>
                 <span class="entry-figure">

@@ -221,6 +221,7 @@ fn cache(spec: &CacheSpec) -> CacheSettings {
         Text(Span(given.clamp(Duration::from_secs(1), most.0.0)))
     };
     CacheSettings {
+        name: spec.name.clone(),
         size: Text(ByteSize(spec.bytes())),
         stale: Text(Span(spec.lazy.unwrap_or_default().min(Duration::from_hours(7 * 24)))),
         stale_mode: StaleMode::AtOnce,

@@ -82,11 +82,12 @@ impl Settings {
         let mut upstreams = self.upstreams.clone();
         upstreams.extend(self.private_reverse.iter().map(private));
         let mut groups = vec![self.group("", upstreams, self.strategy)];
-        let mut caches = vec![self.cache.clone()];
+        let mut caches = vec![CacheSettings { name: "everybody".into(), ..self.cache.clone() }];
         for view in &self.views {
             let strategy = view.strategy.unwrap_or(self.strategy);
             groups.push(self.group(&view.name, view.upstreams.clone(), strategy));
-            caches.push(view.cache.clone().unwrap_or_else(|| self.cache_of_view()));
+            let cache = view.cache.clone().unwrap_or_else(|| self.cache_of_view());
+            caches.push(CacheSettings { name: view.name.clone(), ..cache });
         }
         if let Some(fallback) = &self.fallback {
             groups.push(self.group("fallback", fallback.upstreams.clone(), self.strategy));

@@ -1,7 +1,7 @@
 //! What is: status, lists, upstreams, the CA certificate, metrics, the API's own description.
 
 use super::{App, Asked};
-use crate::model::{DoorLatency, LedgerHealth, Lists, Problem, Status, Upstreams};
+use crate::model::{Caches, DoorLatency, LedgerHealth, Lists, Problem, Status, Upstreams};
 use crate::refused::Refused;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -62,6 +62,17 @@ pub(crate) async fn upstreams(
     _asked: Asked,
 ) -> Result<Json<Upstreams>, Refused> {
     Ok(Json(Upstreams { upstreams: app.ask(|app| app.control.upstreams()).await? }))
+}
+
+/// The caches of answers to DNS questions.
+#[utoipa::path(get, path = "/api/caches", responses(
+    (status = 200, body = Caches), (status = 401, body = Problem)
+))]
+pub(crate) async fn caches(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+) -> Result<Json<Caches>, Refused> {
+    Ok(Json(Caches { caches: app.ask(|app| app.control.caches()).await? }))
 }
 
 /// The certificate of the CA, to install on devices. It is public: no token is needed.

@@ -40,6 +40,7 @@ async fn every_route_is_described_and_answers() {
         description["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
         "/api/ca.pem",
+        "/api/caches",
         "/api/lists",
         "/api/openapi.json",
         "/api/pause",
@@ -61,7 +62,9 @@ async fn every_route_is_described_and_answers() {
     let mut sorted = described.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
-    for path in ["/api/status", "/api/lists", "/api/upstreams", "/api/totals", "/api/series"] {
+    for path in
+        ["/api/status", "/api/lists", "/api/upstreams", "/api/caches", "/api/totals", "/api/series"]
+    {
         let answer = house.get(path).await;
         assert_eq!(answer.status, 200, "{path}");
         assert_eq!(answer.header(CONTENT_TYPE), "application/json");

@@ -2,7 +2,7 @@
 
 use super::reload::size;
 use super::{App, why};
-use admin::model::{self, List, Listener, Reloaded, SkippedCount, SkippedLine, Upstream};
+use admin::model::{self, Cache, List, Listener, Reloaded, SkippedCount, SkippedLine, Upstream};
 use admin::{Admin, Control, Purge, Question, Token};
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
@@ -135,12 +135,31 @@ impl Control for Handle {
             .upstreams
             .into_iter()
             .map(|upstream| Upstream {
+                group: upstream.group.to_string(),
                 name: upstream.name.to_string(),
                 address: upstream.address.to_string(),
                 queries: upstream.sent,
                 failures: upstream.failed,
+                timeouts: upstream.timeouts,
+                unproved: upstream.unproved,
                 latency_us: upstream.mean_time.map(|time| time.as_micros() as u64),
                 healthy: upstream.standing == Standing::Asked,
+            })
+            .collect()
+    }
+
+    fn caches(&self) -> Vec<Cache> {
+        let stats = self.0.resolver.stats();
+        let caches = stats.cache_names.into_iter().zip(stats.caches);
+        caches
+            .map(|(name, cache)| Cache {
+                name,
+                entries: cache.entries as u64,
+                bytes: cache.bytes,
+                bytes_max: cache.bytes_max,
+                hits: cache.hits,
+                misses: cache.misses,
+                stale: cache.stale,
             })
             .collect()
     }

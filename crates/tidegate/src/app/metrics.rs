@@ -6,12 +6,43 @@ use super::App;
 use super::reload::size;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
+use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
-use std::collections::BTreeMap;
 use std::fmt;
 use transport::signer::SignerCounts;
-use upstream::resolver::ResolverStats;
+use upstream::resolver::{CacheStats, ResolverStats, UpstreamStats};
+
+type OfCache = (&'static str, &'static str, MetricType, fn(&CacheStats) -> u64);
+type OfUpstream = (&'static str, &'static str, fn(&UpstreamStats) -> u64);
+
+/// What is told of each cache.
+const BY_CACHE: [OfCache; 5] = [
+    ("tidegate_dns_cache_entries", "Answers held", MetricType::Gauge, |it| it.entries as u64),
+    ("tidegate_dns_cache_bytes", "Memory of the answers held", MetricType::Gauge, |it| it.bytes),
+    ("tidegate_dns_cache_hits", "Questions answered from it", MetricType::Counter, |it| it.hits),
+    ("tidegate_dns_cache_misses", "Questions it had no answer to", MetricType::Counter, |it| {
+        it.misses
+    }),
+    (
+        "tidegate_dns_cache_stale",
+        "Questions answered from it past an answer's time",
+        MetricType::Counter,
+        |it| it.stale,
+    ),
+];
+
+/// What is told of each upstream resolver.
+const BY_UPSTREAM: [OfUpstream; 4] = [
+    ("tidegate_upstream_queries", "Questions sent to an upstream resolver", |it| it.sent),
+    ("tidegate_upstream_failures", "Questions that it failed", |it| it.failed),
+    ("tidegate_upstream_timeouts", "Questions it did not answer in time", |it| it.timeouts),
+    (
+        "tidegate_upstream_unproved",
+        "Answers that lacked a proof which was asked for, so that TCP was used",
+        |it| it.unproved,
+    ),
+];
 
 /// The figures at one moment.
 #[derive(Debug)]
@@ -54,32 +85,18 @@ impl Collector for Gauges {
         let to = &mut encoder;
         gauge(to, "tidegate_policy_rules", "Rules in force", self.rules)?;
         gauge(to, "tidegate_policy_bytes", "Memory of the compiled rules", self.rules_bytes)?;
-        let cache = self.resolver.cache;
-        gauge(to, "tidegate_dns_cache_entries", "Answers held", cache.entries as u64)?;
-        gauge(to, "tidegate_dns_cache_bytes", "Memory of the answers held", cache.bytes)?;
-        counter(to, "tidegate_dns_cache_hits", "Questions answered from the cache", cache.hits)?;
-        counter(
-            to,
-            "tidegate_dns_cache_misses",
-            "Questions the cache had no answer to",
-            cache.misses,
-        )?;
-        counter(
-            to,
-            "tidegate_dns_cache_stale",
-            "Questions answered past an answer's time",
-            cache.stale,
-        )?;
+        for (name, help, kind, of) in BY_CACHE {
+            self.by_cache(to, name, help, kind, of)?;
+        }
         gauge(
             to,
             "tidegate_dns_waiting",
             "Questions that wait for an upstream",
             self.resolver.waiting as u64,
         )?;
-        let sent = "Questions sent to an upstream resolver";
-        let failed = "Questions that an upstream resolver failed";
-        self.by_upstream(to, "tidegate_upstream_queries", sent, |upstream| upstream.sent)?;
-        self.by_upstream(to, "tidegate_upstream_failures", failed, |upstream| upstream.failed)?;
+        for (name, help, of) in BY_UPSTREAM {
+            self.by_upstream(to, name, help, of)?;
+        }
         let signer = self.signer;
         counter(to, "tidegate_leaves_minted", "Leaf certificates signed", signer.minted)?;
         counter(
@@ -110,18 +127,35 @@ impl Gauges {
         encoder: &mut DescriptorEncoder<'_>,
         name: &str,
         help: &str,
-        of: impl Fn(&upstream::resolver::UpstreamStats) -> u64,
+        of: fn(&UpstreamStats) -> u64,
     ) -> fmt::Result {
         let kind = ConstCounter::new(0u64).metric_type();
         let mut family = encoder.encode_descriptor(name, help, None, kind)?;
-        // Several views may ask the same one.
-        let mut sums = BTreeMap::<&str, u64>::new();
+        // Names differ within a group, and one that groups share is listed once.
         for upstream in &self.resolver.upstreams {
-            *sums.entry(&upstream.name).or_default() += of(upstream);
+            let labels = [("group", &*upstream.group), ("upstream", &*upstream.name)];
+            let value = of(upstream);
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
         }
-        for (name, sum) in sums {
-            let labels = [("upstream", name)];
-            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&sum, None)?;
+        Ok(())
+    }
+
+    fn by_cache(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        name: &str,
+        help: &str,
+        kind: MetricType,
+        of: fn(&CacheStats) -> u64,
+    ) -> fmt::Result {
+        let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+        for (cache, stats) in self.resolver.cache_names.iter().zip(&self.resolver.caches) {
+            let (labels, value) = ([("cache", cache.as_str())], of(stats));
+            let mut one = family.encode_family(&labels)?;
+            match kind {
+                MetricType::Counter => one.encode_counter::<NoLabelSet, _, u64>(&value, None)?,
+                _ => one.encode_gauge(&value.cast_signed())?,
+            }
         }
         Ok(())
     }

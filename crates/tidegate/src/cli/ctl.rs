@@ -15,7 +15,7 @@ use std::path::Path;
 pub(crate) const ADDRESS_FILE: &str = "admin.address";
 
 /// Sends the command and prints the answer.
-pub(super) fn ctl(setup: &Setup, command: CtlCommand) -> Result<(), Failure> {
+pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
     // A wrong configuration must not keep anybody from controlling what runs: only the state
     // folder is needed.
     let state = match (&setup.state, setup.plan()) {
@@ -23,7 +23,7 @@ pub(super) fn ctl(setup: &Setup, command: CtlCommand) -> Result<(), Failure> {
         (None, Ok(plan)) => setup.state_dir(&plan),
         (None, Err(failure)) => return Err(failure),
     };
-    let (method, path, body) = match &command {
+    let (method, path, body) = match command {
         CtlCommand::Status => (Method::GET, "/api/status", None),
         CtlCommand::Reload => (Method::POST, "/api/reload", Some(json!({}))),
         CtlCommand::Pause { minutes } => {

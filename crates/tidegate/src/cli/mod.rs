@@ -202,7 +202,7 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
             CertCommand::Ca { pem: false } => cert::explain(setup),
             CertCommand::Ca { pem: true } => cert::pem(setup),
         },
-        Command::Ctl { what } => ctl::ctl(setup, what),
+        Command::Ctl { what } => ctl::ctl(setup, &what),
         Command::Get(args) => get::get(args),
         Command::Schema => {
             println!("{:#}", config::schema());

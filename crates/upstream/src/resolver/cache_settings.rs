@@ -18,6 +18,9 @@ const MIN_TTL_MAX: Duration = Duration::from_hours(1);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheSettings {
+    /// What it is called in statistics; whoever has several says so. Not a setting of its own.
+    #[serde(skip)]
+    pub name: String,
     /// Memory it may take; grows up to it. Default 64MiB, from 0 (no cache) to 64GiB.
     pub size: Text<ByteSize>,
     /// How long an answer may still be used when its time is over and no upstream gives a newer one
@@ -59,6 +62,7 @@ impl Default for CacheSettings {
     fn default() -> Self {
         let span = |long| Text(Span(long));
         Self {
+            name: String::new(),
             size: Text(ByteSize(64 << 20)),
             stale: span(Duration::from_hours(12)),
             stale_mode: StaleMode::default(),

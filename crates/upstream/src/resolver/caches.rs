@@ -9,7 +9,7 @@ use super::cache_settings::CacheSettings;
 use super::question::CacheId;
 use super::settings::CACHES_MAX;
 use dns_wire::key_of;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use vocab::{ByteSize, DomainName};
 
 /// Type, class and the last byte of a key follow the name.
@@ -18,6 +18,8 @@ const AFTER_NAME_BYTES: usize = 5;
 /// See the module.
 pub(super) struct Caches {
     places: Box<[OnceLock<AnswerCache>]>,
+    /// What they are called, for people; locked once a reload and once a look at the numbers.
+    names: Mutex<Vec<String>>,
 }
 
 /// What is to be forgotten.
@@ -42,13 +44,18 @@ pub enum FlushIn {
 
 impl Caches {
     pub(super) fn new(settings: &[CacheSettings]) -> Self {
-        let caches = Self { places: (0..CACHES_MAX).map(|_| OnceLock::new()).collect() };
+        let caches = Self {
+            places: (0..CACHES_MAX).map(|_| OnceLock::new()).collect(),
+            names: Mutex::default(),
+        };
         caches.configure(settings);
         caches
     }
 
     /// Takes other settings; each cache keeps what it holds, as far as that still fits.
     pub(super) fn configure(&self, settings: &[CacheSettings]) {
+        let names = settings.iter().map(|it| it.name.clone()).collect();
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
         let mut settings = settings.iter();
         for place in &self.places {
             match (settings.next(), place.get()) {
@@ -81,6 +88,21 @@ impl Caches {
             FlushIn::One(one) => *id == one,
         });
         flushed.map(|(_, cache)| flush_one(cache, what)).sum()
+    }
+
+    /// What each is called: its name, or its number where it has none or shares it.
+    pub(super) fn names(&self) -> Vec<String> {
+        let named = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<String> = Vec::new();
+        for (CacheId(number), _) in self.all() {
+            let name = named.get(usize::from(number)).map_or("", String::as_str);
+            all.push(match name {
+                "" => number.to_string(),
+                name if all.iter().any(|it| it == name) => format!("{name} ({number})"),
+                name => name.to_owned(),
+            });
+        }
+        all
     }
 
     pub(super) fn stats(&self) -> Vec<CacheStats> {
@@ -167,6 +189,15 @@ mod tests {
             assert_eq!(plain_key(bad), None);
             assert!(!is_at_or_below(bad, b"\x00") || bad == [0, 0, 1]);
         }
+    }
+
+    #[test]
+    fn no_two_are_called_alike() {
+        let named = |name: &str| CacheSettings { name: name.into(), ..CacheSettings::default() };
+        let caches = Caches::new(&[named("a"), named(""), named("a")]);
+        assert_eq!(caches.names(), ["a", "1", "a (2)"]);
+        caches.configure(&[named("b")]);
+        assert_eq!(caches.names(), ["b", "1", "2"]);
     }
 
     #[test]

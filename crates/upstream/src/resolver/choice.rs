@@ -15,6 +15,7 @@ use dns_wire::key_of;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use vocab::Now;
 
@@ -25,6 +26,8 @@ const _: () = assert!(UPSTREAMS_MAX <= u8::MAX as usize, "an order counts in byt
 
 /// One group of upstreams of the current settings.
 pub(super) struct Choice {
+    /// What the group is called; empty for everybody's.
+    pub(super) name: Arc<str>,
     all: Vec<Rc<Upstream>>,
     /// Those without domains, by their places.
     general: Vec<u8>,
@@ -68,6 +71,7 @@ impl Choice {
             None => Rc::new(Bootstrap::new(servers, Rc::clone(means))),
         };
         let mut choice = Self {
+            name: Arc::clone(&plan.name),
             all: Vec::new(),
             general: Vec::new(),
             special: HashMap::new(),

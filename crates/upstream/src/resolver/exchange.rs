@@ -171,8 +171,9 @@ impl Upstream {
         outcome
     }
 
-    pub(super) fn listed(&self) -> Listed {
+    pub(super) fn listed(&self, group: &Arc<str>) -> Listed {
         Listed {
+            group: Arc::clone(group),
             name: Arc::clone(&self.name),
             address: self.address.to_string().into(),
             record: Arc::clone(&self.record),

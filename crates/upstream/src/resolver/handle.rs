@@ -62,6 +62,8 @@ pub struct ResolverStats {
     pub cache: CacheStats,
     /// Each of them, in the order of the settings.
     pub caches: Vec<CacheStats>,
+    /// What they are called, in the same order; no two alike.
+    pub cache_names: Vec<String>,
     /// Callers waiting now.
     pub waiting: usize,
 }
@@ -197,6 +199,7 @@ impl Resolver {
             upstreams: self.shared.roll.stats(transport::clock::now()),
             cache: caches.iter().fold(CacheStats::default(), |all, it| all.and(*it)),
             caches,
+            cache_names: self.shared.caches.names(),
             waiting: self.shared.waiting.load(Ordering::Relaxed),
         }
     }

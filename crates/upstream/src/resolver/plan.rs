@@ -17,6 +17,7 @@ pub(super) struct Plan {
 
 /// One group of upstreams to be.
 pub(super) struct PlannedGroup {
+    pub(super) name: Arc<str>,
     pub(super) upstreams: Vec<Planned>,
     pub(super) strategy: Strategy,
     pub(super) concurrent: u8,
@@ -61,6 +62,7 @@ impl PlannedGroup {
             }
         }
         Self {
+            name: settings.name.as_str().into(),
             upstreams,
             strategy: settings.strategy,
             concurrent: settings.concurrent,

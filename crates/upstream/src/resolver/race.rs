@@ -101,8 +101,11 @@ impl Race {
             // Without its thread, answers are given as they come.
             self.prober = Prober::start().ok();
         }
-        let all = self.choices.iter().flat_map(|it| it.all());
-        self.shared.roll.set(all.map(|it| it.listed()).collect());
+        let listed = |it: &Rc<Choice>| {
+            let group = Arc::clone(&it.name);
+            it.all().iter().map(move |it| it.listed(&group)).collect::<Vec<_>>()
+        };
+        self.shared.roll.set(self.choices.iter().flat_map(listed));
     }
 
     /// The beginning of a round: what happens in it happens at one time.

@@ -2,6 +2,7 @@
 //!
 //! Written by the resolver's thread, read by anyone.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -40,6 +41,9 @@ pub(super) enum Failing {
 /// The state of one upstream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UpstreamStats {
+    /// The group that asks it; empty for everybody's. Several share one that is set up alike, which
+    /// is then listed once, with their names joined by `+`.
+    pub group: Arc<str>,
     /// What it is called.
     pub name: Arc<str>,
     /// Its address.
@@ -143,13 +147,24 @@ pub(super) struct Roll(Mutex<Vec<Listed>>);
 
 #[derive(Clone, Debug)]
 pub(super) struct Listed {
+    pub(super) group: Arc<str>,
     pub(super) name: Arc<str>,
     pub(super) address: Arc<str>,
     pub(super) record: Arc<Record>,
 }
 
 impl Roll {
-    pub(super) fn set(&self, listed: Vec<Listed>) {
+    /// Takes the upstreams of all groups; each is listed once.
+    pub(super) fn set(&self, all: impl Iterator<Item = Listed>) {
+        let mut listed: Vec<Listed> = Vec::new();
+        let mut places = HashMap::new();
+        for one in all {
+            let place = *places.entry(Arc::as_ptr(&one.record)).or_insert(listed.len());
+            match listed.get_mut(place) {
+                None => listed.push(one),
+                Some(known) => known.group = format!("{}+{}", known.group, one.group).into(),
+            }
+        }
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = listed;
     }
 
@@ -158,7 +173,8 @@ impl Roll {
         let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
         listed
             .into_iter()
-            .map(|Listed { name, address, record }| UpstreamStats {
+            .map(|Listed { group, name, address, record }| UpstreamStats {
+                group,
                 name,
                 address,
                 sent: count(&record.sent),
