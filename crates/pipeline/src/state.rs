@@ -247,6 +247,11 @@ impl State {
         Self { frames, qtype: Some(qtype), ..self.branch(rest) }
     }
 
+    /// The marks that are set, in the order in which they were.
+    pub fn marks(&self) -> &[u32] {
+        self.marks.as_slice()
+    }
+
     /// The answer.
     pub fn response(&self) -> &Response {
         &self.response

@@ -100,6 +100,8 @@ pub enum Tidings<'a> {
     Effect {
         /// Which.
         effect: u16,
+        /// The marks that are set.
+        marks: &'a [u32],
         /// The answer, if there is one.
         message: Option<&'a [u8]>,
     },

@@ -84,7 +84,7 @@ pub(crate) async fn settle(
             };
             let (outside, caller) = (&origin.plan.outside, origin.request.caller());
             let asked = Asked { query: &query, name };
-            outside.settle(caller, asked, message, effect, on_error).await
+            outside.settle(caller, asked, (message, state.marks()), effect, on_error).await
         }
     }
 }

@@ -44,8 +44,8 @@ const JSON: &str = "application/dns-json";
 
 /// Serves one connection without TLS to its end.
 pub(crate) async fn serve_plain(line: Line, stream: Stream) {
-    let client = stream.peer().ip().to_canonical();
-    let peer = Peer { client, way: Way::Https, server_name: String::new() };
+    let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
+    let peer = Peer { client, port, way: Way::Https, server_name: String::new() };
     serve(line, peer, stream, Versions::Http1And2).await;
 }
 
@@ -94,6 +94,8 @@ async fn ask(line: &Line, peer: &Peer, wish: &Wish) -> Result<Vec<u8>, Refusal> 
         let view = View { shared, policy: &policy, plan: &plan };
         let caller = Caller {
             entry: wish.entry,
+            // What a proxy says of its client has no port.
+            client_port: if wish.client == peer.client { peer.port } else { 0 },
             server_name: &peer.server_name,
             url_path: &wish.path,
             ..Caller::now(wish.client, peer.way)

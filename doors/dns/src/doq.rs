@@ -185,6 +185,7 @@ impl Connection {
         let view = View { shared, policy: &policy, plan: &plan };
         let caller = Caller {
             entry: self.line.routes.load().entry(),
+            client_port: self.peer.peer().port(),
             server_name: &self.server_name,
             ..Caller::now(self.peer.peer().ip().to_canonical(), Way::Quic)
         };

@@ -215,10 +215,10 @@ impl Outside {
                 let Some(it) = self.memories.get(usize::from(memory)) else { return };
                 it.names.learn(asked.name, reply::addresses(message), caller.now);
             }
-            Tidings::Effect { effect, message } => {
+            Tidings::Effect { effect, marks, message } => {
                 let Some(effects) = self.running() else { return };
                 let given = Shown::of(message);
-                effects.emit(EffectId(effect), &event(caller, asked, &given));
+                effects.emit(EffectId(effect), &event(caller, asked, &given, marks));
             }
             Tidings::Preferred(family) => {
                 let key = (family, asked.name.as_str().into());
@@ -252,13 +252,13 @@ impl Outside {
         &self,
         caller: Caller<'_>,
         asked: Asked<'_>,
-        message: Option<&[u8]>,
+        (message, marks): (Option<&[u8]>, &[u32]),
         effect: u16,
         on_error: OnError,
     ) -> Arrived {
         let Some(effects) = self.running() else { return Arrived::Nothing };
         let given = Shown::of(message);
-        let carried_out = effects.call(EffectId(effect), &event(&caller, asked, &given));
+        let carried_out = effects.call(EffectId(effect), &event(&caller, asked, &given, marks));
         match (carried_out.await, on_error) {
             (Ok(()), _) | (Err(_), OnError::Continue) => Arrived::Nothing,
             (Err(_), OnError::Stop) => Arrived::Stop,
@@ -294,7 +294,12 @@ impl Shown {
     }
 }
 
-fn event<'e>(caller: &Caller<'e>, asked: Asked<'e>, given: &'e Shown) -> EffectEvent<'e> {
+fn event<'e>(
+    caller: &Caller<'e>,
+    asked: Asked<'e>,
+    given: &'e Shown,
+    marks: &'e [u32],
+) -> EffectEvent<'e> {
     EffectEvent {
         now: caller.now,
         question: Some(AskedFor {
@@ -302,10 +307,10 @@ fn event<'e>(caller: &Caller<'e>, asked: Asked<'e>, given: &'e Shown) -> EffectE
             qtype: asked.query.qtype,
             qclass: asked.query.qclass,
             client: caller.client,
-            client_port: 0,
+            client_port: caller.client_port,
             server_name: caller.server_name,
             url_path: caller.url_path,
-            marks: &[],
+            marks,
         }),
         answer: given
             .is_answer

@@ -26,6 +26,7 @@ use vocab::{NameBuffer, Now};
 pub(crate) struct Request {
     pub(crate) message: Box<[u8]>,
     client: IpAddr,
+    client_port: u16,
     way: Way,
     now: Now,
     begun: Instant,
@@ -78,6 +79,7 @@ impl Request {
         Self {
             message: message.into(),
             client: caller.client,
+            client_port: caller.client_port,
             way: caller.way,
             now: caller.now,
             begun: caller.begun,
@@ -90,6 +92,7 @@ impl Request {
     pub(crate) fn caller(&self) -> Caller<'_> {
         Caller {
             client: self.client,
+            client_port: self.client_port,
             way: self.way,
             now: self.now,
             begun: self.begun,

@@ -37,6 +37,8 @@ pub(crate) struct View<'v> {
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'c> {
     pub(crate) client: IpAddr,
+    /// From which port; 0 where a proxy speaks for the client.
+    pub(crate) client_port: u16,
     pub(crate) way: Way,
     pub(crate) now: Now,
     /// The same moment, finer: how long the request took is counted from here.
@@ -89,7 +91,7 @@ impl Caller<'_> {
     /// A client that asks now, at the plan's first entry.
     pub(crate) fn now(client: IpAddr, way: Way) -> Self {
         let (now, begun) = (transport::clock::now(), Instant::now());
-        Self { client, way, now, begun, entry: 0, server_name: "", url_path: "" }
+        Self { client, client_port: 0, way, now, begun, entry: 0, server_name: "", url_path: "" }
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) const QUERY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX;
 /// Who is at the other end of a connection, and how.
 pub(crate) struct Peer {
     pub(crate) client: IpAddr,
+    pub(crate) port: u16,
     pub(crate) way: Way,
     /// The server name of TLS; empty without.
     pub(crate) server_name: String,
@@ -73,8 +74,8 @@ enum Front {
 
 /// Serves one connection without TLS to its end.
 pub(crate) async fn serve_plain(line: Line, stream: Stream) {
-    let client = stream.peer().ip().to_canonical();
-    serve(line, Peer { client, way: Way::Tcp, server_name: String::new() }, stream).await;
+    let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
+    serve(line, Peer { client, port, way: Way::Tcp, server_name: String::new() }, stream).await;
 }
 
 /// Serves one connection to its end.
@@ -173,6 +174,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let view = View { shared, policy: &policy, plan: &plan };
         let caller = Caller {
             entry: self.line.routes.load().entry(),
+            client_port: self.peer.port,
             server_name: &self.peer.server_name,
             ..Caller::now(self.peer.client, self.peer.way)
         };

@@ -39,5 +39,6 @@ async fn shake(line: &Line, with: &ServerTls, stream: Stream) -> Option<TlsStrea
 
 fn peer(stream: &TlsStream, way: Way) -> Peer {
     let server_name = stream.sni().unwrap_or_default().to_owned();
-    Peer { client: stream.peer().ip().to_canonical(), way, server_name }
+    let peer = stream.peer();
+    Peer { client: peer.ip().to_canonical(), port: peer.port(), way, server_name }
 }

@@ -49,6 +49,7 @@ fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocke
             };
             let caller = Caller {
                 client: peer.ip(),
+                client_port: peer.port(),
                 way: Way::Udp,
                 now,
                 begun,

@@ -224,7 +224,8 @@ impl<W: World> Run<'_, W> {
             Response::Made => Some(&self.out[..]),
             Response::Kept(answer, _) => Some(answer.message()),
         };
-        self.world.tell(asked, Tidings::Effect { effect, message });
+        let marks = self.state.marks();
+        self.world.tell(asked, Tidings::Effect { effect, marks, message });
         Flow::Next
     }
 }

@@ -72,7 +72,8 @@ impl<W: World> Run<'_, W> {
                 self.world.tell(asked, Tidings::Summary { title, message });
             }
             (Wrapper::Effect(effect), message) => {
-                self.world.tell(asked, Tidings::Effect { effect: *effect, message });
+                let marks = self.state.marks();
+                self.world.tell(asked, Tidings::Effect { effect: *effect, marks, message });
             }
             (
                 Wrapper::Keep { .. }

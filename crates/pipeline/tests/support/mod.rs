@@ -76,7 +76,8 @@ impl World for Fake {
             Tidings::Summary { title, message } => format!("{title} {}", message.is_some()),
             Tidings::Collected { collector, .. } => format!("collected {collector}"),
             Tidings::Learn { memory, .. } => format!("learn {memory}"),
-            Tidings::Effect { effect, .. } => format!("effect {effect}"),
+            Tidings::Effect { effect, marks: [], .. } => format!("effect {effect}"),
+            Tidings::Effect { effect, marks, .. } => format!("effect {effect} {marks:?}"),
             Tidings::Preferred(family) => format!("preferred {family}"),
         };
         self.told.push(format!("{what}: {}", asked.name));

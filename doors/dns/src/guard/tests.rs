@@ -18,7 +18,7 @@ pub(super) fn caller(client: &str, way: Way) -> Caller<'static> {
 fn at(client: &str, way: Way, mono_ms: u64) -> Caller<'static> {
     let now = Now { unix_ms: 1_767_225_600_000 + mono_ms, mono_ms };
     let client: IpAddr = client.parse().unwrap();
-    Caller { client, way, now, begun: Instant::now(), entry: 0, server_name: "", url_path: "" }
+    Caller { client, way, now, begun: Instant::now(), ..Caller::now(client, way) }
 }
 
 /// Settings that can be changed one by one.
