@@ -6,10 +6,11 @@ use dns_wire::{KeyBuffer, Query, forge, write_query};
 use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
-use upstream::resolver::{BadSnapshot, CacheId, Cached, NotRestored, Resolver};
+use upstream::resolver::{BadSnapshot, CacheId, Cached, NotRestored, Resolver, StaleMode};
 use vocab::{ByteSize, DomainName, NameBuffer, Now, Source, Span};
 
 const SECOND: Duration = Duration::from_secs(1);
+const YEAR_MILLIS: u64 = 366 * 86_400_000;
 
 /// A directory that is gone afterwards.
 struct Dir(PathBuf);
@@ -67,6 +68,29 @@ async fn a_million_names_stay_within_the_bytes() {
     let stats = resolver.stats().cache;
     assert!(most.max(stats.bytes) <= SIZE, "{most}");
     assert!(stats.bytes > SIZE / 2 && stats.entries > 10_000, "{stats:?}");
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_makes_no_answer_older_or_younger() {
+    let mut settings = settings(&["127.0.0.1".into()]);
+    settings.caches[0].stale_mode = StaleMode::AtOnce;
+    settings.caches[0].stale = Text(Span(Duration::from_secs(100)));
+    let resolver = start(&settings);
+    let key = question("www.example");
+    let came = transport::clock::now();
+    resolver.keep(CacheId(0), key.key(), &response(key.key(), 300), came);
+    // Whatever the clock on the wall says: 1970, a year back, a year on.
+    for unix_ms in [0, came.unix_ms - YEAR_MILLIS, came.unix_ms, came.unix_ms + YEAR_MILLIS] {
+        let look = |seconds: u64| {
+            let now = Now { unix_ms, mono_ms: came.mono_ms + seconds * 1000 };
+            resolver.cached(CacheId(0), key.key(), now).cached
+        };
+        assert!(matches!(look(0), Cached::Fresh { age_s: 0, .. }), "{unix_ms}");
+        assert!(matches!(look(299), Cached::Fresh { age_s: 299, .. }), "{unix_ms}");
+        assert!(matches!(look(300), Cached::Stale { age_s: 300, .. }), "{unix_ms}");
+        assert!(matches!(look(399), Cached::Stale { .. }), "{unix_ms}");
+        assert!(matches!(look(400), Cached::Miss), "{unix_ms}");
+    }
 }
 
 #[tokio::test]
