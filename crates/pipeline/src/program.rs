@@ -342,6 +342,14 @@ impl Program {
     /// start a run are looked at, given by `entries`; one that others jump to may go on after its
     /// end, and is left alone. What comes before the cache does not matter: it has been done by
     /// then, or wraps what the cache holds.
+    ///
+    /// Where something does stand between (a TTL that is changed, a test of the answer), the run keeps
+    /// the answer when it ends. An equal question whose look into the cache came before that, and whose
+    /// own exchange is asked for after the other has landed, begins a second exchange: the upstream is
+    /// asked twice, and both answers are right. A second look by the resolver's thread could not mend
+    /// it: what the cache holds has been through the rest of the run already, and going through it
+    /// again would change it twice (a name renamed, a mark tested); the run would have to be taken back
+    /// to where the cache stands, which costs a copy of its state at every miss.
     pub fn link(&mut self, entries: &[Place]) {
         for &entry in entries {
             let joined = |op: &Op| matches!(op, Op::Jump(to) | Op::Goto(to) if *to == entry);
