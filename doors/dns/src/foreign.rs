@@ -3,6 +3,7 @@
 //! The compiler says what is needed in its own words; here that becomes settings of the resolver,
 //! listeners and effects. Nothing is opened. Made by whoever reads the configuration.
 
+use crate::dumps::CacheDump;
 use crate::effects::{Effect, EffectId, EffectsPlan, Job, When};
 use crate::listeners::Opening;
 use crate::settings::{CertificateSettings, Settings};
@@ -36,6 +37,7 @@ pub struct Foreign {
     /// What collectors are called.
     pub(crate) collectors: Vec<String>,
     certificate: Option<CertificateSettings>,
+    dumps: Vec<CacheDump>,
     warnings: Vec<Complaint>,
 }
 
@@ -46,6 +48,7 @@ impl Foreign {
         let resolver = resolver(&compiled, &mut complaints);
         let effects = effects(&compiled, &mut complaints);
         let certificate = certificate(&compiled.servers, &mut complaints);
+        let dumps = CacheDump::of(&compiled, &mut complaints);
         if !complaints.is_empty() {
             return Err(complaints);
         }
@@ -58,6 +61,7 @@ impl Foreign {
             memories: memories.map(|it| (it.entries as usize, it.ttl)).collect(),
             collectors: compiled.collectors.clone(),
             certificate,
+            dumps,
             warnings: compiled.warnings,
             program: Arc::new(compiled.program),
         })
@@ -66,6 +70,11 @@ impl Foreign {
     /// What the user should know.
     pub fn warnings(&self) -> &[Complaint] {
         &self.warnings
+    }
+
+    /// The files that its caches are kept in.
+    pub fn dumps(&self) -> &[CacheDump] {
+        &self.dumps
     }
 
     /// Whether it says itself where to listen.

@@ -12,6 +12,7 @@ mod chance;
 mod doh;
 mod door;
 mod doq;
+mod dumps;
 pub mod effects;
 mod foreign;
 mod guard;
@@ -34,6 +35,7 @@ mod worker;
 pub use blocked::Style;
 pub use certificate::CertificateError;
 pub use door::{Door, Parts, StartError};
+pub use dumps::CacheDump;
 pub use effects::{CheckFile, OnReload, ReloadWhat, Surroundings, Tell};
 pub use foreign::Foreign;
 pub use guard::{

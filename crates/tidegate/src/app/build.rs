@@ -3,6 +3,7 @@
 //! Order matters: what can fail for reasons outside the plan (state folder, lists, ledger,
 //! certificate authority, addresses) is tried before the first door answers anybody.
 
+use super::cache_files::CacheFiles;
 use super::doors::Doors;
 use super::http::HttpListeners;
 use super::lists::{self, Origin};
@@ -57,12 +58,13 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         signer: Arc::new(signer),
         tls,
         resolver,
+        caches: CacheFiles::default(),
         reload_wished: Arc::default(),
         started: transport::clock::now(),
         admin: plan.file.admin.clone(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
-    app.restore_cache(&plan);
+    app.restore_caches(&plan);
     app.open_doors(plan).map_err(|why| cannot(&why))?;
     app.open_admin().map_err(|why| cannot(&why))?;
     Ok((app, origin))
@@ -199,34 +201,6 @@ impl App {
             // read is counted line by line when it is compiled.
             check: Arc::new(|_, _| Ok(())),
             tell: Arc::new(|line| eprintln!("tidegate: {line}")),
-        }
-    }
-
-    /// Where the DNS cache is kept over a restart.
-    fn cache_folder(&self) -> std::path::PathBuf {
-        self.state.path().join("dns-cache")
-    }
-
-    /// Takes back what the DNS cache held when the program ended last.
-    fn restore_cache(&self, plan: &Plan) {
-        if !plan.file.dns.as_ref().is_some_and(|dns| dns.keep_cache) {
-            return;
-        }
-        for (file, why) in self.resolver.restore(&self.cache_folder()).refused {
-            eprintln!("tidegate: {}: {why}; the cache begins empty", file.display());
-        }
-    }
-
-    /// Keeps what the DNS cache holds.
-    pub(super) fn keep_cache(&self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if !running.plan.file.dns.as_ref().is_some_and(|dns| dns.keep_cache) {
-            return;
-        }
-        let folder = self.cache_folder();
-        let kept = std::fs::create_dir_all(&folder).and_then(|()| self.resolver.dump(&folder));
-        if let Err(why) = kept {
-            eprintln!("tidegate: the DNS cache could not be kept: {why}");
         }
     }
 

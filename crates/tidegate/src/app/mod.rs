@@ -4,6 +4,7 @@
 //! it. Called by the `run` command alone.
 
 mod build;
+mod cache_files;
 mod control;
 mod doors;
 mod greeting;
@@ -19,6 +20,7 @@ pub(crate) use build::compile;
 
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::ArcSwap;
+use cache_files::CacheFiles;
 use config::Plan;
 use doors::Doors;
 use http::HttpListeners;
@@ -50,6 +52,7 @@ pub(crate) struct App {
     signer: Arc<Signer>,
     tls: ClientTls,
     resolver: Resolver,
+    caches: CacheFiles,
     /// Told when something inside the program wants a reload: a list that was fetched.
     reload_wished: Arc<Notify>,
     started: Now,
@@ -85,7 +88,12 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
         println!("{line}");
     }
     println!("ready");
-    runtime.block_on(signals.obey(&app));
+    runtime.block_on(async {
+        tokio::select! {
+            () = signals.obey(&app) => {}
+            () = app.keep_caches_by_the_clock() => {}
+        }
+    });
     runtime.block_on(stop(&app));
     Ok(())
 }
@@ -143,7 +151,7 @@ async fn stop(app: &App) {
         eprintln!("tidegate: {} connections were still open and are cut", open.0);
     }
     app.ledger.close();
-    app.keep_cache();
+    app.keep_caches();
     // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.
     let _ = std::fs::remove_file(app.state.path().join(crate::cli::ADDRESS_FILE));
 }

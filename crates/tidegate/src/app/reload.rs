@@ -111,7 +111,8 @@ fn warnings(plan: &Plan) -> Vec<String> {
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {
         let told = foreign.warnings().iter().cloned();
-        warnings.extend(told.map(|complaint| plan.placed(complaint).to_string()));
+        let dumps = foreign.dumps().iter().filter_map(|dump| dump.warning().cloned());
+        warnings.extend(told.chain(dumps).map(|complaint| plan.placed(complaint).to_string()));
     } else if plan.file.policy.lists.is_empty() {
         warnings.push("no list is configured under policy.lists: nothing is blocked".into());
     }

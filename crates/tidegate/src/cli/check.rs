@@ -23,8 +23,11 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     complaints.extend(named.into_iter().map(|complaint| plan.placed(complaint)));
     if complaints.is_empty() {
         let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
-        for told in foreign.into_iter().flat_map(door_dns::Foreign::warnings) {
-            println!("{}", plan.placed(told.clone()));
+        if let Some(foreign) = foreign {
+            let dumps = foreign.dumps().iter().filter_map(door_dns::CacheDump::warning);
+            for told in foreign.warnings().iter().chain(dumps) {
+                println!("{}", plan.placed(told.clone()));
+            }
         }
         println!("{}: fine", plan.source.display());
         return Ok(());

@@ -51,7 +51,7 @@ pub use cache_settings::{CacheSettings, StaleMode};
 pub use caches::{Flush, FlushIn};
 pub use flights::QUESTIONS_MAX;
 pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
-pub use persist::{DumpReport, NotRestored, RestoreReport};
+pub use persist::{DumpFile, DumpReport, NotRestored, RestoreReport};
 pub use pin::{BadPin, Pin};
 pub use probe_settings::{PROBE_PORTS_MAX, ProbeAddresses, ProbeSettings};
 pub use question::{

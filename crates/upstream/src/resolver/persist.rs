@@ -40,6 +40,34 @@ pub struct RestoreReport {
     pub refused: Vec<(PathBuf, NotRestored)>,
 }
 
+/// What stands where a cache is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DumpFile {
+    /// Nothing, or an empty file.
+    Absent,
+    /// A snapshot of ours, whole or not.
+    Ours,
+    /// Something else, which is not ours to write over.
+    Foreign,
+}
+
+impl DumpFile {
+    /// What stands at `file`, by its first bytes.
+    pub fn at(file: &Path) -> io::Result<Self> {
+        let mut begin = Vec::new();
+        match File::open(file) {
+            Ok(open) => open.take(snapshot::MAGIC.len() as u64).read_to_end(&mut begin)?,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => 0,
+            Err(why) => return Err(why),
+        };
+        Ok(match begin.as_slice() {
+            [] => Self::Absent,
+            snapshot::MAGIC => Self::Ours,
+            [..] => Self::Foreign,
+        })
+    }
+}
+
 /// Why a file was not taken.
 #[derive(Debug)]
 pub enum NotRestored {

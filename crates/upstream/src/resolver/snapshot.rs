@@ -13,7 +13,7 @@ use dns_wire::{Answer, KeyBuffer};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-const MAGIC: &[u8] = b"tidegate-answers";
+pub(super) const MAGIC: &[u8] = b"tidegate-answers";
 const VERSION: u16 = 1;
 const HEAD_BYTES: usize = MAGIC.len() + 2 + 8 + 4;
 const ENTRY_HEAD_BYTES: usize = 8 + 2 + 2;
