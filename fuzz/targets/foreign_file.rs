@@ -16,6 +16,10 @@ impl Files for Same<'_> {
         Ok(self.0.to_vec())
     }
 
+    fn is_missing(&self, _: &str) -> bool {
+        false
+    }
+
     fn read_document(&self, _: &str, _: Base) -> Result<Value, Complaint> {
         serde_json::from_slice(self.0).map_err(|why| Complaint::new("", why.to_string()))
     }

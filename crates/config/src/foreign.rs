@@ -58,6 +58,10 @@ impl Files for Disk<'_> {
         Ok(bytes)
     }
 
+    fn is_missing(&self, path: &str) -> bool {
+        !self.found(path).exists()
+    }
+
     fn read_document(&self, path: &str, base: Base) -> Result<Json, Complaint> {
         let file = match base {
             Base::WorkingDirectory => PathBuf::from(path),

@@ -18,6 +18,10 @@ impl Files for Pack {
         std::fs::read(self.0.join(path)).map_err(|why| why.to_string())
     }
 
+    fn is_missing(&self, path: &str) -> bool {
+        !self.0.join(path).exists()
+    }
+
     fn read_document(&self, path: &str, _: Base) -> Result<Value, Complaint> {
         Err(Complaint::new("", format!("{path} is not there")))
     }

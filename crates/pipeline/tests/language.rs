@@ -295,7 +295,6 @@ fn what_is_not_built_yet_says_so() {
            args: { upstreams: [ { addr: \"https://dns.test\", enable_http3: true } ] } }",
         "{ tag: a, type: http_server, args: { listen: \":443\", cert: c, key: k, \
            enable_http3: true, entries: [ { path: /, exec: b } ] } }",
-        "{ tag: a, type: http_request, args: { method: GET, url: \"http://x\", socks5: y } }",
     ] {
         let complaints = refused(&format!("plugins: [ {plugin} ]"));
         assert!(complaints[0].contains("not yet supported"), "{plugin}: {complaints:?}");

@@ -159,6 +159,9 @@ impl Outside {
             Some(running) if running.plan == *plan => Ok(Some(Arc::clone(running))),
             Some(_) | None => {
                 let effects = Effects::start(plan, around.clone())?;
+                // Nobody waits for lists: their sets are empty until then. What fails is told where
+                // it does.
+                drop(effects.fetch_missing(Duration::ZERO));
                 Ok(Some(Arc::new(Running { plan: plan.clone(), effects: Some(effects) })))
             }
         }

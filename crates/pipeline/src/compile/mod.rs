@@ -144,6 +144,14 @@ impl Made {
                 PluginKind::Executor(Executor::Cron(cron)) => {
                     jobs.extend(job_specs(plugin, cron, book, &mut flat.needs));
                 }
+                // What it brings at the start is wanted whether somebody runs it or not.
+                PluginKind::Executor(Executor::Outward(it @ Outward::Download(download)))
+                    if download.startup_if_missing =>
+                {
+                    let runner =
+                        Runner { plugin: Some(at), name: &plugin.tag, place: &plugin.place };
+                    flat.needs.effect(it, runner);
+                }
                 PluginKind::Executor(_) | PluginKind::Matcher(_) | PluginKind::Provider(_) => {}
             }
         }

@@ -3,7 +3,9 @@
 //! A set that several refer to is built once. Called by [`super::matchers`].
 
 use super::book::Book;
-use crate::language::{DatArgs, Dialect, Files, Item, Provider, SetArgs, Words, split};
+use crate::language::{
+    DatArgs, Dialect, Executor, Files, Item, Outward, PluginKind, Provider, SetArgs, Words, split,
+};
 use crate::program::{Addresses, Names};
 use crate::sets::dat::{self, BadDat, BadSelector, Found, Selector};
 use crate::sets::{
@@ -94,12 +96,26 @@ impl<'f> Sets<'f> {
         Addresses(all.addresses.into())
     }
 
-    /// The bytes of a file; a complaint and nothing if it cannot be read.
+    /// Whether a plugin of the file fetches `path` at the start.
+    fn is_fetched(&self, path: &str) -> bool {
+        self.book.plugins.iter().any(|plugin| match &plugin.kind {
+            PluginKind::Executor(Executor::Outward(Outward::Download(it))) => it.brings(path),
+            _ => false,
+        })
+    }
+
+    /// The bytes of a file; nothing if it is yet to be fetched; a complaint and nothing if it cannot be read.
     pub(super) fn read(&self, file: &Item) -> Option<Vec<u8>> {
         match self.files.read(&file.text) {
             Ok(bytes) => {
                 self.paths.borrow_mut().insert(file.text.clone());
                 Some(bytes)
+            }
+            Err(_) if self.files.is_missing(&file.text) && self.is_fetched(&file.text) => {
+                let told = format!("{} is not there yet; it is fetched at the start", file.text);
+                let remedy = "until then nothing is in it";
+                self.book.notes.warn(file.place.complaint(told).remedy(remedy));
+                None
             }
             Err(why) => {
                 self.book.notes.complain(file.place.complaint(format!("{}: {why}", file.text)));

@@ -78,6 +78,9 @@ pub trait Files {
     /// says why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 
+    /// Whether there is no such file, where [`Self::read`] has failed.
+    fn is_missing(&self, path: &str) -> bool;
+
     /// The tree of another configuration file. Of an error, the message and remedy are told.
     fn read_document(&self, path: &str, base: Base) -> Result<Value, Complaint>;
 

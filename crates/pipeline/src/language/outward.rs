@@ -4,7 +4,6 @@
 //! They are handed on as the DNS door's own settings for effects: [`Outward::settings`]. Nothing is
 //! sent or run here. Called by [`super::executors`] and [`super::schedule`].
 
-use super::executors::not_yet;
 use super::packet_sets::{Ipset, Nftset, ipset, nftset, quick_ipset, quick_nftset};
 use super::place::{Item, Notes, Place};
 use super::tree::{Section, Unknown, texts_of};
@@ -12,6 +11,7 @@ use super::words::Words;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 use std::time::Duration;
 use vocab::Span;
 
@@ -63,6 +63,10 @@ pub struct HttpRequest {
     pub form: Option<BTreeMap<String, String>>,
     /// What `body` is.
     pub content_type: Option<String>,
+    /// Through this proxy. It is parsed by whoever connects.
+    pub socks5: Option<String>,
+    /// Whether certificates are not checked. Default false.
+    pub insecure_skip_verify: bool,
     /// Default 5.
     pub max_redirects: u64,
     /// Requests that wait. Default 256.
@@ -117,6 +121,10 @@ pub struct Download {
     /// Default 30 s for each file.
     #[serde(serialize_with = "span")]
     pub timeout: Duration,
+    /// Through this proxy. It is parsed by whoever connects.
+    pub socks5: Option<String>,
+    /// Whether certificates are not checked. Default false.
+    pub insecure_skip_verify: bool,
     /// Whether what is not there is fetched at the start. Default true; not in the quick form.
     pub startup_if_missing: bool,
     /// The files. At least one.
@@ -159,6 +167,28 @@ impl Outward {
         }
         settings
     }
+}
+
+impl Download {
+    /// Whether `path` is one of the files that are fetched at the start where they are not there.
+    pub fn brings(&self, path: &str) -> bool {
+        // What is wrong with a URL is told where the effect is checked.
+        let last = |url: &str| {
+            let end = url.find(['?', '#']).unwrap_or(url.len());
+            url[..end].rsplit('/').next().unwrap_or_default().to_owned()
+        };
+        self.startup_if_missing
+            && self.downloads.iter().any(|file| {
+                let named = file.filename.as_deref().map(str::trim).filter(|it| !it.is_empty());
+                let name = named.map_or_else(|| last(file.url.trim()), str::to_owned);
+                plain(&Path::new(&file.dir).join(name)).eq(plain(Path::new(path)))
+            })
+    }
+}
+
+/// The parts of a path that say something.
+fn plain(path: &Path) -> impl Iterator<Item = Component<'_>> {
+    path.components().filter(|part| !matches!(part, Component::CurDir))
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -212,6 +242,8 @@ pub(super) fn quick(name: &str, text: &str, place: &Place, notes: &Notes) -> Opt
             let file = DownloadFile { url: url.into(), dir: dir.into(), filename: None };
             Some(Outward::Download(Download {
                 timeout: SECOND * 30,
+                socks5: None,
+                insecure_skip_verify: false,
                 startup_if_missing: false,
                 downloads: vec![file],
             }))
@@ -255,20 +287,8 @@ fn error_mode(section: &mut Section<'_>) -> ErrorMode {
     }
 }
 
-/// What the door cannot do for requests of its own.
-fn no_detours(section: &mut Section<'_>) {
-    if let Some(item) = section.text("socks5") {
-        not_yet("a SOCKS5 proxy for requests of its own", &item.place, section.notes);
-    }
-    if section.is_on("insecure_skip_verify") {
-        let place = section.place.below("insecure_skip_verify");
-        not_yet("a request without a check of certificates", &place, section.notes);
-    }
-}
-
 fn http_request(section: &mut Section<'_>) -> Option<HttpRequest> {
     let (method, url) = (section.needed("method"), section.needed("url"));
-    no_detours(section);
     let phase = match section.text("phase") {
         None => Phase::After,
         Some(it) if it.text == "after" => Phase::After,
@@ -300,6 +320,8 @@ fn http_request(section: &mut Section<'_>) -> Option<HttpRequest> {
         json,
         form: (!form.is_empty()).then_some(form),
         content_type: section.text("content_type").map(|it| it.text),
+        socks5: section.text("socks5").map(|it| it.text),
+        insecure_skip_verify: section.is_on("insecure_skip_verify"),
         max_redirects: section.whole("max_redirects", 0..=20).unwrap_or(5),
         queue_size: section.whole("queue_size", 1..=65536).unwrap_or(256),
         method: method?.text,
@@ -323,7 +345,6 @@ fn script(section: &mut Section<'_>) -> Option<Script> {
 }
 
 fn download(section: &mut Section<'_>) -> Option<Download> {
-    no_detours(section);
     let timeout = timeout(section, SECOND * 30);
     let startup_if_missing = section.flag("startup_if_missing").unwrap_or(true);
     let mut downloads = Vec::new();
@@ -339,5 +360,11 @@ fn download(section: &mut Section<'_>) -> Option<Download> {
         section.missing("downloads");
         return None;
     }
-    Some(Download { timeout, startup_if_missing, downloads })
+    Some(Download {
+        timeout,
+        socks5: section.text("socks5").map(|it| it.text),
+        insecure_skip_verify: section.is_on("insecure_skip_verify"),
+        startup_if_missing,
+        downloads,
+    })
 }

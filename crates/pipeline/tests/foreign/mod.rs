@@ -22,6 +22,10 @@ impl Files for Disk {
         self.files.get(path).map(|it| it.as_bytes().to_vec()).ok_or_else(|| "no such file".into())
     }
 
+    fn is_missing(&self, path: &str) -> bool {
+        !self.files.contains_key(path)
+    }
+
     /// The working directory is called `work`, the main file's folder `home`.
     fn read_document(&self, path: &str, base: Base) -> Result<Value, Complaint> {
         let folder = match base {
