@@ -7,7 +7,7 @@
 
 use super::error::DialError;
 use super::origin::{Host, Origin, OriginScheme};
-use crate::resolver::{NoAddresses, ResolveError, Resolver};
+use crate::resolver::{self, NoAddresses, Proxy, ResolveError, Resolver, connect_through};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use transport::tls::{Alpn, ClientTls, ClientTlsStream};
+use transport::tls::{Alpn, ClientTls, ClientTlsStream, Verify};
 use transport::{DialReason, Stream};
 
 /// How long an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
@@ -47,6 +47,7 @@ impl Guard for Anywhere {
 pub struct Dialer {
     resolver: Resolver,
     tls: ClientTls,
+    proxy: Option<Proxy>,
 }
 
 /// An open connection to an origin.
@@ -61,7 +62,20 @@ pub enum Connection {
 impl Dialer {
     /// Resolves names through `resolver` and trusts what `tls` trusts.
     pub fn new(resolver: Resolver, tls: ClientTls) -> Self {
-        Self { resolver, tls }
+        Self { resolver, tls, proxy: None }
+    }
+
+    /// The same through a SOCKS5 proxy. Names are the proxy's to look up, so a [`Guard`] sees its
+    /// address alone: for hosts that the owner's configuration names.
+    #[must_use]
+    pub fn through(self, proxy: Proxy) -> Self {
+        Self { proxy: Some(proxy), ..self }
+    }
+
+    /// The same with certificates checked so.
+    #[must_use]
+    pub fn checking(self, verify: Verify) -> Self {
+        Self { tls: self.tls.checking(verify, &[]), ..self }
     }
 
     /// Connects to `origin`, with TLS where its scheme asks for it.
@@ -96,6 +110,9 @@ impl Dialer {
         port: u16,
         guard: &dyn Guard,
     ) -> Result<(Stream, SocketAddr), DialError> {
+        if let Some(proxy) = &self.proxy {
+            return dial_through(proxy, host, port, guard).await;
+        }
         let found = match host.known_addresses() {
             Some(known) => known,
             None => self.look_up(host).await?,
@@ -122,6 +139,29 @@ impl Dialer {
             | NoAddresses::None
             | NoAddresses::UpstreamFailed => DialError::NoAddress(why.to_string()),
         })
+    }
+}
+
+/// Has `proxy` connect to `host` and `port`.
+async fn dial_through(
+    proxy: &Proxy,
+    host: &Host,
+    port: u16,
+    guard: &dyn Guard,
+) -> Result<(Stream, SocketAddr), DialError> {
+    if !guard.permits(proxy.address) {
+        return Err(DialError::Forbidden);
+    }
+    let (mut stream, address) = connect(proxy.address).await?;
+    let host = match host {
+        Host::Name(name) => resolver::Host::Name(name.clone()),
+        Host::Address(address) => resolver::Host::Ip(*address),
+    };
+    let asked = connect_through(&mut stream, proxy.credentials.as_ref(), &host, port);
+    match timeout(CONNECT_TIMEOUT, asked).await {
+        Ok(Ok(())) => Ok((stream, address)),
+        Ok(Err(why)) => Err(DialError::Refused(format!("the proxy {}: {why}", proxy.address))),
+        Err(_) => Err(DialError::Timeout),
     }
 }
 

@@ -64,6 +64,7 @@ pub use settings::{
     UPSTREAMS_MAX,
 };
 pub use snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
+pub(crate) use socks::connect as connect_through;
 pub use socks::{BadProxy, Credentials, Proxy};
 pub use upstream_settings::{
     CertificateCheck, Cookie, DOMAINS_MAX, Family, Letters, Pipeline, UpstreamDetails,

@@ -117,7 +117,7 @@ impl settings::Written for Proxy {
 }
 
 /// Has the proxy at the other end of `stream` connect to `host` and `port`. Sets no deadline.
-pub(super) async fn connect<S>(
+pub(crate) async fn connect<S>(
     stream: &mut S,
     credentials: Option<&Credentials>,
     host: &Host,

@@ -7,6 +7,7 @@
 //! disk. Called by the effects' thread.
 
 use super::beside::{Source, part_path};
+use super::detour::Detour;
 use super::fetch::{FetchError, Outgoing, fetch};
 use super::settings::{DOWNLOADS_MAX, DownloadItem, DownloadSpec};
 use super::url::Url;
@@ -44,6 +45,7 @@ const SIZE_MAX: u64 = 1 << 30;
 #[derive(Debug)]
 pub(super) struct Download {
     items: Vec<Item>,
+    pub(super) detour: Detour,
     timeout: Duration,
     size_max: u64,
     retries: u8,
@@ -128,7 +130,7 @@ impl Download {
         bounds(&mut wrong, "jitter", &jitter, &(Duration::ZERO..=HOUR), "at most 1h");
         let count = spec.downloads.len();
         bounds(&mut wrong, "downloads", &count, &(1..=DOWNLOADS_MAX), "from 1 to 256 files");
-        super::refuse_not_yet(spec.socks5.as_deref(), spec.insecure_skip_verify, &mut wrong);
+        let detour = Detour::read(spec.socks5.as_deref(), spec.insecure_skip_verify, &mut wrong);
         let mut items = Vec::new();
         let mut paths = HashSet::new();
         for (index, item) in spec.downloads.iter().enumerate() {
@@ -147,7 +149,7 @@ impl Download {
         }
         let at_start = if spec.startup_if_missing { AtStart::Missing } else { AtStart::Nothing };
         let (retries, retry_after) = (spec.retries, retry);
-        Ok(Self { items, timeout, size_max, retries, retry_after, jitter, at_start })
+        Ok(Self { items, detour, timeout, size_max, retries, retry_after, jitter, at_start })
     }
 
     /// Fetches what is wanted, one file after the other.

@@ -3,6 +3,7 @@
 //! Its answer is not looked at beyond its status. The host is the configuration's, never a client's.
 //! Called by the effects' thread.
 
+use super::detour::Detour;
 use super::event::Occurrence;
 use super::fetch::{Outgoing, fetch};
 use super::settings::HttpSpec;
@@ -43,6 +44,7 @@ pub(super) struct Hook {
     headers: Vec<(HeaderName, Template)>,
     body: HookBody,
     content_type: Option<HeaderValue>,
+    pub(super) detour: Detour,
     timeout: Duration,
     redirects_max: u8,
 }
@@ -75,6 +77,7 @@ impl Hook {
     pub(super) fn read(spec: &HttpSpec) -> Result<Self, Vec<Complaint>> {
         let mut wrong = Vec::new();
         check_bounds(spec, &mut wrong);
+        let detour = Detour::read(spec.socks5.as_deref(), spec.insecure_skip_verify, &mut wrong);
         let method = Method::from_bytes(spec.method.trim().to_ascii_uppercase().as_bytes());
         if method.is_err() {
             let message = format!("{:?} is no method", spec.method);
@@ -93,6 +96,7 @@ impl Hook {
                 headers,
                 body,
                 content_type,
+                detour,
                 timeout: spec.timeout.0.0,
                 redirects_max: spec.max_redirects,
             }),
@@ -155,7 +159,6 @@ fn check_bounds(spec: &HttpSpec, wrong: &mut Vec<Complaint>) {
     bounds(wrong, "queue_size", &spec.queue_size, &(1..=QUEUE_MAX), "from 1 to 65536");
     bounds(wrong, "headers", &spec.headers.len(), &(0..=FIELDS_MAX), "at most 64");
     bounds(wrong, "query_params", &spec.query_params.len(), &(0..=FIELDS_MAX), "at most 64");
-    super::refuse_not_yet(spec.socks5.as_deref(), spec.insecure_skip_verify, wrong);
 }
 
 /// Words in the scheme or host would let whoever asks a question choose whom we connect to.
@@ -349,8 +352,7 @@ mod tests {
         check(&|it| it.url = "${qname}".into(), "url");
         check(&|it| it.url = "ftp://a.example/".into(), "url");
         check(&|it| it.url = "http://a.example/${x}".into(), "url");
-        check(&|it| it.socks5 = Some("127.0.0.1:1080".into()), "socks5");
-        check(&|it| it.insecure_skip_verify = true, "insecure_skip_verify");
+        check(&|it| it.socks5 = Some("proxy.example:1080".into()), "socks5");
         check(&|it| it.queue_size = 0, "queue_size");
         check(&|it| it.max_redirects = 21, "max_redirects");
         check(&|it| drop(it.headers.insert("Host".into(), "x".into())), "headers.Host");

@@ -8,6 +8,7 @@
 mod beside;
 mod build;
 mod counts;
+mod detour;
 mod download;
 mod event;
 mod fetch;
@@ -225,7 +226,8 @@ impl Effects {
     }
 
     /// Fetches, for at most `patience`, the files of downloads that are not there and are wanted at
-    /// start. To be called before lists are read, from a thread that may wait. Returns what failed.
+    /// start; what takes longer goes on by itself. Lists are read anew when one has come. To be
+    /// called from a thread that may wait so long. Returns what failed, or is not done.
     pub fn fetch_missing(&self, patience: Duration) -> Vec<Failure> {
         let deadline = Instant::now() + patience;
         let mut waiting = Vec::new();
@@ -317,18 +319,6 @@ fn bounds<T: PartialOrd + fmt::Debug>(
     if !range.contains(value) {
         let message = format!("{value:?} is out of bounds");
         wrong.push(Complaint::new(path, message).remedy(remedy));
-    }
-}
-
-/// What other programs can do and this one cannot do yet.
-fn refuse_not_yet(socks5: Option<&str>, insecure: bool, wrong: &mut Vec<Complaint>) {
-    if socks5.is_some_and(|it| !it.trim().is_empty()) {
-        let message = "a SOCKS5 proxy cannot be used here, not yet";
-        wrong.push(Complaint::new("socks5", message).remedy("leave it out"));
-    }
-    if insecure {
-        let message = "certificates are always checked here; the other way is not there, not yet";
-        wrong.push(Complaint::new("insecure_skip_verify", message).remedy("leave it out"));
     }
 }
 

@@ -158,9 +158,10 @@ pub struct HttpSpec {
     pub form: Option<BTreeMap<String, String>>,
     /// What `body` is: `text/plain`, say. With `body` alone.
     pub content_type: Option<String>,
-    /// A SOCKS5 proxy. Not yet: must be empty.
+    /// A SOCKS5 proxy by its IP address: `127.0.0.1:1080`, `user:password@127.0.0.1:1080`. Names are
+    /// looked up there. Default: none.
     pub socks5: Option<String>,
-    /// Not to check certificates. Not yet: must be false.
+    /// Not to check certificates. Default false.
     pub insecure_skip_verify: bool,
     /// Redirects that are followed. Default 5, at most 20.
     pub max_redirects: u8,
@@ -224,9 +225,10 @@ pub struct ScriptSpec {
 pub struct DownloadSpec {
     /// How long one file may take, each try. Default 30s, from 100ms to 1h.
     pub timeout: Text<Span>,
-    /// A SOCKS5 proxy. Not yet: must be empty.
+    /// A SOCKS5 proxy by its IP address: `127.0.0.1:1080`, `user:password@127.0.0.1:1080`. Names are
+    /// looked up there. Default: none.
     pub socks5: Option<String>,
-    /// Not to check certificates. Not yet: must be false.
+    /// Not to check certificates. Default false.
     pub insecure_skip_verify: bool,
     /// Whether a file that is not there is fetched at start. Default true.
     pub startup_if_missing: bool,

@@ -5,6 +5,7 @@
 //! [`Effects`](super::Effects).
 
 use super::counts::{Counts, Teller};
+use super::detour::Detour;
 use super::download::{CheckFile, Download, Wanted};
 use super::event::Occurrence;
 use super::hook::Hook;
@@ -63,7 +64,7 @@ pub(super) struct Crew {
 
 /// What deeds need.
 pub(super) struct Means {
-    pub(super) origins: Origins,
+    pub(super) origins: Rc<Origins>,
     check: CheckFile,
     reload: OnReload,
     teller: Teller,
@@ -89,15 +90,21 @@ pub(super) fn start(crew: Crew, ended: SyncSender<()>) -> io::Result<()> {
 }
 
 async fn run(crew: Crew) {
-    let means = Rc::new(Means {
-        origins: Origins::new(crew.dialer, Limits::default()),
-        check: crew.check,
-        reload: crew.reload,
-        teller: crew.teller,
-    });
+    let usual = Rc::new(Origins::new(crew.dialer.clone(), Limits::default()));
     let mut all = JoinSet::new();
     for worker in crew.workers {
-        all.spawn_local(serve(worker, Rc::clone(&means), crew.closing.clone()));
+        // Connections by another way are not mixed with others'.
+        let origins = match worker.deed.detour().filter(|it| !it.is_none()) {
+            None => Rc::clone(&usual),
+            Some(way) => Rc::new(Origins::new(way.dialer(&crew.dialer), Limits::default())),
+        };
+        let means = Means {
+            origins,
+            check: Arc::clone(&crew.check),
+            reload: Arc::clone(&crew.reload),
+            teller: crew.teller.clone(),
+        };
+        all.spawn_local(serve(worker, Rc::new(means), crew.closing.clone()));
     }
     all.spawn_local(jobs::run(crew.jobs, crew.closing.clone()));
     tokio::select! {
@@ -145,6 +152,15 @@ async fn carry_out(deed: &Deed, means: &Means, counts: &Counts, order: Order) {
 }
 
 impl Deed {
+    /// How its requests leave, if it makes any.
+    fn detour(&self) -> Option<&Detour> {
+        match self {
+            Self::Hook(hook) => Some(&hook.detour),
+            Self::Download(download) => Some(&download.detour),
+            Self::Script(_) | Self::Reload(_) => None,
+        }
+    }
+
     async fn run(&self, means: &Means, of: &Occurrence) -> Result<(), Failure> {
         match self {
             Self::Hook(hook) => hook.run(&means.origins, of).await,

@@ -1,0 +1,55 @@
+//! How an effect's requests leave: by themselves or through a proxy, with certificates checked or not.
+//!
+//! It connects to nothing. Read with the settings of hooks and downloads; used by the effects' thread.
+
+use transport::tls::Verify;
+use upstream::origins::Dialer;
+use upstream::resolver::Proxy;
+use vocab::Complaint;
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Detour {
+    proxy: Option<Proxy>,
+    certificates: Certificates,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Certificates {
+    #[default]
+    Checked,
+    Unchecked,
+}
+
+impl Detour {
+    /// What `socks5` and `insecure_skip_verify` say; adds a complaint about what is no proxy.
+    pub(super) fn read(socks5: Option<&str>, insecure: bool, wrong: &mut Vec<Complaint>) -> Self {
+        let proxy = socks5.map(str::trim).filter(|it| !it.is_empty()).map(str::parse);
+        let certificates = if insecure { Certificates::Unchecked } else { Certificates::Checked };
+        match proxy.transpose() {
+            Ok(proxy) => Self { proxy, certificates },
+            Err(bad) => {
+                let bad: upstream::resolver::BadProxy = bad;
+                let remedy = "as in 127.0.0.1:1080 or user:password@127.0.0.1:1080";
+                wrong.push(Complaint::new("socks5", bad.to_string()).remedy(remedy));
+                Self { proxy: None, certificates }
+            }
+        }
+    }
+
+    /// Whether requests leave as everybody's do.
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn dialer(&self, usual: &Dialer) -> Dialer {
+        let dialer = match &self.proxy {
+            None => usual.clone(),
+            Some(proxy) => usual.clone().through(proxy.clone()),
+        };
+        match self.certificates {
+            Certificates::Checked => dialer,
+            Certificates::Unchecked => dialer.checking(Verify::Nothing),
+        }
+    }
+}
