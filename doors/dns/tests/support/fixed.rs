@@ -72,6 +72,9 @@ impl Files for NoFiles {
     fn read(&self, _: &str) -> Result<Vec<u8>, String> {
         Err("no such file".into())
     }
+    fn is_missing(&self, _: &str) -> bool {
+        true
+    }
     fn read_document(&self, _: &str, _: Base) -> Result<Value, Complaint> {
         Err(Complaint::new("", "no such file"))
     }
