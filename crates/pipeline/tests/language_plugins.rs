@@ -332,7 +332,7 @@ fn hooks_downloads_and_jobs() {
             "phase": "before", "async": false, "timeout": "250ms", "error_mode": "fail",
             "headers": { "X": "1" }, "query_params": {}, "body": null,
             "json": { "n": ["${qname}"] }, "form": null, "content_type": null,
-            "max_redirects": 5, "queue_size": 256 })
+            "max_redirects": 5, "queue_size": 256, "socks5": null, "insecure_skip_verify": false })
     );
     let script = outward("script", "{ command: /bin/true, args: [\"${qname}\"], env: { A: b } }");
     assert_eq!(

@@ -212,10 +212,15 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let all = restored(&snapshot()).unwrap();
+        // What came beside the message in its OPT record is not written.
+        let all: Vec<_> = restored(&snapshot())
+            .unwrap()
+            .into_iter()
+            .map(|it| (it.key, it.answer.message().to_vec(), it.came_unix_ms))
+            .collect();
         let expected = ["a.example", "b.example"].map(|name| {
             let (key, answer) = answer(name);
-            Stored { key, answer, came_unix_ms: 1000 }
+            (key, answer.message().to_vec(), 1000)
         });
         assert_eq!(all, expected);
         assert_eq!(restored(&Writer::new(0).finish().0), Ok(Vec::new()));
