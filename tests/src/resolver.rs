@@ -34,9 +34,15 @@ impl Resolver {
         let table: Arc<HashMap<String, Reply>> = Arc::new(
             table.iter().map(|(name, reply)| ((*name).to_owned(), reply.clone())).collect(),
         );
-        let udp = UdpSocket::bind(address).unwrap();
+        // A free port may be somebody's for the other protocol; a port that was named may not.
+        let (udp, tcp) = loop {
+            let udp = UdpSocket::bind(address).unwrap();
+            match TcpListener::bind(udp.local_addr().unwrap()) {
+                Ok(tcp) => break (udp, tcp),
+                Err(why) => assert!(address.port() == 0, "{address}: {why}"),
+            }
+        };
         let address = udp.local_addr().unwrap();
-        let tcp = TcpListener::bind(address).unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let silent = Arc::new(AtomicBool::new(false));
         let resolver = Self { address, asked: Arc::clone(&asked), silent: Arc::clone(&silent) };
