@@ -207,7 +207,7 @@ plugins:
         }
         peak_bytes(&edge)
     };
-    let (first, last) = (reload(6), reload(12));
-    assert!(last <= first + SLACK_BYTES, "{first} bytes, then {last}");
+    let (after_six, in_the_end) = (reload(6), reload(12));
+    assert!(in_the_end <= after_six + SLACK_BYTES, "{after_six} bytes, then {in_the_end}");
     assert!(dig(edge.address("dns", "udp"), &["n7.list.example"]).contains("status: REFUSED"));
 }

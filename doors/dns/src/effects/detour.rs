@@ -14,18 +14,22 @@ pub(super) struct Detour {
     certificates: Certificates,
 }
 
+/// Whether certificates of servers are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Certificates {
+pub(super) enum Certificates {
     #[default]
     Checked,
     Unchecked,
 }
 
 impl Detour {
-    /// What `socks5` and `insecure_skip_verify` say; adds a complaint about what is no proxy.
-    pub(super) fn read(socks5: Option<&str>, insecure: bool, wrong: &mut Vec<Complaint>) -> Self {
+    /// What `socks5` says, with certificates checked so; adds a complaint about what is no proxy.
+    pub(super) fn read(
+        socks5: Option<&str>,
+        certificates: Certificates,
+        wrong: &mut Vec<Complaint>,
+    ) -> Self {
         let proxy = socks5.map(str::trim).filter(|it| !it.is_empty()).map(str::parse);
-        let certificates = if insecure { Certificates::Unchecked } else { Certificates::Checked };
         match proxy.transpose() {
             Ok(proxy) => Self { proxy, certificates },
             Err(bad) => {

@@ -7,7 +7,7 @@
 //! disk. Called by the effects' thread.
 
 use super::beside::{Source, part_path};
-use super::detour::Detour;
+use super::detour::{Certificates, Detour};
 use super::fetch::{FetchError, Outgoing, fetch};
 use super::settings::{DOWNLOADS_MAX, DownloadItem, DownloadSpec};
 use super::url::Url;
@@ -130,7 +130,9 @@ impl Download {
         bounds(&mut wrong, "jitter", &jitter, &(Duration::ZERO..=HOUR), "at most 1h");
         let count = spec.downloads.len();
         bounds(&mut wrong, "downloads", &count, &(1..=DOWNLOADS_MAX), "from 1 to 256 files");
-        let detour = Detour::read(spec.socks5.as_deref(), spec.insecure_skip_verify, &mut wrong);
+        let certificates =
+            if spec.insecure_skip_verify { Certificates::Unchecked } else { Certificates::Checked };
+        let detour = Detour::read(spec.socks5.as_deref(), certificates, &mut wrong);
         let mut items = Vec::new();
         let mut paths = HashSet::new();
         for (index, item) in spec.downloads.iter().enumerate() {

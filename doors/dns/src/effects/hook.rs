@@ -3,7 +3,7 @@
 //! Its answer is not looked at beyond its status. The host is the configuration's, never a client's.
 //! Called by the effects' thread.
 
-use super::detour::Detour;
+use super::detour::{Certificates, Detour};
 use super::event::Occurrence;
 use super::fetch::{Outgoing, fetch};
 use super::settings::HttpSpec;
@@ -77,7 +77,9 @@ impl Hook {
     pub(super) fn read(spec: &HttpSpec) -> Result<Self, Vec<Complaint>> {
         let mut wrong = Vec::new();
         check_bounds(spec, &mut wrong);
-        let detour = Detour::read(spec.socks5.as_deref(), spec.insecure_skip_verify, &mut wrong);
+        let certificates =
+            if spec.insecure_skip_verify { Certificates::Unchecked } else { Certificates::Checked };
+        let detour = Detour::read(spec.socks5.as_deref(), certificates, &mut wrong);
         let method = Method::from_bytes(spec.method.trim().to_ascii_uppercase().as_bytes());
         if method.is_err() {
             let message = format!("{:?} is no method", spec.method);
