@@ -83,6 +83,17 @@ fn ask(bench: &Bench, client: &std::net::UdpSocket, packet: &[u8], rounds: u16) 
     }
 }
 
+/// The fewest allocations of three tries: a thread that starts late makes its buffers in one of
+/// them, and what a question costs shows in all.
+fn least(work: impl Fn()) -> u64 {
+    let tries = (0..3).map(|_| {
+        let before = allocations();
+        work();
+        allocations() - before
+    });
+    tries.min().unwrap()
+}
+
 /// One test, since the threads of all doors in this process are counted together.
 #[test]
 fn what_is_at_hand_is_answered_without_an_allocation() {
@@ -119,9 +130,7 @@ fn a_mosdns_file() {
         ("from the cache", query_edns(5, "www.test", A)),
     ] {
         ask(&bench, &client, &packet, 50);
-        let before = allocations();
-        ask(&bench, &client, &packet, 500);
-        assert_eq!(allocations() - before, 0, "{what}");
+        assert_eq!(least(|| ask(&bench, &client, &packet, 500)), 0, "{what}");
     }
 }
 
@@ -157,9 +166,7 @@ fn our_own_settings() {
     ] {
         // The first brings it into the cache, and the rest warms what grows once.
         ask(&packet, 50);
-        let before = allocations();
-        ask(&packet, 500);
-        assert_eq!(allocations() - before, 0, "{what}");
+        assert_eq!(least(|| ask(&packet, 500)), 0, "{what}");
     }
     bench.ledger.apply(&ledger::Settings::default());
     let before = allocations();
