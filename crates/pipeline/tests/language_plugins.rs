@@ -344,7 +344,7 @@ fn hooks_downloads_and_jobs() {
     let file = json!({ "url": "http://h.test/a", "dir": "/lists", "filename": null });
     let download = |at_start: bool| {
         json!({ "type": "download", "timeout": "30s", "startup_if_missing": at_start,
-            "downloads": [file.clone()] })
+            "downloads": [file.clone()], "socks5": null, "insecure_skip_verify": false })
     };
     let args = "{ downloads: [ { url: \"http://h.test/a\", dir: /lists } ] }";
     assert_eq!(outward("download", args), download(true));

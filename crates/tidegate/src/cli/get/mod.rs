@@ -76,7 +76,7 @@ pub(super) fn get(args: GetArgs) -> Result<(), Failure> {
         .enable_all()
         .build_local(LocalOptions::default())
         .map_err(|error| Failure::new(Exit::Fault, error))?;
-    let progress = Progress::new(args.quiet);
+    let progress = if args.quiet { Progress::quiet() } else { Progress::shown() };
     let failed = runtime.block_on(all(args, tls, &progress));
     match failed {
         0 => Ok(()),

@@ -31,14 +31,19 @@ pub(super) struct Bar {
 }
 
 impl Progress {
-    pub(super) fn new(quiet: bool) -> Self {
-        let shown = !quiet && std::io::stderr().is_terminal();
-        let target = if shown {
-            ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        Self { bars: MultiProgress::with_draw_target(target), lines: !quiet && !shown }
+    /// Bars on a terminal, lines elsewhere.
+    pub(super) fn shown() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self { lines: true, ..Self::quiet() };
+        }
+        let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
+        Self { bars: MultiProgress::with_draw_target(target), lines: false }
+    }
+
+    /// Nothing but failures.
+    pub(super) fn quiet() -> Self {
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
+        Self { bars, lines: false }
     }
 
     pub(super) fn bar(&self, url: &Url) -> Bar {
