@@ -101,7 +101,7 @@ fn several_files_come_at_once_and_keep_their_names() {
         site.write(&format!("www/file {number}.bin"), vec![number; 100_000]);
     }
     let edge = Tidegate::start(&format!(
-        "web: [{{ listen: [\"http://127.0.0.1:0\"], root: {:?} }}]\nproxy: {{ listen: [\"http://127.0.0.1:0\"] }}",
+        "web: [{{ listen: [\"http://127.0.0.1:0\"], root: {:?} }}]\nproxy: {{ listen: [\"http://127.0.0.1:0\"] }}\nadmin: {{ listen: \"127.0.0.1:0\" }}",
         site.path().join("www")
     ));
     let web = edge.address("web", "http");
@@ -154,7 +154,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     std::fs::create_dir(site.path().join("www")).unwrap();
     site.write("www/a.txt", "hello\n");
     let edge = Tidegate::start(&format!(
-        "web: [{{ listen: [\"http://127.0.0.1:0\"], root: {:?} }}]",
+        "web: [{{ listen: [\"http://127.0.0.1:0\"], root: {:?} }}]\nadmin: {{ listen: \"127.0.0.1:0\" }}",
         site.path().join("www")
     ));
     let url = format!("http://{}/a.txt", edge.address("web", "http"));
@@ -186,7 +186,9 @@ fn what_is_wrong_is_said_and_changes_nothing() {
 #[test]
 fn a_proxy_is_used_where_one_is_named() {
     let flaky = Flaky::start(Again::Changed);
-    let edge = Tidegate::start("proxy: { listen: [\"http://127.0.0.1:0\"] }");
+    let edge = Tidegate::start(
+        "proxy: { listen: [\"http://127.0.0.1:0\"] }\nadmin: { listen: \"127.0.0.1:0\" }",
+    );
     let proxy = format!("http://{}", edge.address("proxy", "http"));
     let here = Scratch::new();
     let url = format!("http://{}/thing.bin", flaky.address);
