@@ -49,7 +49,9 @@ impl<'p> Disk<'p> {
 impl Files for Disk<'_> {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         let file = std::fs::File::open(self.found(path)).map_err(|why| why.to_string())?;
-        let mut bytes = Vec::new();
+        let expected = file.metadata().map_or(0, |it| it.len().min(RULES_BYTES_MAX));
+        // In one piece: growing would take up to three times as much for a while.
+        let mut bytes = Vec::with_capacity(expected as usize + 1);
         let read = file.take(RULES_BYTES_MAX + 1).read_to_end(&mut bytes);
         read.map_err(|why| why.to_string())?;
         if bytes.len() as u64 > RULES_BYTES_MAX {

@@ -48,15 +48,15 @@ pub(crate) struct Table {
 #[repr(align(64))]
 struct Line([u64; LINE_CELLS]);
 
-/// A table in the making.
+/// A table in the making: fingerprints with their kinds, as cells hold them.
 #[derive(Debug, Default)]
 pub(crate) struct TableBuilder {
-    cells: Vec<(u64, u8)>,
+    cells: Vec<u64>,
 }
 
 impl TableBuilder {
     pub(crate) fn push(&mut self, hash: u64, kinds: Kinds) {
-        self.cells.push((hash & !Kinds::ALL, kinds.0 as u8));
+        self.cells.push(hash & !Kinds::ALL | kinds.0);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -70,18 +70,18 @@ impl TableBuilder {
         }
         self.cells.sort_unstable();
         self.cells.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
+            let same = *next & !Kinds::ALL == *kept & !Kinds::ALL;
             if same {
-                kept.1 |= next.1;
+                *kept |= *next;
             }
             same
         });
         let mut filter = vec![0; self.cells.len().div_ceil(LINE_NAMES)];
         let mut lines = vec![Line::default(); filter.len()];
         let mut at = 0;
-        for (hash, kinds) in &self.cells {
-            let home = line_of(*hash, filter.len());
-            filter[home] |= bits_of(*hash);
+        for cell in &self.cells {
+            let home = line_of(cell & !Kinds::ALL, filter.len());
+            filter[home] |= bits_of(*cell);
             at = home.max(at);
             let free = |line: &Line| line.0.iter().position(|cell| *cell == 0);
             let slot = loop {
@@ -91,7 +91,7 @@ impl TableBuilder {
                     None => lines.push(Line::default()),
                 }
             };
-            lines[at].0[slot] = hash | u64::from(*kinds);
+            lines[at].0[slot] = *cell;
         }
         // A look-up ends at a free cell.
         if lines.last().is_some_and(|line| !line.0.contains(&0)) {

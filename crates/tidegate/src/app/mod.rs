@@ -10,6 +10,7 @@ mod doors;
 mod greeting;
 mod http;
 pub(crate) mod lists;
+mod memory;
 mod metrics;
 mod mint;
 mod reload;
@@ -76,6 +77,7 @@ struct Running {
 pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
     let plan = setup.plan()?;
     let (app, origin) = build::start(setup.clone(), plan)?;
+    memory::give_back();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

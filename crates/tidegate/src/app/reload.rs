@@ -7,7 +7,7 @@
 use super::build;
 use super::doors::{self, Doors};
 use super::http::Bound;
-use super::{App, Running};
+use super::{App, Running, memory};
 use admin::model::Reloaded;
 use config::Plan;
 use policy::Policy;
@@ -28,12 +28,15 @@ impl App {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let plan = self.setup.plan().map_err(|failure| lines(failure.message))?;
+        // What reading a pipeline's sets took must not stand beside what the lists take.
+        memory::give_back();
         let (policy, _) =
             build::compile(&plan, self.state.path()).map_err(|failure| lines(failure.message))?;
         self.apply(&mut running, plan).map_err(lines)?;
         policy.pause_until(self.policy.load().paused_until());
         let (lists, rules) = size(&policy);
         self.policy.store(Arc::new(policy));
+        memory::give_back();
         Ok(Reloaded {
             lists,
             rules,
