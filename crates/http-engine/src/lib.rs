@@ -8,10 +8,12 @@
 pub mod body;
 pub mod client;
 pub mod conditional;
+pub mod date;
 pub mod hop_by_hop;
 pub mod kind;
 pub mod limits;
 pub mod mime;
+pub mod quick;
 pub mod range;
 pub mod refuse;
 pub mod reply;
@@ -24,4 +26,4 @@ mod watch;
 pub use body::{Body, BodyError, Feed};
 pub use hyper::body::Incoming;
 pub use limits::Limits;
-pub use serve::{ServeError, Versions, serve};
+pub use serve::{ServeError, Versions, serve, serve_quickly};

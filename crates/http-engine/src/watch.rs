@@ -13,6 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
@@ -58,6 +59,23 @@ impl Watch {
     pub(crate) fn begin_request(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Relaxed);
         InFlight(Arc::clone(self))
+    }
+
+    /// How the connection stands.
+    pub(crate) fn standing(&self) -> Standing {
+        let busy = self.in_flight.load(Relaxed) > 0;
+        let owes = self.in_body.load(Relaxed) && self.read_waits.load(Relaxed);
+        let awaits = if !busy && self.in_head.load(Relaxed) {
+            let since = Duration::from_millis(self.head_since_ms.load(Relaxed).into());
+            Awaits::Head { since: self.started + since }
+        } else if owes || self.write_waits.load(Relaxed) {
+            Awaits::Client
+        } else if busy {
+            Awaits::Us
+        } else {
+            Awaits::Request
+        };
+        Standing { progress: self.progress.load(Relaxed), awaits }
     }
 
     fn moved(&self) {
@@ -183,6 +201,27 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
     }
 }
 
+/// How a connection stands at a tick.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// Changes with every sign of life.
+    pub(crate) progress: u32,
+    pub(crate) awaits: Awaits,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaits {
+    /// The end of a head, since then.
+    Head { since: Instant },
+    /// That the client takes what is written, or sends what it owes.
+    Client,
+    /// The next request.
+    Request,
+    /// An answer of ours.
+    Us,
+}
+
 /// What to do at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -209,25 +248,20 @@ impl Patience {
     }
 
     /// Judges the connection. Quiet time is known to within one tick, which is the head timeout.
-    pub(crate) fn judge(&mut self, watch: &Watch, limits: &Limits, now: Instant) -> Next {
-        let progress = watch.progress.load(Relaxed);
-        if progress != self.progress {
-            self.progress = progress;
+    pub(crate) fn judge(&mut self, standing: Standing, limits: &Limits, now: Instant) -> Next {
+        if standing.progress != self.progress {
+            self.progress = standing.progress;
             self.quiet_since = now;
         }
         let quiet = now.duration_since(self.quiet_since);
-        let busy = watch.in_flight.load(Relaxed) > 0;
-        if !busy && watch.in_head.load(Relaxed) {
-            let since = std::time::Duration::from_millis(watch.head_since_ms.load(Relaxed).into());
-            let due = watch.started + since + limits.header_timeout;
-            return if now >= due { Next::HeadTooSlow } else { Next::Wait(due) };
-        }
-        let owes = watch.in_body.load(Relaxed) && watch.read_waits.load(Relaxed);
-        if (owes || watch.write_waits.load(Relaxed)) && quiet >= limits.stall_timeout {
-            return Next::Stalled;
-        }
-        if !busy && quiet >= limits.idle_timeout {
-            return Next::Close;
+        match standing.awaits {
+            Awaits::Head { since } => {
+                let due = since + limits.header_timeout;
+                return if now >= due { Next::HeadTooSlow } else { Next::Wait(due) };
+            }
+            Awaits::Client if quiet >= limits.stall_timeout => return Next::Stalled,
+            Awaits::Request if quiet >= limits.idle_timeout => return Next::Close,
+            Awaits::Client | Awaits::Request | Awaits::Us => {}
         }
         Next::Wait(now + limits.header_timeout)
     }

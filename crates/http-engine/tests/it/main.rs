@@ -3,5 +3,6 @@
 
 mod both_sides;
 mod patience;
+mod quick_lane;
 mod rfc9112_framing;
 mod support;
