@@ -13,6 +13,7 @@ pub mod hop_by_hop;
 pub mod kind;
 pub mod limits;
 pub mod mime;
+mod patience;
 pub mod quick;
 pub mod range;
 pub mod refuse;
@@ -20,6 +21,7 @@ pub mod reply;
 mod rt;
 pub mod scan;
 pub mod serve;
+mod taken;
 pub mod upgrade;
 mod watch;
 

@@ -5,18 +5,23 @@
 //! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
 use crate::body::Body;
-use crate::limits::{HEADER_BYTES_MIN, HEADERS_DEFAULT, Limits};
+use crate::limits::{
+    HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_RESETS_OURS_MAX,
+    HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES, Limits,
+};
+use crate::patience::{Next, Patience};
 use crate::quick::Quick;
 use crate::quick::lane::{End, Lane, Preface, Spoken};
 use crate::refuse::{Refusal, refusal};
 use crate::reply;
 use crate::rt::LocalExec;
-use crate::watch::{Guarded, Next, Patience, Watch};
+use crate::taken::Taken;
+use crate::watch::{Guarded, Watch};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::fmt;
@@ -47,6 +52,8 @@ pub enum ServeError {
     HeadTooSlow,
     /// The client took nothing of an answer, or sent nothing of a body, for too long.
     Stalled,
+    /// The client took an answer, or sent a body, more slowly than [`Limits::rate_bytes_min`].
+    TooSlow,
     /// The byte stream failed before HTTP was spoken.
     Io(io::Error),
     /// HTTP was broken, or broke off.
@@ -156,36 +163,58 @@ where
     F: Future<Output = Response<Body>> + 'static,
 {
     let watch = Arc::new(Watch::new());
-    let seen = Arc::clone(&watch);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let busy = seen.begin_request();
-        let version = request.version();
-        let outcome = match refusal(&request, seen.take_faults()) {
-            None => Ok(handler(request)),
-            Some(why) => Err(refused(why, version)),
-        };
-        async move {
-            let _busy = busy;
-            Ok::<_, Infallible>(match outcome {
-                Ok(answer) => answer.await,
-                Err(answer) => answer,
-            })
-        }
-    });
     match spoken {
         Spoken::Http2 => {
+            let service = service_of(handler, &watch, Taken::new);
             let io = TokioIo::new(Guarded::http2(io, early, Arc::clone(&watch)));
             let connection = http2_builder(&limits).serve_connection(io, service);
             let close = http2::Connection::graceful_shutdown;
             drive(pin!(connection), close, stop, &watch, &limits).await
         }
         Spoken::Http1 => {
-            let io = TokioIo::new(Guarded::http1(io, early, Arc::clone(&watch)));
+            let service = service_of(handler, &watch, |body, _| body);
+            let head_bytes_max = limits.header_bytes_max.max(HEADER_BYTES_MIN);
+            let io = Guarded::http1(io, early, Arc::clone(&watch), head_bytes_max);
+            let io = TokioIo::new(io);
             let connection = http1_builder(&limits).serve_connection(io, service).with_upgrades();
             let close = http1::UpgradeableConnection::graceful_shutdown;
             drive(pin!(connection), close, stop, &watch, &limits).await
         }
     }
+}
+
+/// What hyper calls for each request: refuses, or asks the handler.
+fn service_of<H, F, B>(
+    handler: H,
+    watch: &Arc<Watch>,
+    shape: fn(Body, &Arc<Watch>) -> B,
+) -> impl Service<
+    Request<Incoming>,
+    Response = Response<B>,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response<B>, Infallible>> + 'static,
+> + 'static
+where
+    H: Fn(Request<Incoming>) -> F + 'static,
+    F: Future<Output = Response<Body>> + 'static,
+    B: http_body::Body + 'static,
+{
+    let watch = Arc::clone(watch);
+    service_fn(move |request: Request<Incoming>| {
+        let busy = watch.begin_request();
+        let version = request.version();
+        let outcome = match refusal(&request, watch.take_faults()) {
+            None => Ok(handler(request)),
+            Some(why) => Err(refused(why, version)),
+        };
+        async move {
+            let answer = match outcome {
+                Ok(answer) => answer.await,
+                Err(answer) => answer,
+            };
+            Ok::<_, Infallible>(answer.map(|body| shape(body, busy.watch())))
+        }
+    })
 }
 
 fn http1_builder(limits: &Limits) -> http1::Builder {
@@ -205,6 +234,11 @@ fn http2_builder(limits: &Limits) -> http2::Builder<LocalExec> {
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.http2_streams_max)
         .max_header_list_size(limits.http2_header_list_bytes_max)
+        .max_pending_accept_reset_streams(HTTP2_RESETS_PENDING_MAX)
+        .max_local_error_reset_streams(HTTP2_RESETS_OURS_MAX)
+        .max_send_buf_size(HTTP2_SEND_BUFFER_BYTES)
+        .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
         .keep_alive_interval(HTTP2_PING_EVERY)
         .keep_alive_timeout(HTTP2_PING_TIMEOUT);
     builder
@@ -246,7 +280,7 @@ where
     C: Future<Output = hyper::Result<()>>,
     S: Future<Output = ()>,
 {
-    let mut patience = Patience::new(Instant::now());
+    let mut patience = Patience::new(limits, Instant::now());
     let mut tick = pin!(sleep(limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
@@ -274,6 +308,7 @@ where
                 }
                 Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
                 Next::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
+                Next::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
             }
         }
     })
@@ -293,7 +328,7 @@ where
     S: Future<Output = ()>,
 {
     let now = Instant::now();
-    let mut patience = Patience::new(now);
+    let mut patience = Patience::new(limits, now);
     let mut tick = pin!(sleep_until(now + limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
@@ -313,6 +348,7 @@ where
                 Next::Close => return Poll::Ready(Ok(End::Closed)),
                 Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
                 Next::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
+                Next::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
             }
         }
         Poll::Pending
@@ -326,7 +362,7 @@ impl ServeError {
         match self {
             Self::Http(why) => why.is_incomplete_message() || why.is_canceled() || why.is_closed(),
             Self::Io(_) => true,
-            Self::HeadTooSlow | Self::Stalled => false,
+            Self::HeadTooSlow | Self::Stalled | Self::TooSlow => false,
         }
     }
 }
@@ -336,6 +372,7 @@ impl fmt::Display for ServeError {
         match self {
             Self::HeadTooSlow => f.write_str("the head of a request did not come in time"),
             Self::Stalled => f.write_str("the client stalled"),
+            Self::TooSlow => f.write_str("the client was slower than the least rate"),
             Self::Io(why) => write!(f, "the connection failed: {why}"),
             Self::Http(why) => write!(f, "HTTP failed: {why}"),
         }

@@ -7,8 +7,8 @@
 
 use super::head::{self, Keep, Reading};
 use super::{Persistence, Quick, Quickly};
+use crate::patience::{Awaits, Standing};
 use crate::serve::PREFACE;
-use crate::watch::{Awaits, Standing};
 use bytes::{Buf, Bytes};
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -74,6 +74,11 @@ pub(crate) struct Lane<I> {
     /// Since when a head is due that has not ended.
     head_since: Option<Instant>,
     progress: u32,
+    /// Bytes of answers taken, and how long the client was waited for to take them; both wrap.
+    bytes: u32,
+    waited_ms: u32,
+    /// Batches of answers so far; wraps.
+    writes: u32,
 }
 
 /// Answers that the client has not taken yet.
@@ -82,6 +87,8 @@ struct Unsent {
     answers: Vec<u8>,
     sent: usize,
     body: Bytes,
+    /// Since when the client is waited for.
+    since: Option<Instant>,
 }
 
 /// What a thread lends to the connection that it serves at the moment.
@@ -116,6 +123,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
             // The first head is due from the start, though not a byte of it has come.
             head_since: Some(now),
             progress: 0,
+            bytes: 0,
+            waited_ms: 0,
+            writes: 0,
         }
     }
 
@@ -135,7 +145,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
             (None, Some(since)) => Awaits::Head { since },
             (None, None) => Awaits::Request,
         };
-        Standing { progress: self.progress, awaits }
+        let waiting = self.unsent.as_ref().map_or(0, |unsent| unsent.waited_ms());
+        Standing {
+            progress: self.progress,
+            awaits,
+            messages: self.writes,
+            bytes: self.bytes,
+            waited_ms: self.waited_ms.wrapping_add(waiting),
+        }
     }
 
     /// Goes on until the connection must wait or leaves the lane.
@@ -150,15 +167,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
     }
 
     fn turn<Q: Quick>(&mut self, cx: &mut Context<'_>, quick: &Q) -> Poll<ControlFlow<End>> {
-        if let Some(unsent) = &mut self.unsent {
-            while !unsent.is_sent() {
-                let sent = ready!(unsent.poll_write(Pin::new(&mut self.io), cx));
-                if let Err(why) = sent {
+        if let Some(unsent) = self.unsent.take() {
+            match self.write(cx, unsent) {
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(why)) => {
                     return Poll::Ready(ControlFlow::Break(End::Failed(why)));
                 }
-                self.progress = self.progress.wrapping_add(1);
+                Poll::Pending => return Poll::Pending,
             }
-            self.unsent = None;
         }
         let end = match self.after {
             After::Read | After::Answer => {
@@ -283,24 +299,58 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
         output: &mut Vec<u8>,
         body: Bytes,
     ) -> Poll<ControlFlow<End>> {
-        let mut unsent = Unsent { answers: std::mem::take(output), sent: 0, body };
+        self.writes = self.writes.wrapping_add(1);
+        if body.is_empty() {
+            // The usual case, without a detour: all goes in one write.
+            let written = Pin::new(&mut self.io).poll_write(cx, output);
+            if let Poll::Ready(Ok(count)) = written {
+                self.moved(count);
+                if count == output.len() {
+                    return Poll::Ready(ControlFlow::Continue(()));
+                }
+                output.drain(..count);
+            }
+        }
+        let answers = std::mem::take(output);
+        let unsent = Box::new(Unsent { answers, sent: 0, body, since: None });
+        match ready!(self.write(cx, unsent)) {
+            Ok(answers) if answers.capacity() <= OUTPUT_BYTES * 2 => {
+                // The buffer goes back to the thread.
+                *output = answers;
+                Poll::Ready(ControlFlow::Continue(()))
+            }
+            Ok(_) => Poll::Ready(ControlFlow::Continue(())),
+            Err(why) => Poll::Ready(ControlFlow::Break(End::Failed(why))),
+        }
+    }
+
+    /// Writes on; what the client does not take is kept. The emptied buffer comes back.
+    fn write(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut unsent: Box<Unsent>,
+    ) -> Poll<io::Result<Vec<u8>>> {
         while !unsent.is_sent() {
             match unsent.poll_write(Pin::new(&mut self.io), cx) {
-                Poll::Ready(Ok(())) => self.progress = self.progress.wrapping_add(1),
-                Poll::Ready(Err(why)) => {
-                    return Poll::Ready(ControlFlow::Break(End::Failed(why)));
+                Poll::Ready(Ok(count)) => {
+                    self.waited_ms = self.waited_ms.wrapping_add(unsent.waited_ms());
+                    unsent.since = None;
+                    self.moved(count);
                 }
+                Poll::Ready(Err(why)) => return Poll::Ready(Err(why)),
                 Poll::Pending => {
-                    self.unsent = Some(Box::new(unsent));
+                    unsent.since.get_or_insert_with(Instant::now);
+                    self.unsent = Some(unsent);
                     return Poll::Pending;
                 }
             }
         }
-        if unsent.answers.capacity() <= OUTPUT_BYTES * 2 {
-            // The usual case: the buffer goes back to the thread.
-            *output = unsent.answers;
-        }
-        Poll::Ready(ControlFlow::Continue(()))
+        Poll::Ready(Ok(unsent.answers))
+    }
+
+    fn moved(&mut self, bytes: usize) {
+        self.progress = self.progress.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(bytes as u32);
     }
 }
 
@@ -309,12 +359,16 @@ impl Unsent {
         self.sent == self.answers.len() && self.body.is_empty()
     }
 
-    /// Writes once.
+    fn waited_ms(&self) -> u32 {
+        self.since.map_or(0, |since| since.elapsed().as_millis() as u32)
+    }
+
+    /// Writes once; how many bytes.
     fn poll_write<I: AsyncWrite>(
         &mut self,
         io: Pin<&mut I>,
         cx: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
+    ) -> Poll<io::Result<usize>> {
         let heads = &self.answers[self.sent..];
         let count = if self.body.is_empty() {
             ready!(io.poll_write(cx, heads))?
@@ -330,7 +384,7 @@ impl Unsent {
         let of_heads = count.min(heads.len());
         self.sent += of_heads;
         self.body.advance(count - of_heads);
-        Poll::Ready(Ok(()))
+        Poll::Ready(Ok(count))
     }
 }
 
