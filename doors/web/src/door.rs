@@ -2,7 +2,9 @@
 
 use crate::request;
 use crate::root::Root;
+use crate::secure::Demand;
 use crate::settings::{SiteSettings, claimed_twice};
+use crate::tls::{self, Fronts};
 use arc_swap::ArcSwap;
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
@@ -10,7 +12,7 @@ use policy::Policy;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use transport::{ConnectionLimits, Drain, Stream, clock};
+use transport::{ConnectionLimits, Drain, Signer, Stream, clock};
 use vocab::{Complaint, DomainName, Listen, Name};
 
 /// What the door is built from.
@@ -22,12 +24,17 @@ pub struct Parts {
     pub ledger: Ledger,
     /// The folder from which relative roots start.
     pub base: PathBuf,
+    /// Who signs the certificates of sites that have none as files.
+    pub signer: Option<Arc<Signer>>,
+    /// Takes a line for the administrator: what came of a certificate that has changed.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The web door.
 pub struct Door {
     pub(crate) parts: Parts,
     sites: ArcSwap<Sites>,
+    pub(crate) fronts: ArcSwap<Fronts>,
 }
 
 /// All sites, swapped as a whole.
@@ -38,6 +45,8 @@ pub(crate) struct Site {
     listen: Vec<Listen>,
     hosts: Vec<DomainName>,
     pub(crate) root: Root,
+    /// Which handshake a request must have come by.
+    pub(crate) demand: Demand,
 }
 
 impl Door {
@@ -45,13 +54,16 @@ impl Door {
     /// with them is returned, with paths relative to the `web` list.
     pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
         let sites = ArcSwap::from_pointee(Sites::open(settings, &parts.base)?);
-        Ok(Arc::new(Self { parts, sites }))
+        let fronts = ArcSwap::from_pointee(Fronts::open(settings, &parts)?);
+        Ok(Arc::new(Self { parts, sites, fronts }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
     /// old ones; listeners are the caller's.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
-        self.sites.store(Arc::new(Sites::open(settings, &self.parts.base)?));
+        let sites = Sites::open(settings, &self.parts.base)?;
+        self.fronts.store(Arc::new(Fronts::open(settings, &self.parts)?));
+        self.sites.store(Arc::new(sites));
         Ok(())
     }
 
@@ -71,10 +83,16 @@ impl Door {
         ConnectionLimits::default()
     }
 
-    /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
+    /// The sites of the listener that this connection came to.
+    pub(crate) fn sites_at(&self, stream: &Stream) -> Arc<[Arc<Site>]> {
+        self.sites.load().at(stream).into()
+    }
+
+    /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+        let Some(stream) = self.introduced(stream, &drain).await else { return };
         let client = stream.peer().ip().to_canonical();
-        let sites: Arc<[Arc<Site>]> = self.sites.load().at(&stream).into();
+        let sites = self.sites_at(&stream);
         let stop = async move { drain.begun().await };
         let handler =
             move |incoming| std::future::ready(request::answer(&self, &sites, client, incoming));
@@ -83,10 +101,12 @@ impl Door {
     }
 }
 
-/// Opens every folder as [`Door::new`] would, relative ones from `base`, and says what is wrong with
-/// them.
+/// Opens every folder and every certificate as [`Door::new`] would, relative ones from `base`, and
+/// says what is wrong with them.
 pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
-    Sites::open(settings, base).err().unwrap_or_default()
+    let mut complaints = Sites::open(settings, base).err().unwrap_or_default();
+    complaints.extend(tls::check_files(settings, base));
+    complaints
 }
 
 impl Sites {
@@ -98,6 +118,7 @@ impl Sites {
                     listen: site.listen.iter().map(|listen| listen.0.clone()).collect(),
                     hosts: site.hosts.iter().map(|host| host.0.clone()).collect(),
                     root,
+                    demand: Demand::of(index, site),
                 })),
                 Err(why) => complaints.push(
                     Complaint::new(format!("{index}.root"), format!("{}: {why}", site.root))

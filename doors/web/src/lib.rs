@@ -10,8 +10,11 @@ mod pages;
 mod path;
 mod request;
 mod root;
+mod secure;
 mod settings;
 mod ticket;
+mod tls;
 
 pub use crate::door::{Door, Parts, check_folders};
+pub use crate::secure::{ClientCertificate, TlsSettings};
 pub use crate::settings::{SiteSettings, check};

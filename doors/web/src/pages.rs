@@ -56,6 +56,11 @@ pub(crate) fn method() -> Response<Body> {
     page
 }
 
+/// The connection's handshake was for another site (RFC 9110 §15.5.20): a browser opens a new one.
+pub(crate) fn misdirected() -> Response<Body> {
+    page(StatusCode::MISDIRECTED_REQUEST, "This site wants a connection of its own.\n")
+}
+
 /// The file is there, and this process may not read it.
 pub(crate) fn forbidden() -> Response<Body> {
     page(StatusCode::FORBIDDEN, "This file cannot be read by the server.\n")

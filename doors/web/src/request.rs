@@ -5,6 +5,7 @@ use crate::door::{Door, Site, site_of};
 use crate::pages;
 use crate::path::{BadPath, Form, Target};
 use crate::root::{Facts, Found, NotOpened};
+use crate::secure;
 use crate::ticket::Ticket;
 use http::header::{
     ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HOST, HeaderMap, HeaderName,
@@ -48,6 +49,8 @@ enum Outcome {
 enum Refusal {
     Method,
     Path(BadPath),
+    /// The handshake was another site's.
+    Misdirected,
 }
 
 /// A file to be sent.
@@ -132,7 +135,7 @@ fn read(head: &request::Parts) -> Wish {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(&head.method, &head.uri, headers),
-        url: ["http://", authority, path].concat(),
+        url: [secure::scheme(&head.extensions), authority, path].concat(),
     }
 }
 
@@ -159,6 +162,9 @@ fn act(sites: &[Arc<Site>], head: &request::Parts, wish: &Wish, now: Now) -> Out
     let Some(site) = site_of(sites, wish.host.as_name()) else {
         return Outcome::NotOpened(NotOpened::Nothing);
     };
+    if !site.demand.is_met(&head.extensions) {
+        return Outcome::Refused(Refusal::Misdirected);
+    }
     let (target, found) = match (target.form(), site.root.find(target.path(), now)) {
         (Form::File, Ok(Found::Folder)) => return Outcome::Elsewhere(target.as_folder_url()),
         // A file does not become a folder by a slash.
@@ -190,6 +196,7 @@ fn shape(
     let mut response = match outcome {
         Outcome::File(file) => return send(file, head, now),
         Outcome::Refused(Refusal::Method) => pages::method(),
+        Outcome::Refused(Refusal::Misdirected) => pages::misdirected(),
         Outcome::Refused(Refusal::Path(why)) if why.is_nonsense() => {
             pages::bad_request(&why.to_string())
         }

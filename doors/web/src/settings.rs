@@ -3,12 +3,13 @@
 //! It opens no folder; `config` reads it, [`SiteSettings::check`] says what is wrong with one site
 //! and [`check`] what is wrong between several.
 
+use crate::secure::{self, TlsSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
-use vocab::{Complaint, DomainName, Listen, Scheme};
+use vocab::{Complaint, DomainName, Listen, Network, Scheme};
 
 /// Sites: more are better told apart by a path below one root.
 const SITES_MAX: usize = 1024;
@@ -17,7 +18,7 @@ const SITES_MAX: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SiteSettings {
-    /// Where to answer: `http://ADDRESS:PORT`. Sites may share a listener: the host that is asked
+    /// Where to answer: `http://ADDRESS:PORT` or `https://ADDRESS:PORT`. Sites may share a listener: the host that is asked
     /// for tells them apart. Default `http://127.0.0.1:8000`.
     pub listen: Vec<Text<Listen>>,
     /// The host names of this site. A host that no site of the listener names gets the first site.
@@ -26,6 +27,12 @@ pub struct SiteSettings {
     /// The folder to serve; a relative path starts from the configuration's folder. Names that
     /// begin with a dot are not served, but for `.well-known`. No default.
     pub root: String,
+    /// HTTPS: certificates, and which clients are let in.
+    pub tls: TlsSettings,
+    /// The networks of proxies in front that say who the client is by the PROXY protocol, version
+    /// 1 or 2. Where there are some, every connection must come from them and begin so; any other
+    /// is closed. Sites of one listener write the same. Default none: nobody is believed.
+    pub proxy_protocol: Vec<Text<Network>>,
     /// Compression. Not built yet: must be absent or false.
     pub compress: bool,
     /// `FastCGI` servers by pattern of path. Not built yet: must be absent.
@@ -39,6 +46,8 @@ impl Default for SiteSettings {
             listen: vec![Text(Listen { scheme: Scheme::Http, address, path: String::new() })],
             hosts: Vec::new(),
             root: String::new(),
+            tls: TlsSettings::default(),
+            proxy_protocol: Vec::new(),
             compress: false,
             fastcgi: BTreeMap::new(),
         }
@@ -66,6 +75,7 @@ impl SiteSettings {
         } else if self.root.contains('\0') {
             complaints.push(Complaint::new("root", "a path cannot hold a NUL"));
         }
+        complaints.extend(secure::check(self));
         if self.compress {
             complaints.push(
                 Complaint::new("compress", "compress is not built yet")
@@ -84,14 +94,10 @@ impl SiteSettings {
 
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
     match listen.scheme {
-        Scheme::Http if listen.path.is_empty() => None,
-        Scheme::Http => Some(
+        Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
+        Scheme::Http | Scheme::Https => Some(
             Complaint::new(path, "a site is served from its root, so no path can be given here")
-                .remedy(format!("write http://{}", listen.address)),
-        ),
-        Scheme::Https => Some(
-            Complaint::new(path, "https:// listeners of the web door are not built yet")
-                .remedy(format!("write http://{}", listen.address)),
+                .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
         ),
         Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => Some(
             Complaint::new(path, format!("the web door does not speak {}", listen.scheme.as_str()))
@@ -112,6 +118,7 @@ pub fn check(sites: &[SiteSettings]) -> Vec<Complaint> {
         complaints.extend(site.check().into_iter().map(|it| it.under(&index.to_string())));
     }
     complaints.extend(claimed_twice(sites));
+    complaints.extend(secure::check_together(sites));
     complaints
 }
 
@@ -161,10 +168,10 @@ mod tests {
         let wrong = SiteSettings {
             compress: true,
             fastcgi: BTreeMap::from([("*.php".into(), "unix:///run/php.sock".into())]),
-            ..site("https://127.0.0.1:8000", &[])
+            ..site("http://127.0.0.1:8000", &[])
         };
         let complaints = wrong.check();
-        assert_eq!(paths(&complaints), ["listen.0", "compress", "fastcgi"]);
+        assert_eq!(paths(&complaints), ["compress", "fastcgi"]);
         assert!(complaints.iter().all(|it| it.message.contains("not built yet")));
     }
 
