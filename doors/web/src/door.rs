@@ -33,8 +33,13 @@ pub struct Parts {
 /// The web door.
 pub struct Door {
     pub(crate) parts: Parts,
-    sites: ArcSwap<Sites>,
-    pub(crate) fronts: ArcSwap<Fronts>,
+    state: ArcSwap<State>,
+}
+
+/// What settings say, swapped as one: a front's numbers of sites mean the sites beside it.
+pub(crate) struct State {
+    sites: Sites,
+    pub(crate) fronts: Fronts,
 }
 
 /// All sites, swapped as a whole.
@@ -53,24 +58,21 @@ impl Door {
     /// A door with settings that [`crate::check`] finds right. Opens the folders; what is wrong
     /// with them is returned, with paths relative to the `web` list.
     pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let sites = ArcSwap::from_pointee(Sites::open(settings, &parts.base)?);
-        let fronts = ArcSwap::from_pointee(Fronts::open(settings, &parts)?);
-        Ok(Arc::new(Self { parts, sites, fronts }))
+        let state = ArcSwap::from_pointee(State::open(settings, &parts)?);
+        Ok(Arc::new(Self { parts, state }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
     /// old ones; listeners are the caller's.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
-        let sites = Sites::open(settings, &self.parts.base)?;
-        self.fronts.store(Arc::new(Fronts::open(settings, &self.parts)?));
-        self.sites.store(Arc::new(sites));
+        self.state.store(Arc::new(State::open(settings, &self.parts)?));
         Ok(())
     }
 
     /// Where to listen: each entry once, however many sites share it.
     pub fn listeners(&self) -> Vec<Listen> {
         let mut all: Vec<Listen> = Vec::new();
-        for listen in self.sites.load().0.iter().flat_map(|site| &site.listen) {
+        for listen in self.state.load().sites.0.iter().flat_map(|site| &site.listen) {
             if !all.contains(listen) {
                 all.push(listen.clone());
             }
@@ -83,16 +85,18 @@ impl Door {
         ConnectionLimits::default()
     }
 
-    /// The sites of the listener that this connection came to.
-    pub(crate) fn sites_at(&self, stream: &Stream) -> Arc<[Arc<Site>]> {
-        self.sites.load().at(stream).into()
+    /// What settings say now.
+    pub(crate) fn state(&self) -> Arc<State> {
+        self.state.load_full()
     }
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let Some(stream) = self.introduced(stream, &drain).await else { return };
+        let state = self.state();
+        let Some(stream) = state.fronts.introduced(stream, &drain).await else { return };
         let client = stream.peer().ip().to_canonical();
-        let sites = self.sites_at(&stream);
+        let sites = state.sites_at(&stream);
+        drop(state);
         let stop = async move { drain.begun().await };
         let handler =
             move |incoming| std::future::ready(request::answer(&self, &sites, client, incoming));
@@ -107,6 +111,18 @@ pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
     let mut complaints = Sites::open(settings, base).err().unwrap_or_default();
     complaints.extend(tls::check_files(settings, base));
     complaints
+}
+
+impl State {
+    fn open(settings: &[SiteSettings], parts: &Parts) -> Result<Self, Vec<Complaint>> {
+        let sites = Sites::open(settings, &parts.base)?;
+        Ok(Self { sites, fronts: Fronts::open(settings, parts)? })
+    }
+
+    /// The sites of the listener that this connection came to.
+    pub(crate) fn sites_at(&self, stream: &Stream) -> Arc<[Arc<Site>]> {
+        self.sites.at(stream).into()
+    }
 }
 
 impl Sites {

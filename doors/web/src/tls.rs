@@ -78,7 +78,10 @@ impl Fronts {
         let local = stream.local().ok()?;
         let exact = |front: &&Front| front.address == local;
         let any_address = |front: &&Front| {
-            front.address.ip().is_unspecified() && front.address.port() == local.port()
+            let address = front.address;
+            address.ip().is_unspecified()
+                && address.port() == local.port()
+                && address.is_ipv4() == local.is_ipv4()
         };
         // Port 0 stands for one that the system picked.
         let any_port = |front: &&Front| front.address.port() == 0;
@@ -87,6 +90,27 @@ impl Fronts {
             .find(exact)
             .or_else(|| fronts().find(any_address))
             .or_else(|| fronts().find(any_port))
+    }
+
+    /// The connection with the client's own address, where a proxy in front says who that is;
+    /// nothing where it should and does not, or where it comes from somebody else.
+    pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
+        if self.fronts.iter().all(|front| front.proxies.is_empty()) {
+            return Some(stream);
+        }
+        let front = self.at(&stream)?;
+        if front.proxies.is_empty() {
+            return Some(stream);
+        }
+        let from = stream.peer().ip();
+        let is_proxy = front.proxies.iter().any(|network| network.contains(from));
+        if !is_proxy {
+            return None;
+        }
+        tokio::select! {
+            introduced = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE) => introduced.ok(),
+            () = drain.begun() => None,
+        }
     }
 }
 
@@ -188,9 +212,11 @@ impl Door {
     /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local
     /// runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let Some(stream) = self.introduced(stream, &drain).await else { return };
-        let fronts = self.fronts.load_full();
-        let Some((front, tls)) = fronts.at(&stream).and_then(|it| Some((it, it.tls.as_ref()?)))
+        // Held through the handshake: what it was for must mean the same afterwards.
+        let state = self.state();
+        let Some(stream) = state.fronts.introduced(stream, &drain).await else { return };
+        let Some((front, tls)) =
+            state.fronts.at(&stream).and_then(|it| Some((it, it.tls.as_ref()?)))
         else {
             return;
         };
@@ -213,8 +239,8 @@ impl Door {
                 .map_or(Demand::None, |it| Demand::Handshake(*it)),
             client_certificate: stream.client_certificate().map(Into::into),
         });
-        drop(fronts);
-        let sites = self.sites_at(stream.tcp());
+        let sites = state.sites_at(stream.tcp());
+        drop(state);
         let stop = async move { drain.begun().await };
         let handler = move |mut incoming: http::Request<_>| {
             incoming.extensions_mut().insert(Arc::clone(&secured));
@@ -222,28 +248,5 @@ impl Door {
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve(stream, versions, Limits::default(), stop, handler).await);
-    }
-
-    /// The connection with the client's own address, where a proxy in front says who that is;
-    /// nothing where it should and does not, or where it comes from somebody else.
-    pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
-        let fronts = self.fronts.load();
-        if fronts.fronts.iter().all(|front| front.proxies.is_empty()) {
-            return Some(stream);
-        }
-        let front = fronts.at(&stream)?;
-        if front.proxies.is_empty() {
-            return Some(stream);
-        }
-        let from = stream.peer().ip();
-        let is_proxy = front.proxies.iter().any(|network| network.contains(from));
-        drop(fronts);
-        if !is_proxy {
-            return None;
-        }
-        tokio::select! {
-            introduced = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE) => introduced.ok(),
-            () = drain.begun() => None,
-        }
     }
 }
