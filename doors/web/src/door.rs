@@ -1,19 +1,23 @@
 //! The door itself: its sites, how it is reloaded, and one connection through it.
 
+use crate::quick::Lane;
 use crate::request;
-use crate::root::Root;
-use crate::secure::Demand;
+use crate::secure::Ends;
 use crate::settings::{SiteSettings, claimed_twice};
+use crate::site::Site;
+use crate::store::Watcher;
+use crate::table::Table;
 use crate::tls::{self, Fronts};
 use arc_swap::ArcSwap;
-use http_engine::{Limits, Versions, serve};
+use http_engine::{Limits, Versions, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use transport::{ConnectionLimits, Drain, Signer, Stream, clock};
-use vocab::{Complaint, DomainName, Listen, Name};
+use tokio::io::{AsyncRead, AsyncWrite};
+use transport::{ConnectionLimits, Drain, Signer, Stream};
+use vocab::{Complaint, Listen, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -33,6 +37,7 @@ pub struct Parts {
 /// The web door.
 pub struct Door {
     pub(crate) parts: Parts,
+    watcher: Arc<Watcher>,
     state: ArcSwap<State>,
 }
 
@@ -42,42 +47,32 @@ pub(crate) struct State {
     pub(crate) fronts: Fronts,
 }
 
-/// All sites, swapped as a whole.
-struct Sites(Vec<Arc<Site>>);
-
-/// One site.
-pub(crate) struct Site {
-    listen: Vec<Listen>,
-    hosts: Vec<DomainName>,
-    pub(crate) root: Root,
-    /// Which handshake a request must have come by.
-    pub(crate) demand: Demand,
+/// All sites.
+struct Sites {
+    all: Vec<Arc<Site>>,
+    /// The listeners, each once, with the sites that answer there.
+    tables: Vec<(Listen, Arc<Table>)>,
 }
 
 impl Door {
     /// A door with settings that [`crate::check`] finds right. Opens the folders; what is wrong
     /// with them is returned, with paths relative to the `web` list.
     pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let state = ArcSwap::from_pointee(State::open(settings, &parts)?);
-        Ok(Arc::new(Self { parts, state }))
+        let watcher = Watcher::start();
+        let state = ArcSwap::from_pointee(State::open(settings, &parts, &watcher)?);
+        Ok(Arc::new(Self { parts, watcher, state }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
     /// old ones; listeners are the caller's.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
-        self.state.store(Arc::new(State::open(settings, &self.parts)?));
+        self.state.store(Arc::new(State::open(settings, &self.parts, &self.watcher)?));
         Ok(())
     }
 
     /// Where to listen: each entry once, however many sites share it.
     pub fn listeners(&self) -> Vec<Listen> {
-        let mut all: Vec<Listen> = Vec::new();
-        for listen in self.state.load().sites.0.iter().flat_map(|site| &site.listen) {
-            if !all.contains(listen) {
-                all.push(listen.clone());
-            }
-        }
-        all
+        self.state.load().sites.tables.iter().map(|(listen, _)| listen.clone()).collect()
     }
 
     /// The caps on its connections, to share among all its listeners.
@@ -94,83 +89,106 @@ impl Door {
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let state = self.state();
         let Some(stream) = state.fronts.introduced(stream, &drain).await else { return };
-        let client = stream.peer().ip().to_canonical();
-        let sites = state.sites_at(&stream);
+        let table = state.table_at(&stream, Scheme::Http);
+        let ends = Ends::of(&stream, None);
         drop(state);
+        self.serve(stream, Versions::Http1, (table, ends), drain).await;
+    }
+
+    /// Serves what comes by `stream`, whose handshake is over if there is one.
+    pub(crate) async fn serve<S>(
+        self: Arc<Self>,
+        stream: S,
+        versions: Versions,
+        (table, ends): (Arc<Table>, Ends),
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let stop = async move { drain.begun().await };
-        let handler =
-            move |incoming| std::future::ready(request::answer(&self, &sites, client, incoming));
+        let lane = Lane { door: Arc::clone(&self), table: Arc::clone(&table), ends: ends.clone() };
+        let handler = move |incoming| {
+            request::answer(Arc::clone(&self), Arc::clone(&table), ends.clone(), incoming)
+        };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, Versions::Http1, Limits::default(), stop, handler).await);
+        drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);
     }
 }
 
 /// Opens every folder and every certificate as [`Door::new`] would, relative ones from `base`, and
 /// says what is wrong with them.
 pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
-    let mut complaints = Sites::open(settings, base).err().unwrap_or_default();
+    let sites = Sites::open(settings, base, &Watcher::off());
+    let mut complaints = sites.err().unwrap_or_default();
     complaints.extend(tls::check_files(settings, base));
     complaints
 }
 
 impl State {
-    fn open(settings: &[SiteSettings], parts: &Parts) -> Result<Self, Vec<Complaint>> {
-        let sites = Sites::open(settings, &parts.base)?;
+    fn open(
+        settings: &[SiteSettings],
+        parts: &Parts,
+        watcher: &Arc<Watcher>,
+    ) -> Result<Self, Vec<Complaint>> {
+        let sites = Sites::open(settings, &parts.base, watcher)?;
         Ok(Self { sites, fronts: Fronts::open(settings, parts)? })
     }
 
     /// The sites of the listener that this connection came to.
-    pub(crate) fn sites_at(&self, stream: &Stream) -> Arc<[Arc<Site>]> {
-        self.sites.at(stream).into()
+    pub(crate) fn table_at(&self, stream: &Stream, scheme: Scheme) -> Arc<Table> {
+        self.sites.at(stream, scheme)
     }
 }
 
 impl Sites {
-    fn open(settings: &[SiteSettings], base: &Path) -> Result<Self, Vec<Complaint>> {
-        let (mut sites, mut complaints) = (Vec::new(), claimed_twice(settings));
+    fn open(
+        settings: &[SiteSettings],
+        base: &Path,
+        watcher: &Arc<Watcher>,
+    ) -> Result<Self, Vec<Complaint>> {
+        let (mut all, mut complaints) = (Vec::new(), claimed_twice(settings));
         for (index, site) in settings.iter().enumerate() {
-            match Root::open(base.join(&site.root), clock::now()) {
-                Ok(root) => sites.push(Arc::new(Site {
-                    listen: site.listen.iter().map(|listen| listen.0.clone()).collect(),
-                    hosts: site.hosts.iter().map(|host| host.0.clone()).collect(),
-                    root,
-                    demand: Demand::of(index, site),
-                })),
-                Err(why) => complaints.push(
-                    Complaint::new(format!("{index}.root"), format!("{}: {why}", site.root))
-                        .remedy("name a folder that this user may read"),
-                ),
+            match Site::open((index, site), base, watcher) {
+                Ok(site) => all.push(Arc::new(site)),
+                Err(wrong) => {
+                    complaints.extend(wrong.into_iter().map(|it| it.under(&index.to_string())));
+                }
             }
         }
-        if complaints.is_empty() { Ok(Self(sites)) } else { Err(complaints) }
+        if !complaints.is_empty() {
+            return Err(complaints);
+        }
+        let mut tables: Vec<(Listen, Arc<Table>)> = Vec::new();
+        for listen in all.iter().flat_map(|site| &site.listen) {
+            if tables.iter().all(|(known, _)| known != listen) {
+                let there = all.iter().filter(|site| site.listen.contains(listen));
+                tables.push((listen.clone(), Arc::new(Table::new(there))));
+            }
+        }
+        Ok(Self { all, tables })
     }
 
     /// The sites of the listener that this connection came to.
-    fn at(&self, stream: &Stream) -> Vec<Arc<Site>> {
-        let mut entries = self.0.iter().flat_map(|site| &site.listen);
-        let first = entries.next();
-        if entries.all(|other| Some(other) == first) {
+    fn at(&self, stream: &Stream, scheme: Scheme) -> Arc<Table> {
+        if let [(_, table)] = &*self.tables {
             // One listener for all: no need to ask the kernel which it was.
-            return self.0.clone();
+            return Arc::clone(table);
         }
-        let Ok(local) = stream.local() else { return self.0.clone() };
         // The most exact entry counts; port 0 stands for one that the system picked.
-        let fits: [fn(SocketAddr, SocketAddr) -> bool; 3] = [
+        let fits: [fn(SocketAddr, SocketAddr) -> bool; 4] = [
             |entry, local| entry == local,
             |entry, local| entry.ip().is_unspecified() && entry.port() == local.port(),
+            |entry, local| entry.port() == 0 && entry.ip() == local.ip(),
             |entry, _| entry.port() == 0,
         ];
-        let found = fits.iter().map(|fits| {
-            let listens_there =
-                |site: &&Arc<Site>| site.listen.iter().any(|entry| fits(entry.address, local));
-            self.0.iter().filter(listens_there).cloned().collect::<Vec<_>>()
+        let found = stream.local().ok().and_then(|local| {
+            let fits_here = |fits: &fn(SocketAddr, SocketAddr) -> bool| {
+                let mut tables = self.tables.iter();
+                tables.find(|(it, _)| it.scheme == scheme && fits(it.address, local))
+            };
+            fits.iter().find_map(fits_here)
         });
-        found.into_iter().find(|sites| !sites.is_empty()).unwrap_or_else(|| self.0.clone())
+        // After a reload, a connection may come from a listener that has no site any more.
+        found.map_or_else(|| Arc::new(Table::new(self.all.iter())), |(_, table)| Arc::clone(table))
     }
-}
-
-/// The site of a host: the one that names it, else the first.
-pub(crate) fn site_of<'s>(sites: &'s [Arc<Site>], host: Name<'_>) -> Option<&'s Site> {
-    let named = sites.iter().find(|site| site.hosts.iter().any(|it| it.as_name() == host));
-    named.or(sites.first()).map(Arc::as_ref)
 }

@@ -71,11 +71,11 @@ pub(crate) fn failed() -> Response<Body> {
     page(StatusCode::INTERNAL_SERVER_ERROR, "The server could not read its files.\n")
 }
 
-/// A folder is asked for as if it were a file: `to` is its path, with the slash.
-pub(crate) fn moved(to: &str) -> Response<Body> {
+/// It is elsewhere: `to` is a path or URL.
+pub(crate) fn moved(to: &str, status: StatusCode) -> Response<Body> {
     match HeaderValue::from_str(to) {
         Ok(location) => {
-            let mut page = page(StatusCode::MOVED_PERMANENTLY, format!("This folder is at {to}\n"));
+            let mut page = page(status, format!("This is at {to}\n"));
             page.headers_mut().insert(LOCATION, location);
             page.headers_mut().remove(CACHE_CONTROL);
             page
@@ -86,7 +86,7 @@ pub(crate) fn moved(to: &str) -> Response<Body> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use sha2::Digest;
 
@@ -94,9 +94,13 @@ mod tests {
     fn the_pages_policy_names_its_style_sheet() {
         let (_, rest) = NOT_FOUND.split_once("<style>").unwrap();
         let (style, _) = rest.split_once("</style>").unwrap();
+        names_style(&NOT_FOUND_POLICY, style);
+    }
+
+    /// Whether a policy lets this style sheet apply.
+    pub(crate) fn names_style(policy: &HeaderValue, style: &str) {
         let expected = format!("'sha256-{}'", base64(&sha2::Sha256::digest(style.as_bytes())));
-        let policy = NOT_FOUND_POLICY.to_str().unwrap().to_owned();
-        assert!(policy.contains(&expected), "write {expected} into NOT_FOUND_POLICY");
+        assert!(policy.to_str().unwrap().contains(&expected), "write {expected} into the policy");
     }
 
     fn base64(bytes: &[u8]) -> String {

@@ -1,26 +1,27 @@
 //! One request at the web door, top to bottom: read, decide, act, review, shape, record.
 
-use crate::content::{self, Content};
-use crate::door::{Door, Site, site_of};
+use crate::answer::{Payload, Source as FileSource};
+use crate::content::{Content, read_now};
+use crate::door::Door;
+use crate::listing::{self, Listed};
+use crate::look::{self, Stands};
 use crate::pages;
-use crate::path::{BadPath, Form, Target};
-use crate::root::{Facts, Found, NotOpened};
-use crate::secure;
+use crate::path::{BadPath, Target};
+use crate::root::NotOpened;
+use crate::secure::Ends;
+use crate::site::Site;
+use crate::store::FILE_BYTES_MAX;
+use crate::table::{Routed, Table};
 use crate::ticket::Ticket;
 use http::header::{
-    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HOST, HeaderMap, HeaderName,
-    HeaderValue, LAST_MODIFIED, ORIGIN, REFERER, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    HeaderValue, ORIGIN, REFERER,
 };
 use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body as _;
-use http_engine::conditional::{
-    ETag, IfRange, Precondition, Validators, format_date, if_range, precondition,
-};
-use http_engine::range::{self, ByteRange, Selection};
-use http_engine::{Body, Incoming, kind, mime, reply};
+use http_engine::{Body, Incoming, kind};
 use ledger::Subject;
 use policy::{Ask, Policy, Verdict};
-use rustix::fd::OwnedFd;
 use std::net::IpAddr;
 use std::sync::Arc;
 use transport::clock;
@@ -33,15 +34,19 @@ struct Wish {
     kind: Kind,
     /// Absolute, for the policy and the ledger.
     url: String,
+    target: Result<Target, BadPath>,
 }
 
 /// What came of a request.
 enum Outcome {
     Refused(Refusal),
     Blocked(Verdict),
-    File(File),
+    File(FileSource),
+    Listing(Listed),
     /// A folder without its slash; the path with it.
-    Elsewhere(String),
+    Slash(String),
+    /// The site's rules have it elsewhere.
+    Moved(String, StatusCode),
     NotOpened(NotOpened),
 }
 
@@ -53,59 +58,31 @@ enum Refusal {
     Misdirected,
 }
 
-/// A file to be sent.
-struct File {
-    open: OwnedFd,
-    facts: Facts,
-    media: HeaderValue,
-}
-
-/// How much of a file the client gets.
-enum Due {
-    /// It has it already.
-    NotModified,
-    /// It means another version.
-    Failed,
-    Whole,
-    Part(ByteRange),
-    Unsatisfiable,
-}
-
-/// What follows the head of an answer.
-enum Payload {
-    /// The response's own body, which is at hand.
-    AtHand,
-    Content {
-        open: OwnedFd,
-        offset: u64,
-        len: u64,
-    },
-}
-
-/// Answers one request. Nothing here waits: the bytes of a large file follow as its body is read.
-pub(crate) fn answer(
-    door: &Door,
-    sites: &[Arc<Site>],
-    client: IpAddr,
+/// Answers one request. The bytes of a large file follow as its body is read.
+pub(crate) async fn answer(
+    door: Arc<Door>,
+    table: Arc<Table>,
+    ends: Ends,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
+    let client = ends.client.ip();
     let mut ticket = Ticket::open(&door.parts.ledger, now, client);
 
     // read
     let (head, _body) = request.into_parts();
-    let wish = read(&head);
+    let wish = read(&head, &ends);
     ticket.asked(wish.kind, Subject::url(&wish.url));
 
     // decide
-    let policy = door.parts.policy.load();
+    let policy = door.parts.policy.load_full();
     let verdict = decide(&policy, client, &wish, now);
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let outcome = match verdict.action {
-        Action::Block => Outcome::Blocked(verdict),
-        Action::Pass => act(sites, &head, &wish, now),
+    let (site, outcome) = match verdict.action {
+        Action::Block => (None, Outcome::Blocked(verdict)),
+        Action::Pass => act(&table, (&head, &wish), &ends, now).await,
     };
 
     // review
@@ -113,19 +90,21 @@ pub(crate) fn answer(
         Outcome::Refused(_) => Source::Refused,
         Outcome::Blocked(_) => Source::Policy,
         Outcome::File(_)
-        | Outcome::Elsewhere(_)
+        | Outcome::Listing(_)
+        | Outcome::Slash(_)
+        | Outcome::Moved(..)
         | Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
         Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
     };
 
     // shape
-    let (response, payload) = shape(outcome, &policy, &head, &wish, now);
+    let (response, payload) = shape(outcome, site.as_deref(), &policy, (&head, &wish), now);
 
     // record
     record(ticket, source, response, payload)
 }
 
-fn read(head: &request::Parts) -> Wish {
+fn read(head: &request::Parts, ends: &Ends) -> Wish {
     let headers = &head.headers;
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
@@ -135,7 +114,8 @@ fn read(head: &request::Parts) -> Wish {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(&head.method, &head.uri, headers),
-        url: [secure::scheme(&head.extensions), authority, path].concat(),
+        url: [ends.scheme(), authority, path].concat(),
+        target: Target::parse(head.uri.path()),
     }
 }
 
@@ -151,70 +131,93 @@ fn decide(policy: &Policy, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
     policy.decide(&ask, now)
 }
 
-fn act(sites: &[Arc<Site>], head: &request::Parts, wish: &Wish, now: Now) -> Outcome {
-    if head.method != Method::GET && head.method != Method::HEAD {
-        return Outcome::Refused(Refusal::Method);
-    }
-    let target = match Target::parse(head.uri.path()) {
+/// Routes to a site; then a redirect, or a file of its folder.
+async fn act(
+    table: &Table,
+    (head, wish): (&request::Parts, &Wish),
+    ends: &Ends,
+    now: Now,
+) -> (Option<Arc<Site>>, Outcome) {
+    let reads = head.method == Method::GET || head.method == Method::HEAD;
+    let refused = |why| Outcome::Refused(if reads { Refusal::Path(why) } else { Refusal::Method });
+    let target = match &wish.target {
         Ok(target) => target,
-        Err(why) => return Outcome::Refused(Refusal::Path(why)),
+        Err(why) => return (None, refused(*why)),
     };
-    let Some(site) = site_of(sites, wish.host.as_name()) else {
-        return Outcome::NotOpened(NotOpened::Nothing);
-    };
-    if !site.demand.is_met(&head.extensions) {
-        return Outcome::Refused(Refusal::Misdirected);
-    }
-    let (target, found) = match (target.form(), site.root.find(target.path(), now)) {
-        (Form::File, Ok(Found::Folder)) => return Outcome::Elsewhere(target.as_folder_url()),
-        // A file does not become a folder by a slash.
-        (Form::Folder, Ok(Found::File(..))) => return Outcome::NotOpened(NotOpened::Nothing),
-        (Form::Folder, Ok(Found::Folder)) => {
-            let index = target.index();
-            let found = site.root.find(index.path(), now);
-            (index, found)
+    let path = target.text();
+    let site = match table.route(wish.host.as_name(), &path) {
+        Routed::Site(site) if site.demand.is_met(ends) => site,
+        Routed::Slash(site) if site.demand.is_met(ends) => {
+            return (Some(Arc::clone(site)), Outcome::Slash(target.as_folder_url()));
         }
-        (Form::File, found @ Ok(Found::File(..))) | (_, found @ Err(_)) => (target, found),
-    };
-    match found {
-        Ok(Found::File(open, facts)) => {
-            Outcome::File(File { open, facts, media: mime::of_path(target.file_name()) })
+        Routed::Site(_) | Routed::Slash(_) => {
+            return (None, Outcome::Refused(Refusal::Misdirected));
         }
-        // A folder called index.html.
-        Ok(Found::Folder) => Outcome::NotOpened(NotOpened::Nothing),
-        Err(why) => Outcome::NotOpened(why),
-    }
+        Routed::Nowhere => return (None, Outcome::NotOpened(NotOpened::Nothing)),
+    };
+    let outcome = if let Some((to, status)) = site.rules.redirect(&path) {
+        Outcome::Moved(to, status)
+    } else if reads {
+        match look::look(site, head.uri.path(), target, now) {
+            Stands::File(file) => Outcome::File(file),
+            Stands::Slash => Outcome::Slash(target.as_folder_url()),
+            Stands::Nothing(why) => Outcome::NotOpened(why),
+            Stands::Folder(below) => match listing::list(site, below, now).await {
+                Ok(listed) => Outcome::Listing(listed),
+                Err(why) => Outcome::NotOpened(why),
+            },
+        }
+    } else {
+        Outcome::Refused(Refusal::Method)
+    };
+    (Some(Arc::clone(site)), outcome)
 }
 
 fn shape(
     outcome: Outcome,
+    site: Option<&Site>,
     policy: &Policy,
-    head: &request::Parts,
-    wish: &Wish,
+    (head, wish): (&request::Parts, &Wish),
     now: Now,
 ) -> (Response<Body>, Payload) {
-    let mut response = match outcome {
-        Outcome::File(file) => return send(file, head, now),
-        Outcome::Refused(Refusal::Method) => pages::method(),
-        Outcome::Refused(Refusal::Misdirected) => pages::misdirected(),
-        Outcome::Refused(Refusal::Path(why)) if why.is_nonsense() => {
+    let with_query = |path: &str| match head.uri.query() {
+        Some(query) if !path.contains('?') => format!("{path}?{query}"),
+        Some(_) | None => path.to_owned(),
+    };
+    let mut own_page = site;
+    let mut response = match (outcome, site) {
+        (Outcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
+        (Outcome::Listing(listed), _) => {
+            listing::answer(listed, head.uri.query().unwrap_or(""), &head.headers)
+        }
+        (Outcome::Refused(Refusal::Method), _) => pages::method(),
+        (Outcome::Refused(Refusal::Misdirected), _) => pages::misdirected(),
+        (Outcome::Refused(Refusal::Path(why)), _) if why.is_nonsense() => {
             pages::bad_request(&why.to_string())
         }
-        Outcome::Refused(Refusal::Path(_)) | Outcome::NotOpened(NotOpened::Nothing) => {
-            pages::not_found()
-        }
-        Outcome::NotOpened(NotOpened::Forbidden) => pages::forbidden(),
-        Outcome::NotOpened(NotOpened::Failed) => pages::failed(),
-        Outcome::Blocked(verdict) => {
+        (Outcome::Refused(Refusal::Path(_)) | Outcome::NotOpened(NotOpened::Nothing), _)
+        // A file is a site's.
+        | (Outcome::File(_), None) => pages::not_found(),
+        (Outcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
+        (Outcome::NotOpened(NotOpened::Failed), _) => pages::failed(),
+        (Outcome::Blocked(verdict), _) => {
+            // The reason is the answer: no page of the site hides it.
+            own_page = None;
             let rule = verdict.cause.rule();
             let text = rule.and_then(|rule| policy.rule_text(rule, wish.host.as_name()));
             pages::blocked(text.as_ref())
         }
-        Outcome::Elsewhere(path) => match head.uri.query() {
-            Some(query) => pages::moved(&format!("{path}?{query}")),
-            None => pages::moved(&path),
-        },
+        (Outcome::Slash(path), _) => {
+            pages::moved(&with_query(&path), StatusCode::MOVED_PERMANENTLY)
+        }
+        (Outcome::Moved(to, status), _) => pages::moved(&with_query(&to), status),
     };
+    if let Some(site) = own_page {
+        show_own_page(site, &mut response, now);
+    }
+    if let (Some(site), Ok(target)) = (site, &wish.target) {
+        site.rules.dress(&target.text(), response.headers_mut());
+    }
     if head.method == Method::HEAD {
         let length = response.body().size_hint().lower();
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -223,72 +226,23 @@ fn shape(
     (response, Payload::AtHand)
 }
 
-/// The answer for a file: as much of it as the client asked for and has not.
-fn send(file: File, head: &request::Parts, now: Now) -> (Response<Body>, Payload) {
-    let validators = validators(&file.facts);
-    let due = due(head, &validators, file.facts.len, now);
-    let (status, offset, len) = match due {
-        Due::NotModified => (StatusCode::NOT_MODIFIED, 0, 0),
-        Due::Failed => (StatusCode::PRECONDITION_FAILED, 0, 0),
-        Due::Whole => (StatusCode::OK, 0, file.facts.len),
-        Due::Part(part) => (StatusCode::PARTIAL_CONTENT, part.first, part.len()),
-        Due::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
+/// Puts the site's own page for an error in the place of ours. One that is not there, too large or
+/// not at hand leaves ours: an error must not fail.
+fn show_own_page(site: &Site, response: &mut Response<Body>, now: Now) {
+    let Some(page) = site.errors.of(response.status()) else { return };
+    let bytes = match look::named(site, page, now) {
+        Some(FileSource::Kept(kept)) => kept.body.clone(),
+        Some(FileSource::Open(file, meta)) if meta.len <= FILE_BYTES_MAX => {
+            let Some(bytes) = read_now(&file, 0, meta.len) else { return };
+            bytes
+        }
+        Some(FileSource::Open(..)) | None => return,
     };
-    let mut response = reply::empty(status);
+    *response.body_mut() = Body::full(bytes);
     let headers = response.headers_mut();
-    if let Some(etag) = &validators.etag {
-        headers.insert(ETAG, etag.to_value());
-    }
-    headers.insert(LAST_MODIFIED, format_date(file.facts.modified_secs));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    match due {
-        Due::Whole | Due::Part(_) => {
-            headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-            headers.insert(CONTENT_TYPE, file.media);
-            headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
-            if let Due::Part(part) = due {
-                headers.insert(CONTENT_RANGE, part.content_range());
-            }
-        }
-        Due::Unsatisfiable => {
-            headers.insert(CONTENT_RANGE, range::unsatisfied(file.facts.len));
-        }
-        Due::NotModified | Due::Failed => {}
-    }
-    if len == 0 || head.method == Method::HEAD {
-        return (response, Payload::AtHand);
-    }
-    if let Some(bytes) = content::read_now(&file.open, offset, len) {
-        *response.body_mut() = Body::full(bytes);
-        return (response, Payload::AtHand);
-    }
-    (response, Payload::Content { open: file.open, offset, len })
-}
-
-fn due(head: &request::Parts, validators: &Validators, len: u64, now: Now) -> Due {
-    match precondition(&head.method, &head.headers, validators) {
-        Precondition::NotModified => return Due::NotModified,
-        Precondition::Failed => return Due::Failed,
-        Precondition::Met => {}
-    }
-    if if_range(&head.headers, validators, now.unix_secs()) == IfRange::Ignore {
-        return Due::Whole;
-    }
-    match range::select(&head.method, &head.headers, len) {
-        Selection::Whole => Due::Whole,
-        Selection::Part(part) => Due::Part(part),
-        Selection::Unsatisfiable => Due::Unsatisfiable,
-    }
-}
-
-/// The tag is strong: a file's inode, size or time (to the grain of the file system's clock) changes
-/// with its bytes.
-fn validators(facts: &Facts) -> Validators {
-    let nanos = u128::from(facts.modified_secs) * 1_000_000_000 + u128::from(facts.modified_nanos);
-    Validators {
-        etag: ETag::strong(&format!("{:x}-{:x}-{nanos:x}", facts.inode, facts.len)),
-        modified_unix_secs: Some(facts.modified_secs),
-    }
+    headers.insert(CONTENT_TYPE, http_engine::mime::of_path(page.file_name()));
+    // Ours is for our page.
+    headers.remove(CONTENT_SECURITY_POLICY);
 }
 
 fn record(
@@ -303,8 +257,8 @@ fn record(
             ticket.close(response.body().size_hint().lower());
             response
         }
-        Payload::Content { open, offset, len } => {
-            response.map(|_| Body::boxed(Content::new(open, offset, len, ticket)))
+        Payload::Content(open, segments) => {
+            response.map(|_| Body::boxed(Content::new(open, segments, ticket)))
         }
     }
 }
@@ -314,13 +268,18 @@ fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
 }
 
 /// The name in `host[:port]`.
-fn host_of(authority: &str) -> Option<DomainName> {
+pub(crate) fn host_of(authority: &str) -> Option<DomainName> {
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     DomainName::parse(host).ok()
 }
 
 /// The host of the page that asks, where it says so and is one.
 fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    let (_, rest) = text(headers, field).split_once("://")?;
+    page_host_of(text(headers, field))
+}
+
+/// The host of a page's URL.
+pub(crate) fn page_host_of(url: &str) -> Option<DomainName> {
+    let (_, rest) = url.split_once("://")?;
     host_of(rest.split(['/', '?', '#']).next().unwrap_or(rest))
 }

@@ -1,16 +1,16 @@
-//! What can be set about HTTPS, and what a request knows of the handshake that brought it.
+//! What can be set about HTTPS, and what a connection knows of the handshake that began it.
 //!
-//! A request that came over TLS carries [`Secured`] among its extensions; its absence says that it
-//! came in the clear. It reads no file and touches no socket. Called by `settings`, `tls` and
-//! `request`.
+//! A connection with TLS has [`Secured`] in its [`Ends`]; its absence says that it is in the clear. It
+//! reads no file and touches no socket. Called by `settings`, `tls`, `request` and `quick`.
 
 use crate::settings::SiteSettings;
-use http::Extensions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use transport::Stream;
 use transport::tls::{ClientAuthorities, ClientCertificates};
 use vocab::{Complaint, Scheme};
 
@@ -57,7 +57,16 @@ pub(crate) enum Demand {
     Handshake(usize),
 }
 
-/// What a request knows of the handshake that brought it.
+/// Both ends of a client's connection, and what lies between.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    pub(crate) client: SocketAddr,
+    pub(crate) server: SocketAddr,
+    /// The handshake that began it, if it has TLS.
+    pub(crate) secured: Option<Arc<Secured>>,
+}
+
+/// What a connection knows of the handshake that began it.
 #[derive(Debug)]
 pub(crate) struct Secured {
     /// Whose handshake it was.
@@ -86,10 +95,10 @@ impl Demand {
         }
     }
 
-    /// Whether a request with these extensions may be answered: a handshake for one name must not
-    /// open another site, which might have wanted a certificate (RFC 9110 §15.5.20).
-    pub(crate) fn is_met(self, extensions: &Extensions) -> bool {
-        let had = extensions.get::<Arc<Secured>>().map_or(Self::None, |it| it.demand);
+    /// Whether a request of this connection may be answered: a handshake for one name must not open
+    /// another site, which might have wanted a certificate (RFC 9110 §15.5.20).
+    pub(crate) fn is_met(self, ends: &Ends) -> bool {
+        let had = ends.secured.as_ref().map_or(Self::None, |it| it.demand);
         match self {
             Self::None => true,
             Self::Handshake(_) => self == had,
@@ -97,9 +106,22 @@ impl Demand {
     }
 }
 
-/// The scheme of a request with these extensions, with its slashes.
-pub(crate) fn scheme(extensions: &Extensions) -> &'static str {
-    if extensions.get::<Arc<Secured>>().is_some() { "https://" } else { "http://" }
+impl Ends {
+    /// Both ends of a connection.
+    pub(crate) fn of(stream: &Stream, secured: Option<Secured>) -> Self {
+        let peer = stream.peer();
+        let nowhere = || SocketAddr::from(([0, 0, 0, 0], 0));
+        Self {
+            client: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
+            server: stream.local().unwrap_or_else(|_| nowhere()),
+            secured: secured.map(Arc::new),
+        }
+    }
+
+    /// The scheme of its requests, with its slashes.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.secured.is_some() { "https://" } else { "http://" }
+    }
 }
 
 /// Every complaint about HTTPS and proxies of one site, with paths relative to it.
@@ -132,6 +154,17 @@ pub(crate) fn check(site: &SiteSettings) -> Vec<Complaint> {
     if asks && !site.listen.iter().all(|it| is_https(it.scheme)) {
         let message = "without TLS no client can show a certificate";
         say("tls.client_certificate", message, "give this site https:// listeners only");
+    }
+    let is_pattern = |host: &String| host.starts_with('~');
+    if asks && let Some(at) = site.hosts.iter().position(is_pattern) {
+        // A handshake asks by name, before there is a request: no expression is held against it.
+        let message =
+            "no handshake can ask for a regular expression, and this site wants one of its own";
+        say(
+            &format!("hosts.{at}"),
+            message,
+            "write names or *.example, or leave client_certificate out",
+        );
     }
     if site.proxy_protocol.len() > PROXY_NETWORKS_MAX {
         let message = format!("at most {PROXY_NETWORKS_MAX} networks");
@@ -217,6 +250,18 @@ mod tests {
         ] {
             assert_eq!(paths(&check(&site(listen, tls.clone()))), expected, "{tls:?}");
         }
+    }
+
+    #[test]
+    fn a_site_for_certain_clients_is_asked_for_by_name() {
+        let tls = TlsSettings {
+            client_certificate: ClientCertificate::Require,
+            client_ca: Some(PathBuf::from("a")),
+            ..TlsSettings::default()
+        };
+        let hosts = vec!["*.staff.example".into(), "~^staff[0-9]+$".into()];
+        let guarded = SiteSettings { hosts, ..site(HTTPS, tls) };
+        assert_eq!(paths(&check(&guarded)), ["hosts.1"]);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //!
 //! Certificates are read from files, which are watched, or signed by our own authority for the
 //! site's hosts. A site that wants clients' certificates is shown to no connection whose handshake
-//! was another site's. It reads no request. Called by `door`; `request` asks it for admission.
+//! was another site's. It reads no request. Called by `door`.
 
 use crate::door::{Door, Parts};
-use crate::request;
-use crate::secure::{Demand, Secured};
+use crate::host::HostPattern;
+use crate::secure::{Demand, Ends, Secured};
 use crate::settings::SiteSettings;
-use http_engine::{Limits, Versions, serve};
+use http_engine::Versions;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -165,16 +165,23 @@ fn material(
         })?;
         let https = site.listen.iter().filter(|it| it.scheme == Scheme::Https);
         let listening: Vec<_> = https.map(|it| it.address).collect();
-        let subject = Subject {
-            names: site.hosts.iter().map(|host| host.0.as_str().to_owned()).collect(),
-            addresses: own_addresses(&listening),
-        };
+        let subject = Subject { names: names(site), addresses: own_addresses(&listening) };
         let made = Identity::signed(signer, subject, transport::clock::now());
         let remedy = "set tls.certificate and tls.key";
         (made.map_err(|why| certificate(why.to_string(), remedy))?, None)
     };
-    let names = site.hosts.iter().map(|host| host.0.as_str().to_owned()).collect();
-    Ok((SiteIdentity { names, identity, clients: clients(site, base)? }, watched))
+    Ok((SiteIdentity { names: names(site), identity, clients: clients(site, base)? }, watched))
+}
+
+/// The names by which a handshake can ask for a site. A regular expression is none: what it stands for
+/// gets the certificate that names it, else the first.
+fn names(site: &SiteSettings) -> Vec<String> {
+    let name = |host: &String| match HostPattern::parse(host) {
+        Ok(HostPattern::Exact(name)) => Some(name.as_str().to_owned()),
+        Ok(HostPattern::Below(name)) => Some(format!("*.{name}")),
+        Ok(HostPattern::Matching(_)) | Err(_) => None,
+    };
+    site.hosts.iter().filter_map(name).collect()
 }
 
 fn files_of(site: &SiteSettings, base: &Path) -> Option<IdentityFiles> {
@@ -227,26 +234,16 @@ impl Door {
         };
         // A client that fails the handshake has asked for nothing, and leaves no row.
         let Ok(stream) = accepted else { return };
-        let client = stream.peer().ip().to_canonical();
         let versions = match stream.alpn() {
             Some(Alpn::Http2) => Versions::Http2,
             Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
         };
-        let secured = Arc::new(Secured {
-            demand: front
-                .sites
-                .get(stream.site())
-                .map_or(Demand::None, |it| Demand::Handshake(*it)),
-            client_certificate: stream.client_certificate().map(Into::into),
-        });
-        let sites = state.sites_at(stream.tcp());
+        let demand =
+            front.sites.get(stream.site()).map_or(Demand::None, |it| Demand::Handshake(*it));
+        let client_certificate = stream.client_certificate().map(Into::into);
+        let ends = Ends::of(stream.tcp(), Some(Secured { demand, client_certificate }));
+        let table = state.table_at(stream.tcp(), Scheme::Https);
         drop(state);
-        let stop = async move { drain.begun().await };
-        let handler = move |mut incoming: http::Request<_>| {
-            incoming.extensions_mut().insert(Arc::clone(&secured));
-            std::future::ready(request::answer(&self, &sites, client, incoming))
-        };
-        // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, versions, Limits::default(), stop, handler).await);
+        self.serve(stream, versions, (table, ends), drain).await;
     }
 }

@@ -77,7 +77,7 @@ pub(crate) fn site(root: &str, hosts: &[&str]) -> SiteSettings {
     let listen: Listen = "http://127.0.0.1:0".parse().unwrap();
     SiteSettings {
         listen: vec![Text(listen)],
-        hosts: hosts.iter().map(|host| Text(host.parse().unwrap())).collect(),
+        hosts: hosts.iter().map(|host| (*host).into()).collect(),
         root: root.into(),
         ..SiteSettings::default()
     }
@@ -151,6 +151,19 @@ impl Edge {
         let mut stream = self.connect();
         send(&mut stream, host, request, fields);
         Answer::read(&mut stream, request.starts_with("HEAD"))
+    }
+
+    /// Asks until the answer has this body: the kernel tells of changes on a thread of its own.
+    pub(crate) fn until(&self, request: &str, fields: &[(&str, &str)], body: &str) -> Answer {
+        let begun = Instant::now();
+        loop {
+            let answer = self.ask(request, fields);
+            if answer.text() == body {
+                return answer;
+            }
+            assert!(begun.elapsed() < DEADLINE, "{} instead of {body}", answer.text());
+            std::thread::yield_now();
+        }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
