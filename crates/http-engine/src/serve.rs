@@ -31,8 +31,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// Which versions of HTTP a connection may speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,14 @@ where
     };
     let mut lane = Lane::new(io, preface, Instant::now());
     match drive_lane(&mut lane, &quick, stop.as_mut(), &limits).await? {
-        End::Closed => Ok(()),
+        End::Closed => {
+            // TLS says goodbye, or the client must take the end for somebody's in between.
+            match timeout(limits.stall_timeout, lane.io.shutdown()).await {
+                // Whoever has gone already needs none.
+                Ok(_) => Ok(()),
+                Err(_) => Err(ServeError::Stalled),
+            }
+        }
         End::Failed(why) => Err(ServeError::Io(why)),
         // Boxed: hyper's part is large, and most connections never need it.
         End::Over(early, spoken) => {

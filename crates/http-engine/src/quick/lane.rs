@@ -305,7 +305,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
             let written = Pin::new(&mut self.io).poll_write(cx, output);
             if let Poll::Ready(Ok(count)) = written {
                 self.moved(count);
-                if count == output.len() {
+                let whole = count == output.len();
+                // What a stream with TLS could not hand on at once waits in it for this.
+                if whole && matches!(Pin::new(&mut self.io).poll_flush(cx), Poll::Ready(Ok(()))) {
                     return Poll::Ready(ControlFlow::Continue(()));
                 }
                 output.drain(..count);
@@ -324,7 +326,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
         }
     }
 
-    /// Writes on; what the client does not take is kept. The emptied buffer comes back.
+    /// Writes on, to the last byte that the stream holds back; what the client does not take is kept. The emptied buffer comes back.
     fn write(
         &mut self,
         cx: &mut Context<'_>,
@@ -345,7 +347,15 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
                 }
             }
         }
-        Poll::Ready(Ok(unsent.answers))
+        match Pin::new(&mut self.io).poll_flush(cx) {
+            Poll::Ready(Ok(())) => Poll::Ready(Ok(unsent.answers)),
+            Poll::Ready(Err(why)) => Poll::Ready(Err(why)),
+            Poll::Pending => {
+                unsent.since.get_or_insert_with(Instant::now);
+                self.unsent = Some(unsent);
+                Poll::Pending
+            }
+        }
     }
 
     fn moved(&mut self, bytes: usize) {

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::future::{Future, pending};
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufStream, DuplexStream, duplex};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
@@ -297,5 +297,35 @@ fn stopping_holds_behind_the_lane() {
         served.client.read_to_string(&mut answer).await.unwrap();
         assert_eq!(bodies(&answer)[1], "GET /other 0");
         assert!(matches!(served.ended.await.unwrap(), Ok(())));
+    });
+}
+
+#[test]
+fn what_a_stream_holds_back_is_handed_on_before_the_next_request() {
+    run(async {
+        // As TLS does when its socket is full: bytes that it took stay in it until they are flushed.
+        let (mut client, server) = duplex(1 << 10);
+        let server = BufStream::with_capacity(64, 1 << 20, server);
+        let handler = move |request| note(Asked::default(), request);
+        let limits = Limits::default();
+        let quick = Noting::default();
+        let serving = serve_quickly(server, Versions::Http1, limits, pending(), quick, handler);
+        tokio::task::spawn_local(serving);
+        for path in ["/quick", "/large", "/quick"] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+            client.write_all(request.as_bytes()).await.unwrap();
+            let expected = if path == "/large" { LARGE_BYTES } else { path.len() };
+            let mut answer = Vec::new();
+            let whole = async {
+                loop {
+                    let head = answer.windows(4).position(|it| it == b"\r\n\r\n");
+                    if head.is_some_and(|at| answer.len() == at + 4 + expected) {
+                        return;
+                    }
+                    assert_ne!(client.read_buf(&mut answer).await.unwrap(), 0);
+                }
+            };
+            tokio::time::timeout(DEADLINE, whole).await.unwrap();
+        }
     });
 }
