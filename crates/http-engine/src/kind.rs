@@ -34,9 +34,7 @@ pub fn of_fields<'f>(method: &Method, path: &str, field: impl Fn(&str) -> &'f st
     if field("x-requested-with").eq_ignore_ascii_case("xmlhttprequest") {
         return Kind::Fetch;
     }
-    of_accept(field("accept"))
-        .or_else(|| of_extension(extension(path)))
-        .unwrap_or(Kind::Other)
+    of_accept(field("accept")).or_else(|| of_extension(extension(path))).unwrap_or(Kind::Other)
 }
 
 /// By the Fetch standard's destination.

@@ -9,6 +9,7 @@ pub mod body;
 pub mod client;
 pub mod conditional;
 pub mod date;
+pub mod encoding;
 pub mod hop_by_hop;
 pub mod kind;
 pub mod limits;

@@ -5,18 +5,20 @@
 
 use crate::content::{self, Segment};
 use crate::multipart::Multipart;
+use crate::path::Target;
 use crate::root::Facts;
 use crate::rules::Rules;
 use crate::store::Kept;
 use bytes::{Bytes, BytesMut};
 use http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap,
-    HeaderValue, LAST_MODIFIED, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE,
+    ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, Response, StatusCode, request};
 use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, format_date, if_range, precondition,
 };
+use http_engine::encoding::{Coding, Level, coded_tag, vary};
 use http_engine::range::{self, ByteRange, Selections};
 use http_engine::{Body, reply};
 use rustix::fd::OwnedFd;
@@ -24,20 +26,39 @@ use std::sync::Arc;
 use vocab::Now;
 
 /// What heads say of a file.
+#[derive(Clone)]
 pub(crate) struct Meta {
     pub(crate) validators: Validators,
     pub(crate) etag: Option<HeaderValue>,
     pub(crate) len: u64,
-    last_modified: HeaderValue,
-    media: HeaderValue,
+    /// Those of the file on disk, whatever form goes out.
+    pub(crate) facts: Facts,
+    pub(crate) media: HeaderValue,
     /// Its path in decoded form, for the site's rules.
-    path: Box<str>,
+    pub(crate) path: Box<str>,
+    /// Below the root.
+    pub(crate) file: Target,
+    pub(crate) form: Form,
+    last_modified: HeaderValue,
+}
+
+/// In which form a file goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As it is, whatever the client accepts.
+    Plain,
+    /// As it is, and there are others: `Vary` must say so.
+    Negotiable,
+    /// In this coding.
+    Coded(Coding),
 }
 
 /// Where the bytes of a file come from.
 pub(crate) enum Source {
     Kept(Arc<Kept>),
-    Open(OwnedFd, Meta),
+    Open(OwnedFd, Box<Meta>),
+    /// A coded form that is not kept ready to be sent.
+    Coded(Bytes, Box<Meta>),
 }
 
 /// How much of a file the client gets.
@@ -64,6 +85,8 @@ pub(crate) struct Head {
 pub(crate) enum Payload {
     /// The response's own body, which is at hand.
     AtHand,
+    /// The response's own body, which comes as it is made.
+    Flowing,
     /// Segments of a file that is read as the client takes them.
     Content(OwnedFd, Vec<Segment>),
 }
@@ -71,7 +94,7 @@ pub(crate) enum Payload {
 impl Meta {
     /// The tag is strong: a file's inode, size or time (to the grain of the file system's clock)
     /// changes with its bytes.
-    pub(crate) fn new(facts: &Facts, media: HeaderValue, path: &str) -> Self {
+    pub(crate) fn new(facts: Facts, media: HeaderValue, path: &str, file: Target) -> Self {
         let nanos =
             u128::from(facts.modified_secs) * 1_000_000_000 + u128::from(facts.modified_nanos);
         let etag = ETag::strong(&format!("{:x}-{:x}-{nanos:x}", facts.inode, facts.len));
@@ -80,8 +103,24 @@ impl Meta {
             validators: Validators { etag, modified_unix_secs: Some(facts.modified_secs) },
             len: facts.len,
             last_modified: format_date(facts.modified_secs),
+            facts,
             media,
             path: path.into(),
+            file,
+            form: Form::Plain,
+        }
+    }
+
+    /// The same of a form made from the file: `len` bytes with a tag of their own.
+    pub(crate) fn coded(&self, coding: Coding, level: Level, len: u64) -> Self {
+        let etag = self.validators.etag.as_ref().and_then(|tag| coded_tag(tag, coding, level));
+        let modified_unix_secs = self.validators.modified_unix_secs;
+        Self {
+            etag: etag.as_ref().map(ETag::to_value),
+            validators: Validators { etag, modified_unix_secs },
+            len,
+            form: Form::Coded(coding),
+            ..self.clone()
         }
     }
 
@@ -123,6 +162,16 @@ impl Meta {
             fields.insert(CONTENT_TYPE, self.media.clone());
         }
         rules.dress(&self.path, &mut fields);
+        match self.form {
+            Form::Plain => {}
+            Form::Negotiable => vary(&mut fields),
+            Form::Coded(coding) => {
+                vary(&mut fields);
+                if matches!(due, Due::Whole | Due::Part(_) | Due::Parts(_)) {
+                    fields.insert(CONTENT_ENCODING, coding.value());
+                }
+            }
+        }
         let segments = match due {
             Due::Whole => vec![Segment::File { offset: 0, len: self.len }],
             Due::Part(part) => {
@@ -175,10 +224,10 @@ impl Head {
 }
 
 impl Source {
-    fn meta(&self) -> &Meta {
+    pub(crate) fn meta(&self) -> &Meta {
         match self {
             Self::Kept(kept) => &kept.meta,
-            Self::Open(_, meta) => meta,
+            Self::Open(_, meta) | Self::Coded(_, meta) => meta,
         }
     }
 
@@ -198,6 +247,9 @@ impl Source {
         match self {
             Self::Kept(kept) => {
                 *response.body_mut() = Body::full(gathered(&kept.body, &head.segments));
+            }
+            Self::Coded(bytes, _) => {
+                *response.body_mut() = Body::full(gathered(&bytes, &head.segments));
             }
             Self::Open(file, _) => {
                 let [Segment::File { offset, len }] = head.segments[..] else {

@@ -1,10 +1,11 @@
 //! The door itself: its sites, how it is reloaded, and one connection through it.
 
+use crate::access_log;
 use crate::quick::Lane;
 use crate::request;
 use crate::secure::Ends;
 use crate::settings::{SiteSettings, claimed_twice};
-use crate::site::Site;
+use crate::site::{Logs, Site};
 use crate::store::Watcher;
 use crate::table::Table;
 use crate::tls::{self, Fronts};
@@ -15,6 +16,7 @@ use policy::Policy;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::{ConnectionLimits, Drain, Signer, Stream};
 use vocab::{Complaint, Listen, Scheme};
@@ -50,6 +52,8 @@ pub(crate) struct State {
 /// All sites.
 struct Sites {
     all: Vec<Arc<Site>>,
+    /// What they were made from, in the same order.
+    settings: Vec<SiteSettings>,
     /// The listeners, each once, with the sites that answer there.
     tables: Vec<(Listen, Arc<Table>)>,
 }
@@ -59,15 +63,50 @@ impl Door {
     /// with them is returned, with paths relative to the `web` list.
     pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
         let watcher = Watcher::start();
-        let state = ArcSwap::from_pointee(State::open(settings, &parts, &watcher)?);
+        let state = ArcSwap::from_pointee(State::open(settings, &parts, &watcher, None)?);
         Ok(Arc::new(Self { parts, watcher, state }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
-    /// old ones; listeners are the caller's.
+    /// old ones; listeners are the caller's. A site whose settings stay keeps what it has in memory.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
-        self.state.store(Arc::new(State::open(settings, &self.parts, &self.watcher)?));
+        let before = self.state();
+        let state = State::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
+        self.state.store(Arc::new(state));
+        // The logs of sites that stay: files are opened anew by every reload.
+        self.reopen_logs();
         Ok(())
+    }
+
+    /// Opens every access log anew: the files were moved away.
+    pub fn reopen_logs(&self) {
+        for log in self.state().sites.all.iter().filter_map(|site| site.log.as_ref()) {
+            log.reopen();
+        }
+    }
+
+    /// Waits until what the cores have handed over is in the access logs, `patience` at most for each.
+    /// Blocks its thread: for the end of the program, after [`flush_logs_of_core`] on every core.
+    pub fn finish_logs(&self, patience: Duration) {
+        for log in self.state().sites.all.iter().filter_map(|site| site.log.as_ref()) {
+            log.wait_until_written(patience);
+        }
+    }
+
+    /// What scripts have complained about lately, at most 64 lines a site, oldest first.
+    pub fn script_complaints(&self) -> Vec<String> {
+        self.state().sites.all.iter().flat_map(|site| site.fastcgi.complaints()).collect()
+    }
+
+    /// Connections to `FastCGI` servers opened so far.
+    pub fn script_connections(&self) -> u32 {
+        self.state().sites.all.iter().map(|site| site.fastcgi.connections()).sum()
+    }
+
+    /// Lines that access logs have lost to a slow or full disk.
+    pub fn log_lines_dropped(&self) -> u64 {
+        let state = self.state();
+        state.sites.all.iter().filter_map(|site| site.log.as_ref()).map(|log| log.dropped()).sum()
     }
 
     /// Where to listen: each entry once, however many sites share it.
@@ -115,10 +154,15 @@ impl Door {
     }
 }
 
+/// Hands over the lines that this core has gathered for access logs.
+pub fn flush_logs_of_core() {
+    access_log::flush_core(u64::MAX);
+}
+
 /// Opens every folder and every certificate as [`Door::new`] would, relative ones from `base`, and
 /// says what is wrong with them.
 pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
-    let sites = Sites::open(settings, base, &Watcher::off());
+    let sites = Sites::open(settings, (base, Logs::Leave), &Watcher::off(), None);
     let mut complaints = sites.err().unwrap_or_default();
     complaints.extend(tls::check_files(settings, base));
     complaints
@@ -129,8 +173,9 @@ impl State {
         settings: &[SiteSettings],
         parts: &Parts,
         watcher: &Arc<Watcher>,
+        before: Option<&Sites>,
     ) -> Result<Self, Vec<Complaint>> {
-        let sites = Sites::open(settings, &parts.base, watcher)?;
+        let sites = Sites::open(settings, (&parts.base, Logs::Open), watcher, before)?;
         Ok(Self { sites, fronts: Fronts::open(settings, parts)? })
     }
 
@@ -143,12 +188,17 @@ impl State {
 impl Sites {
     fn open(
         settings: &[SiteSettings],
-        base: &Path,
+        at: (&Path, Logs),
         watcher: &Arc<Watcher>,
+        before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
         let (mut all, mut complaints) = (Vec::new(), claimed_twice(settings));
         for (index, site) in settings.iter().enumerate() {
-            match Site::open((index, site), base, watcher) {
+            if let Some(same) = before.and_then(|before| before.same((index, site), at.0)) {
+                all.push(same);
+                continue;
+            }
+            match Site::open((index, site), at, watcher) {
                 Ok(site) => all.push(Arc::new(site)),
                 Err(wrong) => {
                     complaints.extend(wrong.into_iter().map(|it| it.under(&index.to_string())));
@@ -165,7 +215,18 @@ impl Sites {
                 tables.push((listen.clone(), Arc::new(Table::new(there))));
             }
         }
-        Ok(Self { all, tables })
+        Ok(Self { all, settings: settings.to_vec(), tables })
+    }
+
+    /// The site with this number, if nothing about it is another. One that asks for passwords is opened
+    /// anew: its file of users may have changed.
+    fn same(&self, (number, settings): (usize, &SiteSettings), base: &Path) -> Option<Arc<Site>> {
+        let site = self.all.get(number)?;
+        let is_same = self.settings.get(number) == Some(settings)
+            && settings.auth.is_empty()
+            // A folder that is gone is complained about.
+            && base.join(&settings.root).is_dir();
+        is_same.then(|| Arc::clone(site))
     }
 
     /// The sites of the listener that this connection came to.

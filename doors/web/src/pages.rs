@@ -2,7 +2,7 @@
 
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION,
-    X_CONTENT_TYPE_OPTIONS,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Response, StatusCode};
 use http_engine::{Body, reply};
@@ -64,6 +64,35 @@ pub(crate) fn misdirected() -> Response<Body> {
 /// The file is there, and this process may not read it.
 pub(crate) fn forbidden() -> Response<Body> {
     page(StatusCode::FORBIDDEN, "This file cannot be read by the server.\n")
+}
+
+/// A script's server failed: why, in words that tell nothing of the machine.
+pub(crate) fn script_failed(status: StatusCode) -> Response<Body> {
+    page(
+        status,
+        match status {
+            StatusCode::PAYLOAD_TOO_LARGE => "This is more than can be sent here.\n",
+            StatusCode::BAD_REQUEST => "The request broke off.\n",
+            StatusCode::GATEWAY_TIMEOUT => "The program behind this page did not answer in time.\n",
+            StatusCode::SERVICE_UNAVAILABLE => "Too many are waiting. Try again in a moment.\n",
+            _ => "The program behind this page failed.\n",
+        },
+    )
+}
+
+/// A name and a password are due.
+pub(crate) fn unauthorized(challenge: HeaderValue) -> Response<Body> {
+    let mut page = page(StatusCode::UNAUTHORIZED, "A name and a password are needed here.\n");
+    page.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    page
+}
+
+/// Sent on to HTTPS: method and body stay what they are.
+pub(crate) fn secure(location: HeaderValue) -> Response<Body> {
+    let mut page = page(StatusCode::PERMANENT_REDIRECT, "This site is reached by HTTPS.\n");
+    page.headers_mut().insert(LOCATION, location);
+    page.headers_mut().remove(CACHE_CONTROL);
+    page
 }
 
 /// The machine failed.

@@ -131,6 +131,11 @@ impl Target {
         Self { whole: [&*self.whole, slash, name.as_bytes()].concat() }
     }
 
+    /// The file beside this one whose name has `.extension` behind it.
+    pub(crate) fn with_extension(&self, extension: &str) -> Self {
+        Self { whole: [&*self.whole, b".", extension.as_bytes()].concat() }
+    }
+
     /// Whether a segment begins with a dot. `.well-known` directly below the root does not count:
     /// it is meant for the public (RFC 8615).
     pub(crate) fn is_hidden(&self) -> bool {

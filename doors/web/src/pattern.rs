@@ -2,7 +2,8 @@
 //!
 //! A star stands for any run of characters, slashes included. A pattern that begins with a slash is
 //! held against the whole path, any other against the last segment. Pure; matching takes one pass and
-//! never goes back further than a star. Called by `rules`.
+//! never goes back further than a star. Called by `rules`, `auth`
+//! and `fastcgi`.
 
 use std::fmt;
 
@@ -36,6 +37,17 @@ pub(crate) enum BadPattern {
 impl Pattern {
     /// Reads a pattern.
     pub(crate) fn parse(text: &str) -> Result<Self, BadPattern> {
+        let scope = if text.starts_with('/') { Scope::Path } else { Scope::Name };
+        Self::of(text, scope)
+    }
+
+    /// Reads a pattern that is held against the whole path however it begins: what guards a path must
+    /// not be slipped by a slash.
+    pub(crate) fn whole(text: &str) -> Result<Self, BadPattern> {
+        Self::of(text, Scope::Path)
+    }
+
+    fn of(text: &str, scope: Scope) -> Result<Self, BadPattern> {
         if text.is_empty() {
             return Err(BadPattern::Empty);
         }
@@ -46,8 +58,12 @@ impl Pattern {
         if literals.len() > STARS_MAX + 1 {
             return Err(BadPattern::TooManyStars);
         }
-        let scope = if text.starts_with('/') { Scope::Path } else { Scope::Name };
         Ok(Self { scope, literals })
+    }
+
+    /// How much it says, in bytes: the longer of two says more.
+    pub(crate) fn len(&self) -> usize {
+        self.literals.iter().map(|it| it.len()).sum::<usize>() + self.stars()
     }
 
     /// How many stars it has.
@@ -123,6 +139,22 @@ mod tests {
         check("*.html", "/a.html/b", None);
         check("robots.txt", "/any/robots.txt", Some(&[]));
         check("*", "/any/thing", Some(&["thing"]));
+    }
+
+    #[test]
+    fn a_pattern_that_guards_sees_the_whole_path() {
+        let check = |pattern: &str, path: &str, expected: bool| {
+            assert_eq!(
+                Pattern::whole(pattern).unwrap().matches(path),
+                expected,
+                "{pattern} {path}"
+            );
+        };
+        check("*.php", "/a/b.php", true);
+        check("*.php", "/a/b.php5", false);
+        check("*/in/*", "/a/in/b", true);
+        check("/app/*", "/apple", false);
+        check("/a*b*c", "/a-b-b-c", true);
     }
 
     #[test]

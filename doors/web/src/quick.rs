@@ -4,15 +4,18 @@
 //! (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched and
 //! unrecorded. Called by the engine for every simple request of a connection.
 
+use crate::access_log::Entry;
 use crate::answer::Source as FileSource;
 use crate::door::Door;
 use crate::look::{self, Stands};
+use crate::negotiate;
 use crate::path::Target;
 use crate::request::{host_of, page_host_of};
 use crate::secure::Ends;
+use crate::site::Site;
 use crate::store::Kept;
 use crate::table::{Routed, Table};
-use http::Method;
+use http::{HeaderValue, Method, Version};
 use http_engine::conditional::{Precondition, precondition};
 use http_engine::kind;
 use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
@@ -74,11 +77,35 @@ impl Lane {
             return Quickly::NotMine;
         }
         // act
-        let Some(kept) = self.find(host, request.path(), now) else { return Quickly::NotMine };
+        let Some((site, kept)) = self.find(host, request.path(), now) else {
+            return Quickly::NotMine;
+        };
+        let accepts = request.text("accept-encoding");
+        let Some(kept) = negotiate::at_hand(site, kept, accepts, now) else {
+            return Quickly::NotMine;
+        };
         // shape
-        let (status, answer, bytes) = shape(request, &kept, out);
+        let hsts = site.hsts.as_ref().filter(|_| self.ends.secured.is_some());
+        let (status, answer, bytes) = shape(request, &kept, hsts, out);
         // record
         let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
+        if let Some(log) = &site.log {
+            let entry = Entry {
+                client: self.ends.client.ip(),
+                user: "",
+                unix_ms: now.unix_ms,
+                method: if request.method() == SimpleMethod::Head { "HEAD" } else { "GET" },
+                target: request.target(),
+                protocol: protocol(request.version()),
+                host: host.as_str(),
+                status,
+                bytes: u64::from(bytes),
+                referrer: request.field("referer").unwrap_or_default(),
+                agent: request.field("user-agent").unwrap_or_default(),
+                took_us: u64::from(took_us),
+            };
+            log.write(&entry, now.mono_ms);
+        }
         let ledger = &self.door.parts.ledger;
         if ledger.wants_row(verdict.action) {
             ledger.record(Event {
@@ -114,17 +141,26 @@ impl Lane {
         self.door.parts.policy.load().decide(&ask, now)
     }
 
-    /// The file that stands at this path, if it is in memory or can be kept there now.
-    fn find(&self, host: Name<'_>, path: &str, now: Now) -> Option<Arc<Kept>> {
+    /// The site and its file at this path, if that is in memory or can be kept there now, and nothing
+    /// stands before it: another handshake, a password, HTTPS, a redirect, a script.
+    fn find(&self, host: Name<'_>, path: &str, now: Now) -> Option<(&Site, Arc<Kept>)> {
         let target = Target::parse(path).ok()?;
         let text = target.text();
         let Routed::Site(site) = self.table.route(host, &text) else { return None };
-        if !site.demand.is_met(&self.ends) || site.rules.redirect(&text).is_some() {
+        if !site.demand.is_met(&self.ends)
+            || (site.redirect.is_some() && self.ends.secured.is_none())
+            || site.auth.guards(&text)
+            || site.rules.redirect(&text).is_some()
+        {
             return None;
         }
         match look::look(site, path, &target, now) {
-            Stands::File(FileSource::Kept(kept)) => Some(kept),
-            Stands::File(FileSource::Open(..))
+            Stands::File(FileSource::Kept(kept)) => {
+                // An index or a fallback may be guarded where its folder is not.
+                (!site.auth.guards(&kept.meta.path)).then_some((&**site, kept))
+            }
+            Stands::Script(_)
+            | Stands::File(FileSource::Open(..) | FileSource::Coded(..))
             | Stands::Slash
             | Stands::Folder(_)
             | Stands::Nothing(_) => None,
@@ -133,14 +169,26 @@ impl Lane {
 }
 
 /// Writes the answer: its status, what is left to be sent, and how many bytes of body it has.
-fn shape(request: &Simple<'_>, kept: &Kept, out: &mut Vec<u8>) -> (u16, Quickly, u32) {
-    if is_current(request, kept) {
-        out.extend_from_slice(&kept.head_not_modified);
+fn shape(
+    request: &Simple<'_>,
+    kept: &Kept,
+    hsts: Option<&HeaderValue>,
+    out: &mut Vec<u8>,
+) -> (u16, Quickly, u32) {
+    let mut begin = |head: &[u8]| {
+        out.extend_from_slice(head);
+        if let Some(value) = hsts {
+            out.extend_from_slice(b"strict-transport-security: ");
+            out.extend_from_slice(value.as_bytes());
+            out.extend_from_slice(b"\r\n");
+        }
         request.end_head(out);
+    };
+    if is_current(request, kept) {
+        begin(&kept.head_not_modified);
         return (304, Quickly::Written, 0);
     }
-    out.extend_from_slice(&kept.head);
-    request.end_head(out);
+    begin(&kept.head);
     let len = kept.body.len();
     match request.method() {
         SimpleMethod::Head => (200, Quickly::Written, 0),
@@ -154,6 +202,15 @@ fn shape(request: &Simple<'_>, kept: &Kept, out: &mut Vec<u8>) -> (u16, Quickly,
     }
 }
 
+/// A version as access logs write it.
+pub(crate) fn protocol(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2.0",
+        _ => "HTTP/1.1",
+    }
+}
+
 /// Whether the client's copy is current.
 fn is_current(request: &Simple<'_>, kept: &Kept) -> bool {
     let tag = request.field("if-none-match");
@@ -161,7 +218,7 @@ fn is_current(request: &Simple<'_>, kept: &Kept) -> bool {
         return false;
     }
     // What browsers send back is the tag as it was given to them.
-    if tag.is_some() && tag == kept.meta.etag.as_ref().map(http::HeaderValue::as_bytes) {
+    if tag.is_some() && tag == kept.meta.etag.as_ref().map(HeaderValue::as_bytes) {
         return true;
     }
     let method: Method = request.method().into();

@@ -3,19 +3,24 @@
 use crate::answer::{Payload, Source as FileSource};
 use crate::content::{Content, read_now};
 use crate::door::Door;
-use crate::listing::{self, Listed};
-use crate::look::{self, Stands};
+use crate::fastcgi::{Answer, Failure};
+use crate::listing;
+use crate::listing::Listed;
+use crate::look;
 use crate::pages;
 use crate::path::{BadPath, Target};
+use crate::record::{Counted, Line};
 use crate::root::NotOpened;
+use crate::script;
 use crate::secure::Ends;
 use crate::site::Site;
 use crate::store::FILE_BYTES_MAX;
 use crate::table::{Routed, Table};
 use crate::ticket::Ticket;
+use crate::visit::{self, Standing, Visit, reads};
 use http::header::{
     CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
-    HeaderValue, ORIGIN, REFERER,
+    HeaderValue, ORIGIN, REFERER, STRICT_TRANSPORT_SECURITY,
 };
 use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body as _;
@@ -38,11 +43,19 @@ struct Wish {
 }
 
 /// What came of a request.
-enum Outcome {
+pub(crate) enum Outcome {
     Refused(Refusal),
     Blocked(Verdict),
     File(FileSource),
     Listing(Listed),
+    /// What a script says, or why it says nothing.
+    Script(Result<Answer, Failure>),
+    /// A name and a password are due.
+    Unauthorized(HeaderValue),
+    /// Too many passwords are being checked.
+    Busy,
+    /// The same by HTTPS.
+    Secure(HeaderValue),
     /// A folder without its slash; the path with it.
     Slash(String),
     /// The site's rules have it elsewhere.
@@ -51,11 +64,13 @@ enum Outcome {
 }
 
 /// Why a request is not served.
-enum Refusal {
+pub(crate) enum Refusal {
     Method,
     Path(BadPath),
     /// The handshake was another site's.
     Misdirected,
+    /// It must come by HTTPS, and names no host to send it to.
+    Plain,
 }
 
 /// Answers one request. The bytes of a large file follow as its body is read.
@@ -70,9 +85,12 @@ pub(crate) async fn answer(
     let mut ticket = Ticket::open(&door.parts.ledger, now, client);
 
     // read
-    let (head, _body) = request.into_parts();
+    let (head, body) = request.into_parts();
     let wish = read(&head, &ends);
     ticket.asked(wish.kind, Subject::url(&wish.url));
+    let (site, standing) = route(&table, &wish);
+    let log = site.and_then(|site| site.log.clone());
+    let mut line = log.map(|log| Line::begin(log, &head, wish.host.as_str(), client, now));
 
     // decide
     let policy = door.parts.policy.load_full();
@@ -80,28 +98,46 @@ pub(crate) async fn answer(
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let (site, outcome) = match verdict.action {
-        Action::Block => (None, Outcome::Blocked(verdict)),
-        Action::Pass => act(&table, (&head, &wish), &ends, now).await,
+    let outcome = match (verdict.action, site, &wish.target) {
+        (Action::Block, _, _) => Outcome::Blocked(verdict),
+        (Action::Pass, _, Err(why)) if reads(&head) => Outcome::Refused(Refusal::Path(*why)),
+        (Action::Pass, _, Err(_)) => Outcome::Refused(Refusal::Method),
+        (Action::Pass, None, Ok(_)) => Outcome::NotOpened(NotOpened::Nothing),
+        (Action::Pass, Some(site), Ok(target)) => {
+            let mut visit = Visit { site, host: wish.host.as_str(), user: None, ends: &ends, now };
+            let outcome = visit::answer(&mut visit, standing, target, (&head, body)).await;
+            if let Some(line) = &mut line {
+                line.user(visit.user);
+            }
+            outcome
+        }
     };
 
     // review
     let source = match &outcome {
-        Outcome::Refused(_) => Source::Refused,
+        Outcome::Refused(_) | Outcome::Unauthorized(_) | Outcome::Busy => Source::Refused,
         Outcome::Blocked(_) => Source::Policy,
         Outcome::File(_)
         | Outcome::Listing(_)
         | Outcome::Slash(_)
         | Outcome::Moved(..)
+        | Outcome::Secure(_)
         | Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
-        Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
+        Outcome::Script(Ok(_)) => Source::Origin,
+        Outcome::Script(Err(_)) | Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
     };
 
     // shape
-    let (response, payload) = shape(outcome, site.as_deref(), &policy, (&head, &wish), now);
+    let site = site.map(Arc::as_ref);
+    let (mut response, payload) = shape(outcome, site, &policy, (&head, &wish), now);
+    if ends.secured.is_some()
+        && let Some(hsts) = site.and_then(|site| site.hsts.as_ref())
+    {
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
 
     // record
-    record(ticket, source, response, payload)
+    record(ticket, line, source, response, payload)
 }
 
 fn read(head: &request::Parts, ends: &Ends) -> Wish {
@@ -119,6 +155,16 @@ fn read(head: &request::Parts, ends: &Ends) -> Wish {
     }
 }
 
+/// The site that a request is for, if there is one.
+fn route<'t>(table: &'t Table, wish: &Wish) -> (Option<&'t Arc<Site>>, Standing) {
+    let routed = wish.target.as_ref().map(|it| table.route(wish.host.as_name(), &it.text()));
+    match routed {
+        Ok(Routed::Site(site)) => (Some(site), Standing::Below),
+        Ok(Routed::Slash(site)) => (Some(site), Standing::Slash),
+        Ok(Routed::Nowhere) | Err(_) => (None, Standing::Below),
+    }
+}
+
 fn decide(policy: &Policy, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
     let ask = Ask {
         door: vocab::Door::Web,
@@ -129,48 +175,6 @@ fn decide(policy: &Policy, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
         page: wish.page.as_ref().map(DomainName::as_name),
     };
     policy.decide(&ask, now)
-}
-
-/// Routes to a site; then a redirect, or a file of its folder.
-async fn act(
-    table: &Table,
-    (head, wish): (&request::Parts, &Wish),
-    ends: &Ends,
-    now: Now,
-) -> (Option<Arc<Site>>, Outcome) {
-    let reads = head.method == Method::GET || head.method == Method::HEAD;
-    let refused = |why| Outcome::Refused(if reads { Refusal::Path(why) } else { Refusal::Method });
-    let target = match &wish.target {
-        Ok(target) => target,
-        Err(why) => return (None, refused(*why)),
-    };
-    let path = target.text();
-    let site = match table.route(wish.host.as_name(), &path) {
-        Routed::Site(site) if site.demand.is_met(ends) => site,
-        Routed::Slash(site) if site.demand.is_met(ends) => {
-            return (Some(Arc::clone(site)), Outcome::Slash(target.as_folder_url()));
-        }
-        Routed::Site(_) | Routed::Slash(_) => {
-            return (None, Outcome::Refused(Refusal::Misdirected));
-        }
-        Routed::Nowhere => return (None, Outcome::NotOpened(NotOpened::Nothing)),
-    };
-    let outcome = if let Some((to, status)) = site.rules.redirect(&path) {
-        Outcome::Moved(to, status)
-    } else if reads {
-        match look::look(site, head.uri.path(), target, now) {
-            Stands::File(file) => Outcome::File(file),
-            Stands::Slash => Outcome::Slash(target.as_folder_url()),
-            Stands::Nothing(why) => Outcome::NotOpened(why),
-            Stands::Folder(below) => match listing::list(site, below, now).await {
-                Ok(listed) => Outcome::Listing(listed),
-                Err(why) => Outcome::NotOpened(why),
-            },
-        }
-    } else {
-        Outcome::Refused(Refusal::Method)
-    };
-    (Some(Arc::clone(site)), outcome)
 }
 
 fn shape(
@@ -187,6 +191,17 @@ fn shape(
     let mut own_page = site;
     let mut response = match (outcome, site) {
         (Outcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
+        (Outcome::Script(Ok(answer)), site) => {
+            let compress = site.and_then(|site| site.compress.as_ref());
+            let mut response = script::shape(answer, compress, head);
+            dress(site, wish, &mut response);
+            return (response, Payload::Flowing);
+        }
+        (Outcome::Script(Err(why)), _) => pages::script_failed(why.status()),
+        (Outcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
+        (Outcome::Busy, _) => pages::script_failed(StatusCode::SERVICE_UNAVAILABLE),
+        (Outcome::Secure(location), _) => pages::secure(location),
+        (Outcome::Refused(Refusal::Plain), _) => pages::bad_request("This site is reached by HTTPS"),
         (Outcome::Listing(listed), _) => {
             listing::answer(listed, head.uri.query().unwrap_or(""), &head.headers)
         }
@@ -215,15 +230,20 @@ fn shape(
     if let Some(site) = own_page {
         show_own_page(site, &mut response, now);
     }
-    if let (Some(site), Ok(target)) = (site, &wish.target) {
-        site.rules.dress(&target.text(), response.headers_mut());
-    }
+    dress(site, wish, &mut response);
     if head.method == Method::HEAD {
         let length = response.body().size_hint().lower();
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
         *response.body_mut() = Body::empty();
     }
     (response, Payload::AtHand)
+}
+
+/// Applies the site's rules about header fields.
+fn dress(site: Option<&Site>, wish: &Wish, response: &mut Response<Body>) {
+    if let (Some(site), Ok(target)) = (site, &wish.target) {
+        site.rules.dress(&target.text(), response.headers_mut());
+    }
 }
 
 /// Puts the site's own page for an error in the place of ours. One that is not there, too large or
@@ -236,7 +256,7 @@ fn show_own_page(site: &Site, response: &mut Response<Body>, now: Now) {
             let Some(bytes) = read_now(&file, 0, meta.len) else { return };
             bytes
         }
-        Some(FileSource::Open(..)) | None => return,
+        Some(FileSource::Open(..) | FileSource::Coded(..)) | None => return,
     };
     *response.body_mut() = Body::full(bytes);
     let headers = response.headers_mut();
@@ -247,19 +267,35 @@ fn show_own_page(site: &Site, response: &mut Response<Body>, now: Now) {
 
 fn record(
     mut ticket: Ticket,
+    mut line: Option<Line>,
     source: Source,
     response: Response<Body>,
     payload: Payload,
 ) -> Response<Body> {
-    ticket.answered(source, response.status().as_u16());
+    let status = response.status().as_u16();
+    ticket.answered(source, status);
+    if let Some(line) = &mut line {
+        line.answered(status);
+    }
     match payload {
         Payload::AtHand => {
-            ticket.close(response.body().size_hint().lower());
+            let bytes = response.body().size_hint().lower();
+            ticket.close(bytes);
+            if let Some(line) = line {
+                line.done(bytes);
+            }
             response
         }
-        Payload::Content(open, segments) => {
-            response.map(|_| Body::boxed(Content::new(open, segments, ticket)))
+        Payload::Flowing => {
+            response.map(|body| Body::boxed(Counted::new(body, Some(ticket), line)))
         }
+        Payload::Content(open, segments) => response.map(|_| {
+            let body = Body::boxed(Content::new(open, segments, ticket));
+            match line {
+                Some(line) => Body::boxed(Counted::new(body, None, Some(line))),
+                None => body,
+            }
+        }),
     }
 }
 

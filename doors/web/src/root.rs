@@ -4,6 +4,7 @@
 //! path has, and whatever links stand in it, nothing outside opens, unless the site says that links
 //! are to be followed. Only regular files and folders do. Called by `look`, `store` and `listing`.
 
+use crate::compress::FileId;
 use crate::settings::written::Symlinks;
 use arc_swap::ArcSwap;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -52,6 +53,7 @@ pub(crate) struct Facts {
     pub(crate) changed_secs: u64,
     pub(crate) changed_nanos: u32,
     pub(crate) inode: u64,
+    pub(crate) device: u64,
     /// Names that it has: one that is changed under another name is not seen by a watch.
     pub(crate) links: u64,
 }
@@ -70,6 +72,7 @@ pub(crate) enum NotOpened {
 impl Root {
     /// Opens the folder. Fails if it is none, and where the kernel cannot resolve beneath it.
     pub(crate) fn open(path: PathBuf, symlinks: Symlinks, now: Now) -> io::Result<Self> {
+        let path = std::path::absolute(path)?;
         let open = Open::new(open_folder(&path)?, now)?;
         // Linux 5.6 has openat2; some containers forbid it.
         openat2(&open.folder, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), INSIDE)?;
@@ -79,6 +82,11 @@ impl Root {
             Symlinks::Follow => ResolveFlags::NO_MAGICLINKS,
         };
         Ok(Self { path, resolve, open: ArcSwap::from_pointee(open) })
+    }
+
+    /// The folder's path, for programs that open its files themselves.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What stands at `below`, a relative path.
@@ -193,6 +201,17 @@ impl NotOpened {
 }
 
 impl Facts {
+    /// By what the file is known where its coded forms are kept.
+    pub(crate) fn id(&self) -> FileId {
+        FileId {
+            device: self.device,
+            inode: self.inode,
+            len: self.len,
+            modified_secs: self.modified_secs,
+            modified_nanos: self.modified_nanos,
+        }
+    }
+
     #[allow(
         clippy::cast_sign_loss,
         clippy::unnecessary_cast,
@@ -206,6 +225,7 @@ impl Facts {
             changed_secs: (stat.st_ctime as i64).max(0) as u64,
             changed_nanos: stat.st_ctime_nsec as u32,
             inode: stat.st_ino as u64,
+            device: stat.st_dev as u64,
             links: stat.st_nlink as u64,
         }
     }

@@ -72,7 +72,6 @@ pub(crate) struct Secured {
     /// Whose handshake it was.
     pub(crate) demand: Demand,
     /// The client's certificate, as DER, verified.
-    #[expect(dead_code, reason = "for programs behind the door, which are not built yet")]
     pub(crate) client_certificate: Option<Box<[u8]>>,
 }
 

@@ -9,6 +9,11 @@ pub(crate) mod written;
 pub use self::check::check;
 pub(crate) use self::check::{claimed_twice, file_below_root};
 use self::written::{CacheRule, HeaderRule, Hidden, Listing, Redirect, Symlinks};
+use crate::access_log::AccessLogChoice;
+use crate::auth::AuthSettings;
+use crate::compress::CompressChoice;
+use crate::fastcgi::FastcgiChoice;
+use crate::hsts::HstsSettings;
 use crate::secure::TlsSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,10 +73,18 @@ pub struct SiteSettings {
     /// 1 or 2. Where there are some, every connection must come from them and begin so; any other
     /// is closed. Sites of one listener write the same. Default none: nobody is believed.
     pub proxy_protocol: Vec<Text<Network>>,
-    /// Compression. Not built yet: must be absent or false.
-    pub compress: bool,
-    /// `FastCGI` servers by pattern of path. Not built yet: must be absent.
-    pub fastcgi: BTreeMap<String, String>,
+    /// Compression: `true`, `false`, or in detail. Default false.
+    pub compress: CompressChoice,
+    /// `FastCGI` servers by pattern of path: `"*.php": "unix:///run/php/php-fpm.sock"`. Default none.
+    pub fastcgi: BTreeMap<String, FastcgiChoice>,
+    /// Paths that ask for a name and a password. Default none.
+    pub auth: Vec<AuthSettings>,
+    /// An access log. Default none: the ledger has every request anyway.
+    pub access_log: Option<AccessLogChoice>,
+    /// Whether every request without TLS is sent on to `https://` (308). Default false.
+    pub redirect_https: bool,
+    /// HSTS, said over TLS only. Needs an `https://` listener. Default none.
+    pub hsts: Option<HstsSettings>,
 }
 
 impl Default for SiteSettings {
@@ -94,8 +107,12 @@ impl Default for SiteSettings {
             memory: Text(MEMORY),
             tls: TlsSettings::default(),
             proxy_protocol: Vec::new(),
-            compress: false,
+            compress: CompressChoice::default(),
             fastcgi: BTreeMap::new(),
+            auth: Vec::new(),
+            access_log: None,
+            redirect_https: false,
+            hsts: None,
         }
     }
 }

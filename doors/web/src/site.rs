@@ -3,8 +3,13 @@
 //! Made from settings that were checked; it answers nothing itself. Made by `door`, asked by
 //! `table`, `look` and `request`.
 
+use crate::access_log::AccessLog;
+use crate::auth::Auth;
+use crate::compress::Compress;
 use crate::errors::ErrorPages;
+use crate::fastcgi::Fastcgi;
 use crate::host::HostPattern;
+use crate::hsts::HstsSettings;
 use crate::path::Target;
 use crate::root::Root;
 use crate::rules::Rules;
@@ -13,10 +18,11 @@ use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
 use crate::settings::written::{Hidden, Listing};
 use crate::store::{Store, Watcher};
+use http::HeaderValue;
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
-use vocab::{Complaint, Listen};
+use vocab::{Complaint, Listen, Scheme};
 
 /// One site.
 pub(crate) struct Site {
@@ -34,13 +40,28 @@ pub(crate) struct Site {
     pub(crate) errors: ErrorPages,
     pub(crate) rules: Rules,
     pub(crate) store: Store,
+    pub(crate) compress: Option<Compress>,
+    pub(crate) fastcgi: Fastcgi,
+    pub(crate) auth: Auth,
+    pub(crate) log: Option<Arc<AccessLog>>,
+    /// The port of HTTPS that every request in the clear is sent on to.
+    pub(crate) redirect: Option<u16>,
+    /// `Strict-Transport-Security`, where it is wished for.
+    pub(crate) hsts: Option<HeaderValue>,
+}
+
+/// Whether access logs are opened, which makes files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Logs {
+    Open,
+    Leave,
 }
 
 impl Site {
     /// Opens the site with this number; what is wrong is returned, with paths relative to its entry.
     pub(crate) fn open(
         (number, settings): (usize, &SiteSettings),
-        base: &Path,
+        (base, logs): (&Path, Logs),
         watcher: &Arc<Watcher>,
     ) -> Result<Self, Vec<Complaint>> {
         let mut complaints = settings.check();
@@ -52,8 +73,31 @@ impl Site {
                     .remedy("name a folder that this user may read"),
             );
         });
-        match root {
-            Ok(root) if complaints.is_empty() => Ok(Self {
+        let auth = Auth::open(&settings.auth, base).map_err(|wrong| {
+            for wrong in wrong.into_iter().map(|it| it.under("auth")) {
+                // What is wrong without a look at a file was found above.
+                if !complaints.contains(&wrong) {
+                    complaints.push(wrong);
+                }
+            }
+        });
+        // A file is made only for a site that will be.
+        let log = match &settings.access_log {
+            Some(log) if logs == Logs::Open && complaints.is_empty() => {
+                let log = log.settings();
+                let open = AccessLog::open(&log, base).map_err(|why| {
+                    complaints.push(
+                        Complaint::new("access_log", format!("{}: {why}", log.file))
+                            .remedy("name a file that this user may write"),
+                    );
+                });
+                open.ok().map(Arc::new)
+            }
+            Some(_) | None => None,
+        };
+        let https = settings.listen.iter().find(|listen| listen.scheme == Scheme::Https);
+        match (root, auth) {
+            (Ok(root), Ok(auth)) if complaints.is_empty() => Ok(Self {
                 listen: settings.listen.iter().map(|listen| listen.0.clone()).collect(),
                 hosts: hosts.collect(),
                 path: settings.path.as_str().into(),
@@ -66,8 +110,16 @@ impl Site {
                 errors: ErrorPages::compile(&settings.errors).0,
                 rules: Rules::compile(settings).0,
                 store: Store::new(settings.memory.0, Arc::clone(watcher)),
+                compress: settings.compress.settings().map(Compress::new),
+                fastcgi: Fastcgi::new(&settings.fastcgi),
+                auth,
+                log,
+                redirect: settings
+                    .redirect_https
+                    .then(|| https.map_or(443, |it| it.address.port())),
+                hsts: settings.hsts.as_ref().map(HstsSettings::value),
             }),
-            Ok(_) | Err(()) => Err(complaints),
+            (Ok(_) | Err(()), _) => Err(complaints),
         }
     }
 }

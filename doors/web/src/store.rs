@@ -3,7 +3,7 @@
 //! Bounded in bytes; what is asked for most stays. A file is kept only if it did not change while it
 //! was read, and is served only while nothing on its way has: the kernel tells (`watcher`), and where
 //! it cannot, the file is looked at once a second. It decides nothing about requests. Called by
-//! `look`.
+//! `look` and `negotiate`.
 
 mod kept;
 mod tree;
@@ -12,12 +12,14 @@ mod watcher;
 pub(crate) use self::kept::Kept;
 pub(crate) use self::watcher::Watcher;
 
+use self::kept::Trust;
 use self::tree::Mark;
 use crate::answer::Meta;
 use crate::content;
 use crate::path::Target;
 use crate::root::{Facts, Found, NotOpened, Open, Root};
 use crate::rules::Rules;
+use http_engine::encoding::Coding;
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 use rustix::fd::OwnedFd;
@@ -52,6 +54,8 @@ pub(crate) struct Store {
 pub(crate) enum Form {
     /// As it is on disk.
     Plain,
+    /// What goes to those that like this coding best.
+    Coded(Coding),
 }
 
 /// What a form is found by: the path of the URL as it was sent.
@@ -74,10 +78,13 @@ struct Weights;
 pub(crate) struct Place<'p> {
     /// The path of the URL as it was sent.
     pub(crate) url: &'p str,
+    pub(crate) form: Form,
     /// The file below the root.
     pub(crate) file: &'p Target,
-    /// Files that would be served in its place if they were there.
+    /// Files that would be served in its place if they were there, or whose change makes it void.
     pub(crate) before: &'p [Target],
+    /// A kept file that this one depends on.
+    pub(crate) with: Option<&'p Kept>,
 }
 
 impl Store {
@@ -128,23 +135,48 @@ impl Store {
             self.watcher.forget(before);
         }
         let (held, trust_ms) = self.hold(&open, place, seen, now)?;
+        if place.form != Form::Plain && held.marks.is_empty() {
+            // One look at one file would not see the other change.
+            return None;
+        }
         let file = held.file.as_ref().unwrap_or(seen.0);
         let body = content::read_now(file, 0, held.facts.len)?;
         // Changed while it was read: the next request may keep it.
         let after = Facts::new(&fstat(file).ok()?);
-        if after != held.facts || held.marks.iter().any(|mark| mark.is_changed()) {
+        let is_void = place.with.is_some_and(|kept| !kept.is_unchanged(&open));
+        if is_void || after != held.facts || held.marks.iter().any(|mark| mark.is_changed()) {
             return None;
         }
-        let kept = Kept::new(meta(held.facts), body, rules).trusted(
-            open.id,
-            place.file.clone(),
-            held.facts,
-            held.marks,
-            now,
-            trust_ms,
-        );
-        let kept = Arc::new(kept);
-        cache.insert(Key { path: place.url.into(), form: Form::Plain }, Arc::clone(&kept));
+        let meta = meta(held.facts);
+        let trust =
+            Trust::new(place.url, open.id, (place.file.clone(), held.facts), held.marks, trust_ms);
+        let kept = Arc::new(Kept::new(meta, body, rules).trusted(trust, now));
+        cache.insert(Key { path: place.url.into(), form: place.form }, Arc::clone(&kept));
+        Some(kept)
+    }
+
+    /// Keeps what `plain` becomes for those that like `coding` best, as long as the kernel tells that
+    /// neither it nor one of `sides`, which would be sent in its place, has changed.
+    pub(crate) fn keep_made(
+        &self,
+        plain: &Kept,
+        (coding, sides): (Coding, &[Target]),
+        made: Kept,
+        root: &Root,
+        now: Now,
+    ) -> Option<Arc<Kept>> {
+        let cache = self.cache.as_ref()?;
+        let open = root.current(now);
+        let trust = plain.trust_of(&open).filter(|trust| trust.is_watched())?;
+        let marks = self.watcher.follow(&open, sides.iter().map(Target::path)).ok()?;
+        // One that stands there already is another answer.
+        let stands = |side: &Target| root.find(side.path(), now).err() != Some(NotOpened::Nothing);
+        if sides.iter().any(stands) {
+            return None;
+        }
+        let kept = Arc::new(made.trusted(trust.with(&marks), now));
+        let key = Key { path: trust.url().into(), form: Form::Coded(coding) };
+        cache.insert(key, Arc::clone(&kept));
         Some(kept)
     }
 

@@ -9,6 +9,7 @@ use crate::host::HostPattern;
 use crate::path::{Form, Target};
 use crate::rules::Rules;
 use crate::secure;
+use http::header::STRICT_TRANSPORT_SECURITY;
 use std::collections::HashSet;
 use vocab::{Complaint, Listen, Scheme};
 
@@ -43,16 +44,32 @@ impl SiteSettings {
             let complaint = Complaint::new("memory", "a site can keep 16 GiB at most");
             complaints.push(complaint.remedy("write memory: 64MiB"));
         }
-        if self.compress {
+        complaints.extend(self.check_dynamic());
+        complaints
+    }
+
+    fn check_dynamic(&self) -> Vec<Complaint> {
+        let under = |name: &'static str| move |it: Complaint| it.under(name);
+        let mut complaints: Vec<Complaint> =
+            self.compress.check().into_iter().map(under("compress")).collect();
+        complaints.extend(crate::fastcgi::check(&self.fastcgi).into_iter().map(under("fastcgi")));
+        complaints.extend(crate::auth::check(&self.auth).into_iter().map(under("auth")));
+        if let Some(log) = &self.access_log {
+            complaints.extend(log.check().into_iter().map(under("access_log")));
+        }
+        let Some(hsts) = &self.hsts else { return complaints };
+        complaints.extend(hsts.check().into_iter().map(under("hsts")));
+        if !self.listen.iter().any(|listen| listen.scheme == Scheme::Https) {
             complaints.push(
-                Complaint::new("compress", "compress is not built yet")
-                    .remedy("leave it out, or write compress: false"),
+                Complaint::new("hsts", "a browser believes this only when it comes by HTTPS")
+                    .remedy("add an https:// listener, or leave it out"),
             );
         }
-        if !self.fastcgi.is_empty() {
+        let says_it = |name: &String| name.eq_ignore_ascii_case(STRICT_TRANSPORT_SECURITY.as_str());
+        if let Some(at) = self.headers.iter().position(|rule| rule.set.keys().any(says_it)) {
             complaints.push(
-                Complaint::new("fastcgi", "fastcgi is not built yet: only files are served")
-                    .remedy("leave it out"),
+                Complaint::new(format!("headers.{at}"), "hsts sets this field already")
+                    .remedy("leave one of them out"),
             );
         }
         complaints
@@ -201,6 +218,9 @@ pub(crate) fn claimed_twice(sites: &[SiteSettings]) -> Vec<Complaint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fastcgi::FastcgiChoice;
+    use crate::hsts::HstsSettings;
+    use crate::settings::written::HeaderRule;
     use settings::Text;
     use std::collections::BTreeMap;
     use vocab::ByteSize;
@@ -219,15 +239,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_built_yet_is_refused_by_name() {
+    fn what_cannot_work_is_refused_by_name() {
+        let set = BTreeMap::from([("Strict-Transport-Security".into(), "max-age=1".into())]);
         let wrong = SiteSettings {
-            compress: true,
-            fastcgi: BTreeMap::from([("*.php".into(), "unix:///run/php.sock".into())]),
+            fastcgi: BTreeMap::from([("*.php".into(), FastcgiChoice::Address("php".into()))]),
+            hsts: Some(HstsSettings {
+                max_age: Text("1d".parse().unwrap()),
+                subdomains: false,
+                preload: true,
+            }),
+            headers: vec![HeaderRule { pattern: "*".into(), set, ..HeaderRule::default() }],
             ..site("http://127.0.0.1:8000", &[])
         };
-        let complaints = wrong.check();
-        assert_eq!(paths(&complaints), ["compress", "fastcgi"]);
-        assert!(complaints.iter().all(|it| it.message.contains("not built yet")));
+        assert_eq!(paths(&wrong.check()), ["fastcgi.*.php", "hsts.preload", "hsts", "headers.0"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One small file in memory: its bytes, its heads as they go out, and how long it may be trusted.
 //!
-//! Immutable, but for the moment up to which it is trusted. Made and judged by `store`, sent by
-//! `answer` and `quick`.
+//! Immutable, but for the moment up to which it is trusted. Made by `store` and `negotiate`,
+//! judged by `store`, sent by `answer` and `quick`.
 
 use super::tree::Mark;
 use crate::answer::{Due, Meta};
@@ -28,7 +28,9 @@ pub(crate) struct Kept {
 }
 
 /// What the file was when it was read, and who tells if it is no longer.
-struct Trust {
+pub(crate) struct Trust {
+    /// The path of the URL as it was sent.
+    url: Box<str>,
     folder: u64,
     file: Target,
     facts: Facts,
@@ -36,6 +38,35 @@ struct Trust {
     /// Monotonic.
     until_ms: AtomicU64,
     for_ms: u64,
+}
+
+impl Trust {
+    /// Trust in a file of `folder`, asked for as `url`, for so long at a time.
+    pub(crate) fn new(
+        url: &str,
+        folder: u64,
+        (file, facts): (Target, Facts),
+        marks: Box<[Arc<Mark>]>,
+        for_ms: u64,
+    ) -> Self {
+        Self { url: url.into(), folder, file, facts, marks, until_ms: AtomicU64::new(0), for_ms }
+    }
+
+    /// The same, which ends with these marks too.
+    pub(crate) fn with(&self, marks: &[Arc<Mark>]) -> Self {
+        let marks = self.marks.iter().chain(marks).cloned().collect();
+        Self::new(&self.url, self.folder, (self.file.clone(), self.facts), marks, self.for_ms)
+    }
+
+    /// Whether the kernel tells of changes.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// The path of the URL as it was sent.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
 }
 
 impl Kept {
@@ -46,19 +77,21 @@ impl Kept {
         Self { meta, body, head, head_not_modified, trust: None }
     }
 
-    /// The same, to be trusted for so long from now.
-    pub(crate) fn trusted(
-        mut self,
-        folder: u64,
-        file: Target,
-        facts: Facts,
-        marks: Box<[Arc<Mark>]>,
-        now: Now,
-        for_ms: u64,
-    ) -> Self {
-        let until_ms = AtomicU64::new(now.mono_ms.saturating_add(for_ms));
-        self.trust = Some(Trust { folder, file, facts, marks, until_ms, for_ms });
+    /// The same, to be trusted from now.
+    pub(crate) fn trusted(mut self, trust: Trust, now: Now) -> Self {
+        self.trust = Some(trust);
+        self.trust_again(now);
         self
+    }
+
+    /// The path of the URL that it is kept under.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.trust.as_ref().map(Trust::url)
+    }
+
+    /// Why it is trusted, while nobody has told of a change.
+    pub(crate) fn trust_of(&self, open: &Open) -> Option<&Trust> {
+        self.trust.as_ref().filter(|_| self.is_unchanged(open))
     }
 
     /// Whether nobody has told of a change, and the last look at the file is not long past.

@@ -1,9 +1,10 @@
 //! Files that are kept in memory and change on disk: what is served is what is there.
 
-use crate::support::{Edge, Folder, site};
-use door_web::SiteSettings;
+use crate::support::{DEADLINE, Edge, Folder, site};
+use door_web::{CompressChoice, SiteSettings};
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::Instant;
 
 /// A door that keeps `a/b/x.txt`, with "one" in it, in memory.
 fn kept() -> (Folder, Edge) {
@@ -118,6 +119,54 @@ fn no_answer_mixes_two_versions() {
         assert!(text == version(first), "a mix of versions");
     }
     shows(&edge, "/x.txt", &version('z'));
+}
+
+#[test]
+fn coded_forms_follow_the_file_and_what_stands_beside_it() {
+    let base = Folder::new();
+    base.write("www/x.txt", "one ".repeat(1000));
+    let compress = CompressChoice::Switch(true);
+    let edge = Edge::start_with(&base, &[SiteSettings { compress, ..site("www", &[]) }], "");
+    let gzip = ("Accept-Encoding", "gzip");
+    let is_of_the_file = || {
+        let plain = edge.ask("GET /x.txt", &[]).field("etag").to_owned();
+        let coded = edge.ask("GET /x.txt", &[gzip]);
+        coded.field("etag") == format!("{}-gz1\"", plain.trim_end_matches('"'))
+    };
+    for _ in 0..3 {
+        assert!(is_of_the_file());
+    }
+    base.write("www/x.txt", "two ".repeat(1200));
+    let begun = Instant::now();
+    while !is_of_the_file() || edge.ask("GET /x.txt", &[]).body.len() != 4800 {
+        assert!(begun.elapsed() < DEADLINE, "the old form is still sent");
+        std::thread::yield_now();
+    }
+    base.write("www/x.txt.gz", "made by hand");
+    edge.until("GET /x.txt", &[gzip], "made by hand");
+    base.write("www/x.txt.gz", "made again");
+    edge.until("GET /x.txt", &[gzip], "made again");
+    base.write("www/x.txt", "short");
+    edge.until("GET /x.txt", &[gzip], "short");
+}
+
+#[test]
+fn a_reload_keeps_what_did_not_change_and_takes_what_did() {
+    let base = Folder::new();
+    base.write("www/x.txt", "one");
+    base.write("other/x.txt", "other");
+    let sites = [site("www", &["a.example"]), site("other", &["b.example"])];
+    let edge = Edge::start_with(&base, &sites, "");
+    let ask = |host: &str| edge.ask_host(host, "GET /x.txt", &[]).text();
+    assert_eq!((ask("a.example"), ask("b.example")), ("one".into(), "other".into()));
+    let swapped = [site("www", &["a.example"]), site("www", &["b.example"])];
+    edge.door.reload(&swapped).unwrap();
+    assert_eq!((ask("a.example"), ask("b.example")), ("one".into(), "one".into()));
+    base.write("www/x.txt", "two");
+    edge.until("GET /x.txt", &[], "two");
+    let gone = [site("www", &["a.example"]), site("nowhere", &["b.example"])];
+    assert_eq!(edge.door.reload(&gone).unwrap_err()[0].path, "1.root");
+    assert_eq!(ask("b.example"), "two");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! HTTPS with real clients: curl and openssl.
 
 use crate::support::{DEADLINE, Edge, Folder, site};
-use door_web::{ClientCertificate, SiteSettings, TlsSettings};
+use door_web::{ClientCertificate, HstsSettings, SiteSettings, TlsSettings};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -126,6 +126,42 @@ fn a_large_file_comes_whole() {
         curl(&edge, &base, "one.example", &["--cacert", "one.pem", version, "-o", "got"]).unwrap();
         assert_eq!(std::fs::read(base.path().join("got")).unwrap(), content, "{version}");
     }
+}
+
+#[test]
+fn hsts_comes_over_tls_only_and_a_request_in_the_clear_is_sent_on() {
+    let base = base();
+    let mut one = secure("one");
+    one.listen.push(settings::Text("http://127.0.0.1:0".parse().unwrap()));
+    one.redirect_https = true;
+    let max_age = settings::Text("1d".parse().unwrap());
+    one.hsts = Some(HstsSettings { max_age, subdomains: false, preload: false });
+    let edge = Edge::start_with(&base, &[one], "");
+    for version in ["--http1.1", "--http2"] {
+        let args = ["--cacert", "one.pem", "-D", "-", version];
+        let said = curl(&edge, &base, "one.example", &args).unwrap().to_ascii_lowercase();
+        assert_eq!(said.matches("strict-transport-security: max-age=86400").count(), 1, "{said}");
+        assert!(said.contains("200"), "{said}");
+    }
+    let plain = format!("http://{}/a?b=c", edge.at[1]);
+    let output =
+        Command::new("curl").args(["-s", "-D", "-", "-H", "Host: one.example", &plain]).output();
+    let said = String::from_utf8(output.unwrap().stdout).unwrap().to_ascii_lowercase();
+    assert!(said.starts_with("http/1.1 308") && said.contains("location: https://one.example"));
+    assert!(!said.contains("strict-transport-security"), "{said}");
+    let rows = edge.rows(3);
+    let secured = rows.iter().filter(|row| row.subject.starts_with("https://one.example"));
+    assert_eq!(secured.count(), 2, "{rows:#?}");
+}
+
+#[test]
+fn a_wildcard_host_is_asked_for_by_any_name_below_it() {
+    let base = base();
+    let mut two = secure("two");
+    two.hosts = vec!["*.two.example".into()];
+    let edge = Edge::start_with(&base, &[secure("one"), two], "");
+    let said = handshake(&edge, &base, "a.b.two.example", &[]);
+    assert!(said.contains("subject=CN = two.example"), "{said}");
 }
 
 #[test]
