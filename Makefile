@@ -6,7 +6,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Debian packages that the tests use as clients, servers and browsers.
 TEST_PACKAGES := dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromium libnss3-tools \
-	iproute2 procps python3 ipset nftables
+	iproute2 procps python3 ipset nftables php-fpm apache2-utils
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: help run test dist dashboard test-packages lint unit e2e fuzz-smoke bench clean

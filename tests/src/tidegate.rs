@@ -50,16 +50,25 @@ impl Tidegate {
     /// The same with variables in its environment.
     pub fn start_with(scratch: Scratch, yaml: &str, variables: &[(&str, &str)]) -> Self {
         let config = scratch.write("tidegate.yaml", yaml);
-        let mut child = Command::new(binary())
-            .args(["run", "--config"])
-            .arg(&config)
-            .arg("--state")
-            .arg(scratch.path().join("state"))
-            .envs(variables.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(binary());
+        command.args(["run", "--config"]).arg(&config);
+        command.arg("--state").arg(scratch.path().join("state"));
+        command.envs(variables.iter().copied());
+        Self::begin(scratch, config, command)
+    }
+
+    /// `tidegate serve` with these arguments, in the folder `scratch`; temporary folders are made in
+    /// its `tmp`.
+    pub fn serve(scratch: Scratch, args: &[&str]) -> Self {
+        let temporary = scratch.path().join("tmp");
+        std::fs::create_dir_all(&temporary).unwrap();
+        let mut command = Command::new(binary());
+        command.current_dir(scratch.path()).env("TMPDIR", temporary).arg("serve").args(args);
+        Self::begin(scratch, PathBuf::new(), command)
+    }
+
+    fn begin(scratch: Scratch, config: PathBuf, mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (lines, output) = mpsc::channel();
         for pipe in [
             Box::new(child.stdout.take().unwrap()) as Box<dyn Read + Send>,

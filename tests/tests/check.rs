@@ -51,7 +51,6 @@ fn what_is_not_built_yet_is_refused_not_ignored() {
             "proxy: { listen: [\"http://127.0.0.1:3128\"], parent: \"http://10.0.0.1:3128\" }",
             "parent",
         ),
-        ("web: [{ listen: [\"http://127.0.0.1:8000\"], root: ., compress: true }]", "compress"),
         ("plugins: [{ tag: a, type: ros_address_list, args: { address: x } }]", "not yet"),
     ] {
         let (said, code) = check(yaml);

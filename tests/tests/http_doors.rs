@@ -153,3 +153,28 @@ fn garbage_and_smuggling_are_refused_at_every_http_door() {
     }
     assert!(origin.lines().iter().all(|line| line.starts_with("GET")), "{:?}", origin.lines());
 }
+
+#[test]
+fn the_web_door_speaks_https_with_a_certificate_of_our_own() {
+    let scratch = Scratch::new();
+    scratch.write("www/index.html", "<h1>the site</h1>");
+    let edge = Tidegate::start_in(
+        scratch,
+        r#"
+web:
+  - { listen: ["https://127.0.0.1:0"], hosts: [www.example], root: www }
+admin: { listen: "127.0.0.1:0" }
+"#,
+    );
+    let address = edge.address("web", "https");
+    let authority = edge.state().join("ca/ca.pem");
+    let resolved = format!("www.example:{}:127.0.0.1", address.port());
+    // By name and by address: both stand in the certificate.
+    for host in ["www.example", "127.0.0.1"] {
+        let url = format!("https://{host}:{}/", address.port());
+        let got = curl(&["--resolve", &resolved, "--cacert", &authority.to_string_lossy(), &url]);
+        assert_eq!(got, (200, "<h1>the site</h1>".into()), "{host}");
+    }
+    let stranger = curl(&[&format!("https://{address}/")]);
+    assert_eq!(stranger.0, 0, "nobody else vouches for it");
+}

@@ -109,6 +109,11 @@ impl Feed {
         self.finished = Finished::Yes;
     }
 
+    /// Waits until nobody reads any more.
+    pub async fn until_reader_gone(&self) {
+        self.sender.closed().await;
+    }
+
     /// Whether nobody reads any more.
     pub fn reader_gone(&self) -> bool {
         self.sender.is_closed()

@@ -5,7 +5,7 @@
 //! policy's. Called by every HTTP door, once per request.
 
 use crate::hop_by_hop::wants_upgrade;
-use http::{HeaderMap, Method, Uri, header};
+use http::{HeaderMap, Method, Uri};
 use vocab::Kind;
 
 /// The kind of a request.
@@ -17,6 +17,12 @@ pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> Kind {
     if wants_upgrade(headers).is_some_and(|it| it.eq_ignore_ascii_case("websocket")) {
         return Kind::Websocket;
     }
+    of_fields(method, uri.path(), field)
+}
+
+/// The kind of a request that is neither a tunnel nor an upgrade. `field` gives the value of a
+/// field by its name in lower case, or nothing.
+pub fn of_fields<'f>(method: &Method, path: &str, field: impl Fn(&str) -> &'f str) -> Kind {
     if let Some(kind) = of_destination(field("sec-fetch-dest"), field("sec-fetch-mode"), method) {
         return kind;
     }
@@ -28,9 +34,7 @@ pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> Kind {
     if field("x-requested-with").eq_ignore_ascii_case("xmlhttprequest") {
         return Kind::Fetch;
     }
-    of_accept(headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or(""))
-        .or_else(|| of_extension(extension(uri.path())))
-        .unwrap_or(Kind::Other)
+    of_accept(field("accept")).or_else(|| of_extension(extension(path))).unwrap_or(Kind::Other)
 }
 
 /// By the Fetch standard's destination.

@@ -8,20 +8,25 @@
 pub mod body;
 pub mod client;
 pub mod conditional;
+pub mod date;
+pub mod encoding;
 pub mod hop_by_hop;
 pub mod kind;
 pub mod limits;
 pub mod mime;
+mod patience;
+pub mod quick;
 pub mod range;
 pub mod refuse;
 pub mod reply;
 mod rt;
 pub mod scan;
 pub mod serve;
+mod taken;
 pub mod upgrade;
 mod watch;
 
 pub use body::{Body, BodyError, Feed};
 pub use hyper::body::Incoming;
 pub use limits::Limits;
-pub use serve::{ServeError, Versions, serve};
+pub use serve::{ServeError, Versions, serve, serve_quickly};

@@ -20,6 +20,14 @@ pub struct Limits {
     /// How long a client may take nothing of an answer, or send nothing of a body it announced.
     /// Default 60 s, known to within one `header_timeout`. Beyond it the connection is cut.
     pub stall_timeout: Duration,
+    /// Bytes a second that a client must send of a body, or take of an answer, on average over the
+    /// time for which it is waited. Default 500; 0: any rate will do. A client earns time by its
+    /// bytes, up to `stall_timeout`, and uses it up while we wait: a large upload may last for days,
+    /// a byte a second may not. What the kernel has taken of an answer counts as taken. (500 and
+    /// 20 s are what Apache's `mod_reqtimeout` recommends.)
+    pub rate_bytes_min: u32,
+    /// How long it may be slower than that to begin with, in each message. Default 20 s.
+    pub rate_grace: Duration,
     /// HTTP/2: streams at once on a connection. Default 128; more are refused by the protocol.
     pub http2_streams_max: u32,
     /// HTTP/2: bytes of a header list by its own measure (RFC 9113 §6.5.2). Default 16 KiB.
@@ -39,8 +47,24 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),
             stall_timeout: Duration::from_mins(1),
+            rate_bytes_min: 500,
+            rate_grace: Duration::from_secs(20),
             http2_streams_max: 128,
             http2_header_list_bytes_max: 16 << 10,
         }
     }
 }
+
+/// HTTP/2 streams that the client reset before they were looked at. Beyond it the connection ends
+/// (rapid reset, CVE-2023-44487). A page's worth of cancelled images is below it.
+pub(crate) const HTTP2_RESETS_PENDING_MAX: usize = 20;
+/// HTTP/2 streams that we had to reset for the client's errors. Beyond it the connection ends
+/// (CVE-2025-8671).
+pub(crate) const HTTP2_RESETS_OURS_MAX: usize = 128;
+/// HTTP/2: bytes of one answer that wait for the client's window, in frames of its own; hyper's
+/// default is 400 KiB, which times 128 streams would be 50 MiB a connection.
+pub(crate) const HTTP2_SEND_BUFFER_BYTES: usize = 64 << 10;
+/// HTTP/2: bytes of a request body that a client may send ahead, for each stream and for all.
+pub(crate) const HTTP2_STREAM_WINDOW_BYTES: u32 = 256 << 10;
+/// See [`HTTP2_STREAM_WINDOW_BYTES`].
+pub(crate) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 1 << 20;

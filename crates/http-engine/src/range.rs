@@ -1,8 +1,8 @@
 //! Parts of a representation: the `Range` field for bytes (RFC 9110 §14).
 //!
-//! One range is served; several at once are answered with the whole, which the RFC allows
-//! (§14.2) and which closes the door to overlapping-range abuse. Pure. Called by the web door, and
-//! by every cache.
+//! [`select`] serves one range and answers several with the whole, which the RFC allows (§14.2);
+//! [`select_several`] serves several, with those joined that overlap or nearly touch, so that no
+//! request can ask for more than the whole. Pure. Called by the web door, and by every cache.
 
 use http::{HeaderMap, HeaderValue, Method, header};
 
@@ -27,6 +27,27 @@ pub enum Selection {
     /// Nothing: 416 with [`unsatisfied`].
     Unsatisfiable,
 }
+
+/// What to send to a client that may have several parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selections {
+    /// All of it, with 200.
+    Whole,
+    /// This part, with 206 and `Content-Range`.
+    Part(ByteRange),
+    /// These, two at least, none of which overlap, with 206 as `multipart/byteranges` (§14.6), in
+    /// the order in which they were asked for.
+    Parts(Vec<ByteRange>),
+    /// Nothing: 416 with [`unsatisfied`].
+    Unsatisfiable,
+}
+
+/// Ranges of one request; more get the whole, for many small ranges are the mark of an attack or of
+/// a broken client (§14.2). Viewers of documents and archives ask for less than ten.
+pub const RANGES_MAX: usize = 32;
+
+/// Parts closer than this are sent as one: about what the head of a part takes (§15.3.7.2).
+const GAP_BYTES: u64 = 80;
 
 impl ByteRange {
     /// How many bytes it is.
@@ -89,6 +110,63 @@ pub fn parse(text: &str, total: u64) -> Selection {
             Selection::Whole
         }
     }
+}
+
+/// What a request asks for of a representation of `total` bytes, several parts included. `If-Range`
+/// must have been judged before: [`crate::conditional::if_range`].
+pub fn select_several(method: &Method, headers: &HeaderMap, total: u64) -> Selections {
+    if *method != Method::GET {
+        return Selections::Whole;
+    }
+    let mut fields = headers.get_all(header::RANGE).iter();
+    match (fields.next().and_then(|value| value.to_str().ok()), fields.next()) {
+        (Some(text), None) => parse_several(text, total),
+        (None, _) | (Some(_), Some(_)) => Selections::Whole,
+    }
+}
+
+/// Reads one `Range` value of any number of ranges. One that is malformed spoils them all, and the
+/// whole is selected; those outside are left out.
+pub fn parse_several(text: &str, total: u64) -> Selections {
+    let Some((unit, set)) = text.split_once('=') else { return Selections::Whole };
+    if set.bytes().filter(|byte| *byte == b',').count() >= RANGES_MAX {
+        return Selections::Whole;
+    }
+    let mut parts: Vec<ByteRange> = Vec::new();
+    // Empty elements of a list count for nothing (§5.6.1.2).
+    let ranges = set.split(',').map(str::trim).filter(|it| !it.is_empty());
+    let mut is_none = true;
+    for range in ranges {
+        is_none = false;
+        match parse(&format!("{unit}={range}"), total) {
+            Selection::Whole => return Selections::Whole,
+            Selection::Unsatisfiable => {}
+            Selection::Part(part) => join(&mut parts, part),
+        }
+    }
+    match parts.as_slice() {
+        [] if is_none => Selections::Whole,
+        [] => Selections::Unsatisfiable,
+        [part] => Selections::Part(*part),
+        [..] => Selections::Parts(parts),
+    }
+}
+
+/// Adds a part, in the place of the first that it overlaps or nearly touches.
+fn join(parts: &mut Vec<ByteRange>, mut part: ByteRange) {
+    let nearly = |one: &ByteRange, other: &ByteRange| {
+        one.first <= other.last.saturating_add(GAP_BYTES)
+            && other.first <= one.last.saturating_add(GAP_BYTES)
+    };
+    let mut place = None;
+    // What is joined grows, and may reach others then.
+    while let Some(at) = parts.iter().position(|it| nearly(it, &part)) {
+        let met = parts.remove(at);
+        part.first = part.first.min(met.first);
+        part.last = part.last.max(met.last);
+        place = Some(place.map_or(at, |place: usize| place.min(at)));
+    }
+    parts.insert(place.unwrap_or(parts.len()), part);
 }
 
 enum Number {
@@ -168,6 +246,50 @@ mod tests {
         assert_eq!(select(&Method::HEAD, &headers, 9), Selection::Whole);
         headers.append(header::RANGE, HeaderValue::from_static("bytes=1-1"));
         assert_eq!(select(&Method::GET, &headers, 9), Selection::Whole);
+    }
+
+    fn check_several(text: &str, expected: &str) {
+        let show = |part: &ByteRange| format!("{}-{}", part.first, part.last);
+        let found = match parse_several(text, 1000) {
+            Selections::Whole => "whole".into(),
+            Selections::Unsatisfiable => "416".into(),
+            Selections::Part(part) => show(&part),
+            Selections::Parts(parts) => parts.iter().map(show).collect::<Vec<_>>().join(" "),
+        };
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn several_ranges_keep_their_order() {
+        check_several("bytes=0-1,500-501", "0-1 500-501");
+        check_several("bytes=500-501, 0-1", "500-501 0-1");
+        check_several("bytes=0-1, -2", "0-1 998-999");
+        check_several("bytes=0-1,,900-", "0-1 900-999");
+        check_several("bytes=5-7", "5-7");
+        check_several("bytes=-5", "995-999");
+    }
+
+    #[test]
+    fn ranges_that_overlap_or_nearly_touch_are_joined() {
+        check_several("bytes=0-10,5-20", "0-20");
+        check_several("bytes=0-10,50-60", "0-60");
+        check_several("bytes=0-10,500-510,5-505", "0-510");
+        check_several("bytes=600-610,0-10,300-310,200-400", "600-610 0-10 200-400");
+        check_several("bytes=0-,0-,0-,0-", "0-999");
+    }
+
+    #[test]
+    fn ranges_outside_are_left_out_and_malformed_ones_spoil_all() {
+        check_several("bytes=0-1,2000-", "0-1");
+        check_several("bytes=1000-,2000-", "416");
+        check_several("bytes=0-1,x", "whole");
+        check_several("bytes=0-1,9-5", "whole");
+        check_several("lines=0-1,5-6", "whole");
+        check_several("bytes=,", "whole");
+        check_several("bytes=0-1 5-6", "whole");
+        let many = |count: usize| format!("bytes={}", vec!["0-0"; count].join(","));
+        check_several(&many(RANGES_MAX), "0-0");
+        check_several(&many(RANGES_MAX + 1), "whole");
     }
 
     #[test]

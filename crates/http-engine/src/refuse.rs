@@ -5,7 +5,7 @@
 //! server side before any handler.
 
 use crate::scan::Faults;
-use http::{HeaderMap, Request, StatusCode, Version, header};
+use http::{HeaderMap, Method, Request, StatusCode, Version, header};
 use std::fmt;
 
 /// Why a request is refused before a handler sees it.
@@ -27,6 +27,12 @@ pub enum Refusal {
     HostDiffers,
     /// A transfer coding other than `chunked`.
     Encoding,
+    /// A target of none of the four forms, or of one that the method does not have (RFC 9112 §3.2).
+    BadTarget,
+    /// A chunk's size line that parsers read differently.
+    BadChunk,
+    /// A head of more bytes than [`crate::Limits::header_bytes_max`].
+    HeadTooLong,
 }
 
 impl Refusal {
@@ -35,13 +41,16 @@ impl Refusal {
         match self {
             // RFC 9112 §6.1: a coding that is not understood.
             Self::Encoding => StatusCode::NOT_IMPLEMENTED,
+            Self::HeadTooLong => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::BareLf
             | Self::LengthAndEncoding
             | Self::TwoLengths
             | Self::NoHost
             | Self::TwoHosts
             | Self::BadHost
-            | Self::HostDiffers => StatusCode::BAD_REQUEST,
+            | Self::HostDiffers
+            | Self::BadTarget
+            | Self::BadChunk => StatusCode::BAD_REQUEST,
         }
     }
 }
@@ -55,7 +64,19 @@ pub fn refusal<B>(request: &Request<B>, faults: Faults) -> Option<Refusal> {
         if faults.has(Faults::TWO_LENGTHS) {
             return Some(Refusal::TwoLengths);
         }
+        if faults.has(Faults::HEAD_TOO_LONG) {
+            return Some(Refusal::HeadTooLong);
+        }
+        if faults.has(Faults::CHUNK) {
+            return Some(Refusal::BadChunk);
+        }
+        if faults.has(Faults::FRAGMENT) {
+            return Some(Refusal::BadTarget);
+        }
         return Some(Refusal::BareLf);
+    }
+    if !target_is_right(request) {
+        return Some(Refusal::BadTarget);
     }
     let headers = request.headers();
     if headers.contains_key(header::TRANSFER_ENCODING) {
@@ -67,6 +88,30 @@ pub fn refusal<B>(request: &Request<B>, faults: Faults) -> Option<Refusal> {
         }
     }
     host_refusal(request)
+}
+
+/// Whether the target has a form that goes with the method. User information is refused: it only
+/// ever serves to make an authority look like another (RFC 9110 §4.2.4).
+fn target_is_right<B>(request: &Request<B>) -> bool {
+    let uri = request.uri();
+    let (authority, path) = (uri.authority(), uri.path());
+    if authority.is_some_and(|it| it.as_str().contains('@')) {
+        return false;
+    }
+    if *request.method() == Method::CONNECT {
+        return authority.is_some();
+    }
+    if request.version() == Version::HTTP_2 {
+        return true;
+    }
+    match (uri.scheme(), authority) {
+        // Only OPTIONS has the asterisk form.
+        (None, None) => {
+            path.starts_with('/') || (path == "*" && *request.method() == Method::OPTIONS)
+        }
+        (None, Some(_)) => false,
+        (Some(_), _) => authority.is_some(),
+    }
 }
 
 fn only_chunked(headers: &HeaderMap) -> bool {
@@ -137,6 +182,9 @@ impl fmt::Display for Refusal {
             Self::TwoHosts => "the request names more than one host",
             Self::BadHost => "the Host field is no host",
             Self::HostDiffers => "Host and :authority differ",
+            Self::BadTarget => "the target of the request is none",
+            Self::BadChunk => "the size of a chunk is malformed",
+            Self::HeadTooLong => "the head of the request is too long",
             Self::Encoding => "only the transfer coding chunked is known here",
         })
     }

@@ -19,6 +19,15 @@ impl Faults {
     pub const LENGTH_AND_ENCODING: Self = Self(2);
     /// More than one `Content-Length` field (RFC 9112 §6.3 lets a server refuse equal ones too).
     pub const TWO_LENGTHS: Self = Self(4);
+    /// A chunk's size is not one to sixteen hexadecimal digits with perhaps extensions of visible
+    /// text behind them (RFC 9112 §7.1). White space and controls there are read differently by
+    /// different servers.
+    pub const CHUNK: Self = Self(8);
+    /// A `#` in the request line: a fragment is never sent (RFC 9110 §7.1), and parsers drop it.
+    pub const FRAGMENT: Self = Self(16);
+    /// A head of more bytes than allowed. hyper's own limit is one of its buffer, which grows in
+    /// steps: a head of nearly twice the limit may pass it.
+    pub const HEAD_TOO_LONG: Self = Self(32);
 
     /// Whether any of `other` is set.
     pub const fn has(self, other: Self) -> bool {
@@ -45,6 +54,9 @@ const LINE_BYTES_KEPT: usize = 64;
 /// A head or trailer longer than this is none (hyper refuses at 64 KiB): a tunnel, or noise.
 const HEAD_BYTES_MAX: usize = 128 << 10;
 
+/// Digits of a chunk's size: more than 64 bits is nobody's chunk.
+const CHUNK_DIGITS_MAX: usize = 16;
+
 /// Where in the stream of messages the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
@@ -70,10 +82,12 @@ pub struct HeadScan {
     line_bytes: usize,
     last_byte: u8,
     head_bytes: usize,
+    head_bytes_max: usize,
     request_line: Seen,
     lengths: u8,
     length: Option<u64>,
     encoded: Seen,
+    heads: u32,
     faults: Faults,
 }
 
@@ -85,23 +99,25 @@ enum Seen {
 
 impl Default for HeadScan {
     fn default() -> Self {
-        Self::new()
+        Self::new(HEAD_BYTES_MAX)
     }
 }
 
 impl HeadScan {
-    /// At the start of a connection.
-    pub const fn new() -> Self {
+    /// At the start of a connection whose heads may have so many bytes.
+    pub const fn new(head_bytes_max: usize) -> Self {
         Self {
             at: At::Head,
             line: [0; LINE_BYTES_KEPT],
             line_bytes: 0,
             last_byte: 0,
             head_bytes: 0,
+            head_bytes_max,
             request_line: Seen::No,
             lengths: 0,
             length: None,
             encoded: Seen::No,
+            heads: 0,
             faults: Faults::NONE,
         }
     }
@@ -120,6 +136,11 @@ impl HeadScan {
             };
         }
         self.faults
+    }
+
+    /// Heads that have ended; wraps.
+    pub fn heads(&self) -> u32 {
+        self.heads
     }
 
     /// Whether a head has begun and not ended.
@@ -152,6 +173,12 @@ impl HeadScan {
         if self.line_bytes < LINE_BYTES_KEPT {
             let kept = part.len().min(LINE_BYTES_KEPT - self.line_bytes);
             self.line[self.line_bytes..self.line_bytes + kept].copy_from_slice(&part[..kept]);
+        }
+        if self.at == At::Head
+            && self.request_line == Seen::No
+            && memchr::memchr(b'#', part).is_some()
+        {
+            self.faults = self.faults.with(Faults::FRAGMENT);
         }
         self.line_bytes += part.len();
         self.head_bytes += part.len() + 1;
@@ -211,6 +238,10 @@ impl HeadScan {
     }
 
     fn head_ended(&mut self) {
+        self.heads = self.heads.wrapping_add(1);
+        if self.head_bytes > self.head_bytes_max {
+            self.faults = self.faults.with(Faults::HEAD_TOO_LONG);
+        }
         if self.lengths > 0 && self.encoded == Seen::Yes {
             self.faults = self.faults.with(Faults::LENGTH_AND_ENCODING);
         }
@@ -232,6 +263,13 @@ impl HeadScan {
 
     fn chunk_size(&mut self, line: &[u8]) {
         let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let behind = &line[digits..];
+        // Of a long line only the start is kept; the rest of an extension is hyper's to bound.
+        let is_plain = behind.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
+        let ends = matches!(behind.first(), None | Some(b';'));
+        if !(1..=CHUNK_DIGITS_MAX).contains(&digits) || !is_plain || !ends {
+            self.faults = self.faults.with(Faults::CHUNK);
+        }
         let size = std::str::from_utf8(&line[..digits])
             .ok()
             .and_then(|digits| u64::from_str_radix(digits, 16).ok());
@@ -249,8 +287,8 @@ mod tests {
 
     fn faults(wire: &str) -> Faults {
         // Whatever way the bytes are cut, the finding is the same.
-        let whole = HeadScan::new().feed(wire.as_bytes());
-        let mut scan = HeadScan::new();
+        let whole = HeadScan::default().feed(wire.as_bytes());
+        let mut scan = HeadScan::default();
         let single = wire.bytes().fold(Faults::NONE, |all, byte| all.with(scan.feed(&[byte])));
         assert_eq!(whole, single, "{wire:?}");
         whole
@@ -294,8 +332,27 @@ mod tests {
     }
 
     #[test]
+    fn chunk_sizes_are_plain() {
+        let with = |line: &str| {
+            faults(&format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{line}\r\nabc"))
+        };
+        for line in ["3", "0003", "3;a", "3;a=\"b c\";d"] {
+            assert_eq!(with(line), Faults::NONE, "{line}");
+        }
+        for line in ["3 ", "3\t;a", " 3", "", "+3", "0x3", "3;a\0b", "3,a", "00000000000000003"] {
+            assert!(with(line).has(Faults::CHUNK), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_fragment_is_found_in_the_request_line_only() {
+        assert!(faults("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n").has(Faults::FRAGMENT));
+        assert_eq!(faults("GET /a HTTP/1.1\r\nHost: a\r\nX: #\r\n\r\n"), Faults::NONE);
+    }
+
+    #[test]
     fn it_says_where_the_connection_stands() {
-        let mut scan = HeadScan::new();
+        let mut scan = HeadScan::default();
         assert!(!scan.in_head() && !scan.in_body());
         scan.feed(b"POST / HTTP/1.1\r\nContent-Le");
         assert!(scan.in_head());

@@ -5,16 +5,23 @@
 //! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
 use crate::body::Body;
-use crate::limits::{HEADER_BYTES_MIN, HEADERS_DEFAULT, Limits};
+use crate::limits::{
+    HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_RESETS_OURS_MAX,
+    HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES, Limits,
+};
+use crate::patience::{Next, Patience};
+use crate::quick::Quick;
+use crate::quick::lane::{End, Lane, Preface, Spoken};
 use crate::refuse::{Refusal, refusal};
 use crate::reply;
 use crate::rt::LocalExec;
-use crate::watch::{Guarded, Next, Patience, Watch};
+use crate::taken::Taken;
+use crate::watch::{Guarded, Watch};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::fmt;
@@ -22,10 +29,10 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::time::{Instant, sleep};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// Which versions of HTTP a connection may speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +52,16 @@ pub enum ServeError {
     HeadTooSlow,
     /// The client took nothing of an answer, or sent nothing of a body, for too long.
     Stalled,
+    /// The client took an answer, or sent a body, more slowly than [`Limits::rate_bytes_min`].
+    TooSlow,
     /// The byte stream failed before HTTP was spoken.
     Io(io::Error),
     /// HTTP was broken, or broke off.
     Http(hyper::Error),
 }
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// The first bytes of HTTP/2 (RFC 9113 §3.4).
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(30);
 const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,11 +83,10 @@ where
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
-    let watch = Arc::new(Watch::new());
     let mut stop = pin!(stop);
-    let (io, early, is_http2) = match versions {
-        Versions::Http1 => (io, Bytes::new(), false),
-        Versions::Http2 => (io, Bytes::new(), true),
+    let (io, early, spoken) = match versions {
+        Versions::Http1 => (io, Bytes::new(), Spoken::Http1),
+        Versions::Http2 => (io, Bytes::new(), Spoken::Http2),
         Versions::Http1And2 => {
             tokio::select! {
                 biased;
@@ -87,33 +96,132 @@ where
             }
         }
     };
-    let seen = Arc::clone(&watch);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let busy = seen.begin_request();
+    by_hyper(io, early, spoken, limits, stop, handler).await
+}
+
+/// The same with a quick lane: simple requests are answered by `quick` until the first that is not
+/// simple, or that `quick` leaves to `handler`; from there on the connection is as with [`serve`].
+///
+/// The lane is strict, keeps its own time by the same limits, and holds no buffer while a
+/// connection is idle. See [`crate::quick`].
+pub async fn serve_quickly<I, Q, H, F>(
+    io: I,
+    versions: Versions,
+    limits: Limits,
+    stop: impl Future<Output = ()>,
+    quick: Q,
+    handler: H,
+) -> Result<(), ServeError>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    Q: Quick,
+    H: Fn(Request<Incoming>) -> F + 'static,
+    F: Future<Output = Response<Body>> + 'static,
+{
+    let (mut stop, mut stopped) = (pin!(stop), false);
+    // Lane and hyper both ask; a future that has completed must not be asked again.
+    let mut stop = poll_fn(move |cx| {
+        if !stopped {
+            ready!(stop.as_mut().poll(cx));
+            stopped = true;
+        }
+        Poll::Ready(())
+    });
+    let mut stop = Pin::new(&mut stop);
+    let preface = match versions {
+        Versions::Http1 => Preface::No,
+        Versions::Http1And2 => Preface::Expected,
+        Versions::Http2 => {
+            let serving = by_hyper(io, Bytes::new(), Spoken::Http2, limits, stop, handler);
+            return Box::pin(serving).await;
+        }
+    };
+    let mut lane = Lane::new(io, preface, Instant::now());
+    match drive_lane(&mut lane, &quick, stop.as_mut(), &limits).await? {
+        End::Closed => {
+            // TLS says goodbye, or the client must take the end for somebody's in between.
+            match timeout(limits.stall_timeout, lane.io.shutdown()).await {
+                // Whoever has gone already needs none.
+                Ok(_) => Ok(()),
+                Err(_) => Err(ServeError::Stalled),
+            }
+        }
+        End::Failed(why) => Err(ServeError::Io(why)),
+        // Boxed: hyper's part is large, and most connections never need it.
+        End::Over(early, spoken) => {
+            Box::pin(by_hyper(lane.io, early, spoken, limits, stop, handler)).await
+        }
+    }
+}
+
+/// Serves what the lane does not, or a connection without one. `early` was read already.
+async fn by_hyper<I, S, H, F>(
+    io: I,
+    early: Bytes,
+    spoken: Spoken,
+    limits: Limits,
+    stop: Pin<&mut S>,
+    handler: H,
+) -> Result<(), ServeError>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Future<Output = ()>,
+    H: Fn(Request<Incoming>) -> F + 'static,
+    F: Future<Output = Response<Body>> + 'static,
+{
+    let watch = Arc::new(Watch::new());
+    match spoken {
+        Spoken::Http2 => {
+            let service = service_of(handler, &watch, Taken::new);
+            let io = TokioIo::new(Guarded::http2(io, early, Arc::clone(&watch)));
+            let connection = http2_builder(&limits).serve_connection(io, service);
+            let close = http2::Connection::graceful_shutdown;
+            drive(pin!(connection), close, stop, &watch, &limits).await
+        }
+        Spoken::Http1 => {
+            let service = service_of(handler, &watch, |body, _| body);
+            let head_bytes_max = limits.header_bytes_max.max(HEADER_BYTES_MIN);
+            let io = Guarded::http1(io, early, Arc::clone(&watch), head_bytes_max);
+            let io = TokioIo::new(io);
+            let connection = http1_builder(&limits).serve_connection(io, service).with_upgrades();
+            let close = http1::UpgradeableConnection::graceful_shutdown;
+            drive(pin!(connection), close, stop, &watch, &limits).await
+        }
+    }
+}
+
+/// What hyper calls for each request: refuses, or asks the handler.
+fn service_of<H, F, B>(
+    handler: H,
+    watch: &Arc<Watch>,
+    shape: fn(Body, &Arc<Watch>) -> B,
+) -> impl Service<
+    Request<Incoming>,
+    Response = Response<B>,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response<B>, Infallible>> + 'static,
+> + 'static
+where
+    H: Fn(Request<Incoming>) -> F + 'static,
+    F: Future<Output = Response<Body>> + 'static,
+    B: http_body::Body + 'static,
+{
+    let watch = Arc::clone(watch);
+    service_fn(move |request: Request<Incoming>| {
+        let busy = watch.begin_request();
         let version = request.version();
-        let outcome = match refusal(&request, seen.take_faults()) {
+        let outcome = match refusal(&request, watch.take_faults()) {
             None => Ok(handler(request)),
             Some(why) => Err(refused(why, version)),
         };
         async move {
-            let _busy = busy;
-            Ok::<_, Infallible>(match outcome {
+            let answer = match outcome {
                 Ok(answer) => answer.await,
                 Err(answer) => answer,
-            })
+            };
+            Ok::<_, Infallible>(answer.map(|body| shape(body, busy.watch())))
         }
-    });
-    if is_http2 {
-        let io = TokioIo::new(Guarded::http2(io, early, Arc::clone(&watch)));
-        let connection = http2_builder(&limits).serve_connection(io, service);
-        let close = http2::Connection::graceful_shutdown;
-        drive(pin!(connection), close, stop, &watch, &limits).await
-    } else {
-        let io = TokioIo::new(Guarded::http1(io, early, Arc::clone(&watch)));
-        let connection = http1_builder(&limits).serve_connection(io, service).with_upgrades();
-        let close = http1::UpgradeableConnection::graceful_shutdown;
-        drive(pin!(connection), close, stop, &watch, &limits).await
-    }
+    })
 }
 
 fn http1_builder(limits: &Limits) -> http1::Builder {
@@ -133,21 +241,27 @@ fn http2_builder(limits: &Limits) -> http2::Builder<LocalExec> {
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.http2_streams_max)
         .max_header_list_size(limits.http2_header_list_bytes_max)
+        .max_pending_accept_reset_streams(HTTP2_RESETS_PENDING_MAX)
+        .max_local_error_reset_streams(HTTP2_RESETS_OURS_MAX)
+        .max_send_buf_size(HTTP2_SEND_BUFFER_BYTES)
+        .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
         .keep_alive_interval(HTTP2_PING_EVERY)
         .keep_alive_timeout(HTTP2_PING_TIMEOUT);
     builder
 }
 
 /// Reads until the bytes are, or cannot be, the start of HTTP/2.
-async fn sniff<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(I, Bytes, bool)> {
+async fn sniff<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(I, Bytes, Spoken)> {
     let mut early = BytesMut::with_capacity(2048);
     loop {
         let read = io.read_buf(&mut early).await?;
         let compared = early.len().min(PREFACE.len());
         let so_far = early[..compared] == PREFACE[..compared];
         if read == 0 || !so_far || compared == PREFACE.len() {
-            let is_http2 = so_far && compared == PREFACE.len();
-            return Ok((io, early.freeze(), is_http2));
+            let whole = so_far && compared == PREFACE.len();
+            let spoken = if whole { Spoken::Http2 } else { Spoken::Http1 };
+            return Ok((io, early.freeze(), spoken));
         }
     }
 }
@@ -173,7 +287,7 @@ where
     C: Future<Output = hyper::Result<()>>,
     S: Future<Output = ()>,
 {
-    let mut patience = Patience::new(Instant::now());
+    let mut patience = Patience::new(limits, Instant::now());
     let mut tick = pin!(sleep(limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
@@ -190,7 +304,7 @@ where
                 return Poll::Pending;
             }
             let now = Instant::now();
-            match patience.judge(watch, limits, now) {
+            match patience.judge(watch.standing(), limits, now) {
                 Next::Wait(until) => tick.as_mut().reset(until),
                 Next::Close => {
                     tick.as_mut().reset(now + limits.idle_timeout);
@@ -201,8 +315,50 @@ where
                 }
                 Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
                 Next::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
+                Next::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
             }
         }
+    })
+    .await
+}
+
+/// Runs the lane beside one timer, which costs nothing where everything is ready at once.
+async fn drive_lane<I, Q, S>(
+    lane: &mut Lane<I>,
+    quick: &Q,
+    mut stop: Pin<&mut S>,
+    limits: &Limits,
+) -> Result<End, ServeError>
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+    Q: Quick,
+    S: Future<Output = ()>,
+{
+    let now = Instant::now();
+    let mut patience = Patience::new(limits, now);
+    let mut tick = pin!(sleep_until(now + limits.header_timeout));
+    let mut open = true;
+    poll_fn(|cx| {
+        if let Poll::Ready(end) = lane.poll(cx, quick) {
+            return Poll::Ready(Ok(end));
+        }
+        if open && stop.as_mut().poll(cx).is_ready() {
+            open = false;
+            if lane.stop().is_break() {
+                return Poll::Ready(Ok(End::Closed));
+            }
+        }
+        while tick.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            match patience.judge(lane.standing(), limits, now) {
+                Next::Wait(until) => tick.as_mut().reset(until),
+                Next::Close => return Poll::Ready(Ok(End::Closed)),
+                Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
+                Next::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
+                Next::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
+            }
+        }
+        Poll::Pending
     })
     .await
 }
@@ -213,7 +369,7 @@ impl ServeError {
         match self {
             Self::Http(why) => why.is_incomplete_message() || why.is_canceled() || why.is_closed(),
             Self::Io(_) => true,
-            Self::HeadTooSlow | Self::Stalled => false,
+            Self::HeadTooSlow | Self::Stalled | Self::TooSlow => false,
         }
     }
 }
@@ -223,6 +379,7 @@ impl fmt::Display for ServeError {
         match self {
             Self::HeadTooSlow => f.write_str("the head of a request did not come in time"),
             Self::Stalled => f.write_str("the client stalled"),
+            Self::TooSlow => f.write_str("the client was slower than the least rate"),
             Self::Io(why) => write!(f, "the connection failed: {why}"),
             Self::Http(why) => write!(f, "HTTP failed: {why}"),
         }

@@ -1,11 +1,10 @@
 //! One connection seen from outside: how far it is, and whether the client keeps it waiting.
 //!
-//! [`Guarded`] passes bytes through and notes progress; [`Watch`] is what it notes;
-//! [`Patience`] decides, at each tick of one lazy timer per connection, whether to wait on. hyper's
-//! own head timer would cost an allocation and a timer entry per request, and would count idle
-//! time between requests as a slow head.
+//! [`Guarded`] passes bytes through and notes progress; [`Watch`] is what it notes. It decides
+//! nothing: [`crate::patience`] does. hyper's own head timer would cost an allocation and a timer
+//! entry per request, and would count idle time between requests as a slow head.
 
-use crate::limits::Limits;
+use crate::patience::{Awaits, Standing};
 use crate::scan::{Faults, HeadScan};
 use bytes::{Buf, Bytes};
 use std::io::{self, IoSlice};
@@ -13,6 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
@@ -28,7 +28,16 @@ pub(crate) struct Watch {
     read_waits: AtomicBool,
     write_waits: AtomicBool,
     in_flight: AtomicU32,
+    begun: AtomicU32,
     faults: AtomicU8,
+    /// Bytes of bodies and answers; wraps.
+    bytes: AtomicU32,
+    /// How long the client was waited for, in milliseconds; wraps.
+    waited_ms: AtomicU32,
+    /// HTTP/2: answers and pieces of them whose next move is the client's.
+    streams_wait: AtomicU32,
+    /// Since when it is waited for, in milliseconds from the start and never 0; 0: it is not.
+    waits_since_ms: AtomicU32,
 }
 
 /// Counts a request as in flight while it lives.
@@ -46,7 +55,12 @@ impl Watch {
             read_waits: AtomicBool::new(false),
             write_waits: AtomicBool::new(false),
             in_flight: AtomicU32::new(0),
+            begun: AtomicU32::new(0),
             faults: AtomicU8::new(0),
+            bytes: AtomicU32::new(0),
+            waited_ms: AtomicU32::new(0),
+            streams_wait: AtomicU32::new(0),
+            waits_since_ms: AtomicU32::new(0),
         }
     }
 
@@ -57,7 +71,83 @@ impl Watch {
 
     pub(crate) fn begin_request(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Relaxed);
+        self.begun.store(self.begun.load(Relaxed).wrapping_add(1), Relaxed);
         InFlight(Arc::clone(self))
+    }
+
+    /// How the connection stands.
+    pub(crate) fn standing(&self) -> Standing {
+        let busy = self.in_flight.load(Relaxed) > 0;
+        let owes = self.in_body.load(Relaxed) && self.read_waits.load(Relaxed);
+        let awaits = if !busy && self.in_head.load(Relaxed) {
+            let since = Duration::from_millis(self.head_since_ms.load(Relaxed).into());
+            Awaits::Head { since: self.started + since }
+        } else if owes || self.write_waits.load(Relaxed) || self.streams_wait.load(Relaxed) > 0 {
+            Awaits::Client
+        } else if busy && self.in_body.load(Relaxed) {
+            Awaits::UsWithinBody
+        } else if busy {
+            Awaits::Us
+        } else {
+            Awaits::Request
+        };
+        let waits = self.waits_since_ms.load(Relaxed);
+        let waiting = if waits == 0 { 0 } else { self.now_ms().saturating_sub(waits) };
+        Standing {
+            progress: self.progress.load(Relaxed),
+            awaits,
+            messages: self.begun.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            waited_ms: self.waited_ms.load(Relaxed).wrapping_add(waiting),
+        }
+    }
+
+    fn now_ms(&self) -> u32 {
+        self.started.elapsed().as_millis() as u32
+    }
+
+    /// The client keeps us waiting from now on, if it did not before.
+    fn wait_begins(&self) {
+        if self.waits_since_ms.load(Relaxed) == 0 {
+            self.waits_since_ms.store(self.now_ms().max(1), Relaxed);
+        }
+    }
+
+    /// The client has moved `bytes` of a body or an answer.
+    fn wait_ends(&self, bytes: usize) {
+        self.count(bytes);
+        if self.streams_wait.load(Relaxed) > 0 {
+            return;
+        }
+        let since = self.waits_since_ms.swap(0, Relaxed);
+        if since != 0 {
+            let waited = self.now_ms().saturating_sub(since);
+            self.waited_ms.store(self.waited_ms.load(Relaxed).wrapping_add(waited), Relaxed);
+        }
+    }
+
+    fn count(&self, bytes: usize) {
+        self.bytes.store(self.bytes.load(Relaxed).wrapping_add(bytes as u32), Relaxed);
+    }
+
+    /// HTTP/2: one more answer, or piece of it, waits for the client to make room.
+    pub(crate) fn stream_waits(&self) {
+        self.streams_wait.fetch_add(1, Relaxed);
+        self.wait_begins();
+    }
+
+    /// It has been sent, or given up.
+    pub(crate) fn stream_goes_on(&self) {
+        self.streams_wait.fetch_sub(1, Relaxed);
+        if !self.write_waits.load(Relaxed) {
+            self.wait_ends(0);
+        }
+    }
+
+    /// The client made room for `bytes` of an answer.
+    pub(crate) fn stream_took(&self, bytes: usize) {
+        self.moved();
+        self.count(bytes);
     }
 
     fn moved(&self) {
@@ -68,10 +158,16 @@ impl Watch {
     fn stands(&self, scan: &HeadScan) {
         let in_head = scan.in_head();
         if in_head && !self.in_head.load(Relaxed) {
-            self.head_since_ms.store(self.started.elapsed().as_millis() as u32, Relaxed);
+            self.head_since_ms.store(self.now_ms(), Relaxed);
         }
         self.in_head.store(in_head, Relaxed);
         self.in_body.store(scan.in_body(), Relaxed);
+    }
+}
+
+impl InFlight {
+    pub(crate) fn watch(&self) -> &Arc<Watch> {
+        &self.0
     }
 }
 
@@ -91,8 +187,8 @@ pub(crate) struct Guarded<I> {
 
 impl<I> Guarded<I> {
     /// `early` was read already and comes first.
-    pub(crate) fn http1(io: I, early: Bytes, watch: Arc<Watch>) -> Self {
-        Self { io, early, scan: Some(HeadScan::new()), watch }
+    pub(crate) fn http1(io: I, early: Bytes, watch: Arc<Watch>, head_bytes_max: usize) -> Self {
+        Self { io, early, scan: Some(HeadScan::new(head_bytes_max)), watch }
     }
 
     /// The same for HTTP/2, which has framing that needs no second reading.
@@ -101,24 +197,39 @@ impl<I> Guarded<I> {
         Self { io, early, scan: None, watch }
     }
 
-    fn note_read(&mut self, bytes: &[u8]) {
+    fn note_read(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
-            return;
+            return Ok(());
         }
         self.watch.moved();
-        if let Some(scan) = &mut self.scan {
-            let faults = scan.feed(bytes);
-            if faults != Faults::NONE {
-                self.watch.faults.fetch_or(faults.bits(), Relaxed);
-            }
-            self.watch.stands(scan);
+        let Some(scan) = &mut self.scan else { return Ok(()) };
+        if scan.in_body() {
+            self.watch.wait_ends(bytes.len());
         }
+        let faults = scan.feed(bytes);
+        self.watch.stands(scan);
+        if faults == Faults::NONE {
+            return Ok(());
+        }
+        if faults.has(Faults::CHUNK) && scan.heads() == self.watch.begun.load(Relaxed) {
+            // Within a body whose handler runs: the body must break off, not end well. (A tunnel's
+            // bytes may look like anything, but their requests never begin.)
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a malformed chunk size"));
+        }
+        self.watch.faults.fetch_or(faults.bits(), Relaxed);
+        Ok(())
     }
 
-    fn note_write<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn note_write(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         self.watch.write_waits.store(outcome.is_pending(), Relaxed);
-        if outcome.is_ready() {
-            self.watch.moved();
+        match &outcome {
+            Poll::Ready(Ok(count)) => {
+                self.watch.moved();
+                // HTTP/2's frames are not all answers: its streams count for themselves.
+                self.watch.wait_ends(if self.scan.is_some() { *count } else { 0 });
+            }
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.watch.wait_begins(),
         }
         outcome
     }
@@ -141,7 +252,10 @@ impl<I: AsyncRead + Unpin> AsyncRead for Guarded<I> {
             Poll::Ready(Ok(()))
         };
         this.watch.read_waits.store(outcome.is_pending(), Relaxed);
-        this.note_read(&buf.filled()[before..]);
+        if outcome.is_pending() && this.scan.as_ref().is_some_and(HeadScan::in_body) {
+            this.watch.wait_begins();
+        }
+        this.note_read(&buf.filled()[before..])?;
         outcome
     }
 }
@@ -174,61 +288,12 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
         // A flush that is through says nothing new; one that waits does.
         if outcome.is_pending() {
             self.watch.write_waits.store(true, Relaxed);
+            self.watch.wait_begins();
         }
         outcome
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_shutdown(cx)
-    }
-}
-
-/// What to do at a tick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Look again then.
-    Wait(Instant),
-    /// Nothing has happened for long: close when nothing is going on.
-    Close,
-    /// The head of a request does not end.
-    HeadTooSlow,
-    /// The client neither takes what is written nor sends what it owes.
-    Stalled,
-}
-
-/// How long a connection has been quiet, judged at ticks.
-#[derive(Debug)]
-pub(crate) struct Patience {
-    progress: u32,
-    quiet_since: Instant,
-}
-
-impl Patience {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { progress: 0, quiet_since: now }
-    }
-
-    /// Judges the connection. Quiet time is known to within one tick, which is the head timeout.
-    pub(crate) fn judge(&mut self, watch: &Watch, limits: &Limits, now: Instant) -> Next {
-        let progress = watch.progress.load(Relaxed);
-        if progress != self.progress {
-            self.progress = progress;
-            self.quiet_since = now;
-        }
-        let quiet = now.duration_since(self.quiet_since);
-        let busy = watch.in_flight.load(Relaxed) > 0;
-        if !busy && watch.in_head.load(Relaxed) {
-            let since = std::time::Duration::from_millis(watch.head_since_ms.load(Relaxed).into());
-            let due = watch.started + since + limits.header_timeout;
-            return if now >= due { Next::HeadTooSlow } else { Next::Wait(due) };
-        }
-        let owes = watch.in_body.load(Relaxed) && watch.read_waits.load(Relaxed);
-        if (owes || watch.write_waits.load(Relaxed)) && quiet >= limits.stall_timeout {
-            return Next::Stalled;
-        }
-        if !busy && quiet >= limits.idle_timeout {
-            return Next::Close;
-        }
-        Next::Wait(now + limits.header_timeout)
     }
 }

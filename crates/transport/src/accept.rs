@@ -116,33 +116,62 @@ impl ConnectionLimits {
             return None;
         }
         let client = client_of(peer);
-        let mut clients =
-            table.clients[shard(client)].lock().unwrap_or_else(PoisonError::into_inner);
-        let count = clients.entry(client).or_insert(0);
-        if *count as usize >= table.per_client_max {
+        if !table.enter(client) {
             table.open.fetch_sub(1, Relaxed);
-            table.refused_client.fetch_add(1, Relaxed);
             return None;
         }
-        *count += 1;
-        drop(clients);
         table.accepted.fetch_add(1, Relaxed);
         Some(Place { table: Arc::clone(table), client, _held: drain.hold() })
+    }
+}
+
+impl Table {
+    /// Counts a connection of `client`, unless it has too many.
+    fn enter(&self, client: IpAddr) -> bool {
+        let mut clients =
+            self.clients[shard(client)].lock().unwrap_or_else(PoisonError::into_inner);
+        let count = clients.entry(client).or_insert(0);
+        if *count as usize >= self.per_client_max {
+            if *count == 0 {
+                clients.remove(&client);
+            }
+            self.refused_client.fetch_add(1, Relaxed);
+            return false;
+        }
+        *count += 1;
+        true
+    }
+
+    fn leave(&self, client: IpAddr) {
+        let mut clients =
+            self.clients[shard(client)].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = clients.get_mut(&client) {
+            *count -= 1;
+            if *count == 0 {
+                // Only clients with open connections are in the table: `max` bounds it.
+                clients.remove(&client);
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Counts from now on as a connection of `peer`, unless that has too many.
+    pub(crate) fn belongs_to(&mut self, peer: IpAddr) -> bool {
+        let client = client_of(peer);
+        let may = client == self.client || self.table.enter(client);
+        if may && client != self.client {
+            self.table.leave(self.client);
+            self.client = client;
+        }
+        may
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         self.table.open.fetch_sub(1, Relaxed);
-        let mut clients =
-            self.table.clients[shard(self.client)].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = clients.get_mut(&self.client) {
-            *count -= 1;
-            if *count == 0 {
-                // Only clients with open connections are in the table: `max` bounds it.
-                clients.remove(&self.client);
-            }
-        }
+        self.table.leave(self.client);
     }
 }
 
@@ -268,15 +297,22 @@ mod tests {
         let (limits, drain) = (ConnectionLimits::new(3, 2), Drain::new());
         let place = |text: &str| limits.place(text.parse().unwrap(), &drain);
         let first = place("192.0.2.1").unwrap();
-        let _second = place("192.0.2.1").unwrap();
+        let mut second = place("192.0.2.1").unwrap();
         assert!(place("192.0.2.1").is_none());
         let _third = place("192.0.2.2").unwrap();
         assert!(place("192.0.2.3").is_none());
         assert_eq!(drain.open(), 3);
         drop(first);
-        let _again = place("192.0.2.1").unwrap();
+        let mut again = place("192.0.2.1").unwrap();
         let counts = limits.counts();
         assert_eq!((counts.open, counts.accepted), (3, 4));
         assert_eq!((counts.refused_client, counts.refused_full), (1, 1));
+        // Behind a proxy it turns out to be somebody else's.
+        assert!(again.belongs_to("192.0.2.2".parse().unwrap()));
+        assert!(again.belongs_to("192.0.2.2".parse().unwrap()));
+        assert!(!second.belongs_to("192.0.2.2".parse().unwrap()));
+        assert!(second.belongs_to("192.0.2.1".parse().unwrap()));
+        drop((second, again));
+        assert_eq!(drain.open(), 1);
     }
 }

@@ -14,6 +14,8 @@ mod drain;
 mod listen;
 mod mint;
 pub mod netlink;
+mod own_addresses;
+pub mod proxy_protocol;
 pub mod quic_client;
 pub mod quic_server;
 pub mod signer;
@@ -32,6 +34,7 @@ pub use drain::{Drain, Held, StillOpen};
 pub use listen::{
     BACKLOG, BindError, BindReason, TcpListener, WaitForData, listen_tcp, listen_tcp_on_each,
 };
+pub use own_addresses::own_addresses;
 pub use signer::{MintPolicy, Signer};
 pub use stream::{DialError, DialReason, Stream, dial, dial_with, readable};
 pub use tls::{ClientTls, HandshakeError, ServerTls, TlsStream};

@@ -12,8 +12,8 @@ use crate::sys;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, bind, connect, send, shutdown,
-    socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, bind, connect, recv,
+    send, shutdown, socket_with, sockopt,
 };
 use std::fmt;
 use std::future::poll_fn;
@@ -31,7 +31,7 @@ pub struct Stream {
     socket: Socket,
     peer: SocketAddr,
     /// Its place under the caps and in the drain, given up when the connection closes.
-    _place: Option<Place>,
+    place: Option<Place>,
 }
 
 #[derive(Debug)]
@@ -101,24 +101,51 @@ async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Resul
         }
         Err(why) => return Err(why.into()),
     };
-    Ok(Stream { socket, peer: address, _place: None })
+    Ok(Stream { socket, peer: address, place: None })
 }
 
 impl Stream {
     pub(crate) fn accepted(socket: OwnedFd, peer: SocketAddr, place: Place) -> Self {
-        Self { socket: Socket::Free(socket), peer, _place: Some(place) }
+        Self { socket: Socket::Free(socket), peer, place: Some(place) }
     }
 
     /// Takes over a connection of the standard library.
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let peer = stream.peer_addr()?;
-        Ok(Self { socket: Socket::Free(stream.into()), peer, _place: None })
+        Ok(Self { socket: Socket::Free(stream.into()), peer, place: None })
     }
 
     /// The other end.
     pub const fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// Makes `client` the other end, if it has room under the caps.
+    pub(crate) fn speaks_for(&mut self, client: SocketAddr) -> bool {
+        self.peer = client;
+        self.place.as_mut().is_none_or(|place| place.belongs_to(client.ip()))
+    }
+
+    /// Waits until something has come that was not there when the socket was last found empty.
+    pub(crate) async fn readable_anew(&mut self) -> io::Result<()> {
+        poll_fn(|cx| {
+            let socket = match self.registered() {
+                Ok(socket) => socket,
+                Err(why) => return Poll::Ready(Err(why)),
+            };
+            loop {
+                let mut data = ready!(socket.poll_read_ready(cx))?;
+                match data.try_io(|socket| {
+                    let mut byte = [0];
+                    recv(socket, &mut byte[..], RecvFlags::PEEK).map_err(Into::into)
+                }) {
+                    Ok(outcome) => return Poll::Ready(outcome.map(drop)),
+                    Err(_would_block) => {}
+                }
+            }
+        })
+        .await
     }
 
     /// This end: the address that the client connected to.

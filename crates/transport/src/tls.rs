@@ -6,15 +6,25 @@
 //! to trust besides; only [`ClientTls::checking`] asks for less, or for more.
 
 mod client;
+mod files;
 mod identity;
 mod pins;
+mod records;
 mod server;
+mod sites;
+mod under_way;
 
 pub use client::{ClientTls, ClientTlsStream, ConnectError};
+pub use files::{
+    FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
+    Watched, read_pem,
+};
 pub use identity::{IDENTITY_NAMES_MAX, Identity, Subject};
 pub use pins::{PINS_MAX, Verify, key_pin};
 pub(crate) use server::server_config;
 pub use server::{Distrust, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, TlsStream};
+pub use sites::{ClientAuthorities, ClientCertificates, SiteIdentity};
+pub use under_way::HANDSHAKES_PER_CORE_MAX;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::CertificateDer;

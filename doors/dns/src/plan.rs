@@ -4,7 +4,6 @@
 //! start and on every reload; a request sees one plan from its beginning to its end.
 
 use crate::blocked::Blocked;
-use crate::certificate;
 use crate::door::StartError;
 use crate::guard::{ClientSubnetSettings, Designated, Guard, Secrets};
 use crate::outside::Outside;
@@ -77,5 +76,5 @@ fn designated(settings: &Settings) -> Designated {
     let names: Vec<_> = settings.names.iter().map(|name| name.0.clone()).collect();
     let listeners: Vec<_> = settings.listen.iter().map(|listen| listen.0.clone()).collect();
     let listening: Vec<_> = listeners.iter().map(|listen| listen.address).collect();
-    Designated::new(settings.ddr, &names, &certificate::own_addresses(&listening), &listeners)
+    Designated::new(settings.ddr, &names, &transport::own_addresses(&listening), &listeners)
 }

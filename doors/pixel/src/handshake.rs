@@ -13,6 +13,7 @@ use vocab::{Action, Cause, Door, Kind, Name, Source};
 pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &HandshakeError) {
     let (status, cause, name) = match why {
         HandshakeError::Closed => return,
+        HandshakeError::Busy => (503, Cause::NotAsked, None),
         HandshakeError::Timeout => (408, Cause::NotAsked, None),
         HandshakeError::NotTls
         | HandshakeError::NoName

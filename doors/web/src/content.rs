@@ -2,13 +2,14 @@
 //!
 //! What the kernel has in memory is read at once (`preadv2` with `RWF_NOWAIT`); what must come from
 //! the disk is read by a helper thread. One piece at a time: nothing is read that the client has not
-//! made room for. Called by `request`.
+//! made room for. Called by `answer` and `store`.
 
 use crate::ticket::Ticket;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io::{self, IoSliceMut};
 use std::pin::Pin;
@@ -17,19 +18,38 @@ use std::task::{Context, Poll, ready};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// One piece of a large file; also the largest file that is read in one go.
-pub(crate) const PIECE_BYTES: usize = 128 << 10;
+pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
 /// The largest piece that is read without knowing that it is in memory.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// Part of a file, piece by piece.
+/// Parts of a file and bytes between them, piece by piece.
 pub(crate) struct Content {
     file: Arc<OwnedFd>,
-    offset: u64,
-    left: u64,
+    /// What is still to be sent, in order; none of it is empty.
+    segments: VecDeque<Segment>,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
     sent: u64,
     ticket: Option<Ticket>,
+}
+
+/// A run of bytes of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// These.
+    Bytes(Bytes),
+    /// Those of the file.
+    File { offset: u64, len: u64 },
+}
+
+impl Segment {
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File { len, .. } => *len,
+        }
+    }
 }
 
 /// Reads `len` bytes from `offset` at once, if they are few and in memory.
@@ -41,21 +61,27 @@ pub(crate) fn read_now(file: &OwnedFd, offset: u64, len: u64) -> Option<Bytes> {
 }
 
 impl Content {
-    /// The `len` bytes from `offset`. The ticket is closed when they are gone.
-    pub(crate) fn new(file: OwnedFd, offset: u64, len: u64, ticket: Ticket) -> Self {
-        let file = Arc::new(file);
-        Self { file, offset, left: len, reading: None, sent: 0, ticket: Some(ticket) }
+    /// These segments. The ticket is closed when they are gone.
+    pub(crate) fn new(file: OwnedFd, segments: Vec<Segment>, ticket: Ticket) -> Self {
+        let segments = segments.into_iter().filter(|it| it.len() > 0).collect();
+        Self { file: Arc::new(file), segments, reading: None, sent: 0, ticket: Some(ticket) }
     }
 
+    /// `piece` is the next of the file.
     fn took(&mut self, piece: Vec<u8>) -> io::Result<Frame<Bytes>> {
         if piece.is_empty() {
             // The length was promised: ending here as if all were well would be a lie.
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file was cut short"));
         }
-        let len = piece.len() as u64;
-        self.offset += len;
-        self.left -= len;
-        self.sent += len;
+        let count = piece.len() as u64;
+        if let Some(Segment::File { offset, len }) = self.segments.front_mut() {
+            *offset += count;
+            *len -= count;
+            if *len == 0 {
+                self.segments.pop_front();
+            }
+        }
+        self.sent += count;
         Ok(Frame::data(Bytes::from(piece)))
     }
 }
@@ -69,18 +95,26 @@ impl HttpBody for Content {
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let this = &mut *self;
-        if this.left == 0 {
-            return Poll::Ready(None);
-        }
-        if this.reading.is_none() {
-            let len = this.left.min(PIECE_BYTES as u64) as usize;
-            if let Some(piece) = at_hand(&this.file, this.offset, len) {
+        let (offset, left) = match this.segments.front() {
+            None => return Poll::Ready(None),
+            Some(Segment::File { offset, len }) => (*offset, *len),
+            Some(Segment::Bytes(bytes)) => {
+                let bytes = bytes.clone();
+                this.segments.pop_front();
+                this.sent += bytes.len() as u64;
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+        };
+        let reading = if let Some(reading) = &mut this.reading {
+            reading
+        } else {
+            let len = left.min(PIECE_BYTES as u64) as usize;
+            if let Some(piece) = at_hand(&this.file, offset, len) {
                 return Poll::Ready(Some(piece.and_then(|piece| this.took(piece))));
             }
-            let (file, offset) = (Arc::clone(&this.file), this.offset);
-            this.reading = Some(spawn_blocking(move || from_disk(&file, offset, len)));
-        }
-        let Some(reading) = &mut this.reading else { unreachable!("set just above") };
+            let file = Arc::clone(&this.file);
+            this.reading.insert(spawn_blocking(move || from_disk(&file, offset, len)))
+        };
         let piece = ready!(Pin::new(reading).poll(cx));
         this.reading = None;
         let piece = piece.map_err(io::Error::other).flatten();
@@ -88,11 +122,11 @@ impl HttpBody for Content {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left == 0
+        self.segments.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        SizeHint::with_exact(self.segments.iter().map(Segment::len).sum())
     }
 }
 

@@ -1,17 +1,25 @@
 //! The door itself: its sites, how it is reloaded, and one connection through it.
 
+use crate::access_log;
+use crate::quick::Lane;
 use crate::request;
-use crate::root::Root;
+use crate::secure::Ends;
 use crate::settings::{SiteSettings, claimed_twice};
+use crate::site::{Logs, Site};
+use crate::store::Watcher;
+use crate::table::Table;
+use crate::tls::{self, Fronts};
 use arc_swap::ArcSwap;
-use http_engine::{Limits, Versions, serve};
+use http_engine::{Limits, Versions, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use transport::{ConnectionLimits, Drain, Stream, clock};
-use vocab::{Complaint, DomainName, Listen, Name};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use transport::{ConnectionLimits, Drain, Signer, Stream};
+use vocab::{Complaint, Listen, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -22,48 +30,88 @@ pub struct Parts {
     pub ledger: Ledger,
     /// The folder from which relative roots start.
     pub base: PathBuf,
+    /// Who signs the certificates of sites that have none as files.
+    pub signer: Option<Arc<Signer>>,
+    /// Takes a line for the administrator: what came of a certificate that has changed.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The web door.
 pub struct Door {
     pub(crate) parts: Parts,
-    sites: ArcSwap<Sites>,
+    watcher: Arc<Watcher>,
+    state: ArcSwap<State>,
 }
 
-/// All sites, swapped as a whole.
-struct Sites(Vec<Arc<Site>>);
+/// What settings say, swapped as one: a front's numbers of sites mean the sites beside it.
+pub(crate) struct State {
+    sites: Sites,
+    pub(crate) fronts: Fronts,
+}
 
-/// One site.
-pub(crate) struct Site {
-    listen: Vec<Listen>,
-    hosts: Vec<DomainName>,
-    pub(crate) root: Root,
+/// All sites.
+struct Sites {
+    all: Vec<Arc<Site>>,
+    /// What they were made from, in the same order.
+    settings: Vec<SiteSettings>,
+    /// The listeners, each once, with the sites that answer there.
+    tables: Vec<(Listen, Arc<Table>)>,
 }
 
 impl Door {
     /// A door with settings that [`crate::check`] finds right. Opens the folders; what is wrong
     /// with them is returned, with paths relative to the `web` list.
     pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let sites = ArcSwap::from_pointee(Sites::open(settings, &parts.base)?);
-        Ok(Arc::new(Self { parts, sites }))
+        let watcher = Watcher::start();
+        let state = ArcSwap::from_pointee(State::open(settings, &parts, &watcher, None)?);
+        Ok(Arc::new(Self { parts, watcher, state }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
-    /// old ones; listeners are the caller's.
+    /// old ones; listeners are the caller's. A site whose settings stay keeps what it has in memory.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
-        self.sites.store(Arc::new(Sites::open(settings, &self.parts.base)?));
+        let before = self.state();
+        let state = State::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
+        self.state.store(Arc::new(state));
+        // The logs of sites that stay: files are opened anew by every reload.
+        self.reopen_logs();
         Ok(())
+    }
+
+    /// Opens every access log anew: the files were moved away.
+    pub fn reopen_logs(&self) {
+        for log in self.state().sites.all.iter().filter_map(|site| site.log.as_ref()) {
+            log.reopen();
+        }
+    }
+
+    /// Waits until what the cores have handed over is in the access logs, `patience` at most for each.
+    /// Blocks its thread: for the end of the program, after [`flush_logs_of_core`] on every core.
+    pub fn finish_logs(&self, patience: Duration) {
+        for log in self.state().sites.all.iter().filter_map(|site| site.log.as_ref()) {
+            log.wait_until_written(patience);
+        }
+    }
+
+    /// What scripts have complained about lately, at most 64 lines a site, oldest first.
+    pub fn script_complaints(&self) -> Vec<String> {
+        self.state().sites.all.iter().flat_map(|site| site.fastcgi.complaints()).collect()
+    }
+
+    /// Connections to `FastCGI` servers opened so far.
+    pub fn script_connections(&self) -> u32 {
+        self.state().sites.all.iter().map(|site| site.fastcgi.connections()).sum()
+    }
+
+    /// Lines that access logs have lost to a slow or full disk.
+    pub fn log_lines_dropped(&self) -> u64 {
+        let state = self.state();
+        state.sites.all.iter().filter_map(|site| site.log.as_ref()).map(|log| log.dropped()).sum()
     }
 
     /// Where to listen: each entry once, however many sites share it.
     pub fn listeners(&self) -> Vec<Listen> {
-        let mut all: Vec<Listen> = Vec::new();
-        for listen in self.sites.load().0.iter().flat_map(|site| &site.listen) {
-            if !all.contains(listen) {
-                all.push(listen.clone());
-            }
-        }
-        all
+        self.state.load().sites.tables.iter().map(|(listen, _)| listen.clone()).collect()
     }
 
     /// The caps on its connections, to share among all its listeners.
@@ -71,69 +119,137 @@ impl Door {
         ConnectionLimits::default()
     }
 
-    /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
+    /// What settings say now.
+    pub(crate) fn state(&self) -> Arc<State> {
+        self.state.load_full()
+    }
+
+    /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let client = stream.peer().ip().to_canonical();
-        let sites: Arc<[Arc<Site>]> = self.sites.load().at(&stream).into();
+        let state = self.state();
+        let Some(stream) = state.fronts.introduced(stream, &drain).await else { return };
+        let table = state.table_at(&stream, Scheme::Http);
+        let ends = Ends::of(&stream, None);
+        drop(state);
+        self.serve(stream, Versions::Http1, (table, ends), drain).await;
+    }
+
+    /// Serves what comes by `stream`, whose handshake is over if there is one.
+    pub(crate) async fn serve<S>(
+        self: Arc<Self>,
+        stream: S,
+        versions: Versions,
+        (table, ends): (Arc<Table>, Ends),
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let stop = async move { drain.begun().await };
-        let handler =
-            move |incoming| std::future::ready(request::answer(&self, &sites, client, incoming));
+        let lane = Lane { door: Arc::clone(&self), table: Arc::clone(&table), ends: ends.clone() };
+        let handler = move |incoming| {
+            request::answer(Arc::clone(&self), Arc::clone(&table), ends.clone(), incoming)
+        };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, Versions::Http1, Limits::default(), stop, handler).await);
+        drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);
     }
 }
 
-/// Opens every folder as [`Door::new`] would, relative ones from `base`, and says what is wrong with
-/// them.
-pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
-    Sites::open(settings, base).err().unwrap_or_default()
+/// Hands over the lines that this core has gathered for access logs.
+pub fn flush_logs_of_core() {
+    access_log::flush_core(u64::MAX);
 }
 
-impl Sites {
-    fn open(settings: &[SiteSettings], base: &Path) -> Result<Self, Vec<Complaint>> {
-        let (mut sites, mut complaints) = (Vec::new(), claimed_twice(settings));
-        for (index, site) in settings.iter().enumerate() {
-            match Root::open(base.join(&site.root), clock::now()) {
-                Ok(root) => sites.push(Arc::new(Site {
-                    listen: site.listen.iter().map(|listen| listen.0.clone()).collect(),
-                    hosts: site.hosts.iter().map(|host| host.0.clone()).collect(),
-                    root,
-                })),
-                Err(why) => complaints.push(
-                    Complaint::new(format!("{index}.root"), format!("{}: {why}", site.root))
-                        .remedy("name a folder that this user may read"),
-                ),
-            }
-        }
-        if complaints.is_empty() { Ok(Self(sites)) } else { Err(complaints) }
+/// Opens every folder and every certificate as [`Door::new`] would, relative ones from `base`, and
+/// says what is wrong with them.
+pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
+    let sites = Sites::open(settings, (base, Logs::Leave), &Watcher::off(), None);
+    let mut complaints = sites.err().unwrap_or_default();
+    complaints.extend(tls::check_files(settings, base));
+    complaints
+}
+
+impl State {
+    fn open(
+        settings: &[SiteSettings],
+        parts: &Parts,
+        watcher: &Arc<Watcher>,
+        before: Option<&Sites>,
+    ) -> Result<Self, Vec<Complaint>> {
+        let sites = Sites::open(settings, (&parts.base, Logs::Open), watcher, before)?;
+        Ok(Self { sites, fronts: Fronts::open(settings, parts)? })
     }
 
     /// The sites of the listener that this connection came to.
-    fn at(&self, stream: &Stream) -> Vec<Arc<Site>> {
-        let mut entries = self.0.iter().flat_map(|site| &site.listen);
-        let first = entries.next();
-        if entries.all(|other| Some(other) == first) {
-            // One listener for all: no need to ask the kernel which it was.
-            return self.0.clone();
-        }
-        let Ok(local) = stream.local() else { return self.0.clone() };
-        // The most exact entry counts; port 0 stands for one that the system picked.
-        let fits: [fn(SocketAddr, SocketAddr) -> bool; 3] = [
-            |entry, local| entry == local,
-            |entry, local| entry.ip().is_unspecified() && entry.port() == local.port(),
-            |entry, _| entry.port() == 0,
-        ];
-        let found = fits.iter().map(|fits| {
-            let listens_there =
-                |site: &&Arc<Site>| site.listen.iter().any(|entry| fits(entry.address, local));
-            self.0.iter().filter(listens_there).cloned().collect::<Vec<_>>()
-        });
-        found.into_iter().find(|sites| !sites.is_empty()).unwrap_or_else(|| self.0.clone())
+    pub(crate) fn table_at(&self, stream: &Stream, scheme: Scheme) -> Arc<Table> {
+        self.sites.at(stream, scheme)
     }
 }
 
-/// The site of a host: the one that names it, else the first.
-pub(crate) fn site_of<'s>(sites: &'s [Arc<Site>], host: Name<'_>) -> Option<&'s Site> {
-    let named = sites.iter().find(|site| site.hosts.iter().any(|it| it.as_name() == host));
-    named.or(sites.first()).map(Arc::as_ref)
+impl Sites {
+    fn open(
+        settings: &[SiteSettings],
+        at: (&Path, Logs),
+        watcher: &Arc<Watcher>,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<Complaint>> {
+        let (mut all, mut complaints) = (Vec::new(), claimed_twice(settings));
+        for (index, site) in settings.iter().enumerate() {
+            if let Some(same) = before.and_then(|before| before.same((index, site), at.0)) {
+                all.push(same);
+                continue;
+            }
+            match Site::open((index, site), at, watcher) {
+                Ok(site) => all.push(Arc::new(site)),
+                Err(wrong) => {
+                    complaints.extend(wrong.into_iter().map(|it| it.under(&index.to_string())));
+                }
+            }
+        }
+        if !complaints.is_empty() {
+            return Err(complaints);
+        }
+        let mut tables: Vec<(Listen, Arc<Table>)> = Vec::new();
+        for listen in all.iter().flat_map(|site| &site.listen) {
+            if tables.iter().all(|(known, _)| known != listen) {
+                let there = all.iter().filter(|site| site.listen.contains(listen));
+                tables.push((listen.clone(), Arc::new(Table::new(there))));
+            }
+        }
+        Ok(Self { all, settings: settings.to_vec(), tables })
+    }
+
+    /// The site with this number, if nothing about it is another. One that asks for passwords is opened
+    /// anew: its file of users may have changed.
+    fn same(&self, (number, settings): (usize, &SiteSettings), base: &Path) -> Option<Arc<Site>> {
+        let site = self.all.get(number)?;
+        let is_same = self.settings.get(number) == Some(settings)
+            && settings.auth.is_empty()
+            // A folder that is gone is complained about.
+            && base.join(&settings.root).is_dir();
+        is_same.then(|| Arc::clone(site))
+    }
+
+    /// The sites of the listener that this connection came to.
+    fn at(&self, stream: &Stream, scheme: Scheme) -> Arc<Table> {
+        if let [(_, table)] = &*self.tables {
+            // One listener for all: no need to ask the kernel which it was.
+            return Arc::clone(table);
+        }
+        // The most exact entry counts; port 0 stands for one that the system picked.
+        let fits: [fn(SocketAddr, SocketAddr) -> bool; 4] = [
+            |entry, local| entry == local,
+            |entry, local| entry.ip().is_unspecified() && entry.port() == local.port(),
+            |entry, local| entry.port() == 0 && entry.ip() == local.ip(),
+            |entry, _| entry.port() == 0,
+        ];
+        let found = stream.local().ok().and_then(|local| {
+            let fits_here = |fits: &fn(SocketAddr, SocketAddr) -> bool| {
+                let mut tables = self.tables.iter();
+                tables.find(|(it, _)| it.scheme == scheme && fits(it.address, local))
+            };
+            fits.iter().find_map(fits_here)
+        });
+        // After a reload, a connection may come from a listener that has no site any more.
+        found.map_or_else(|| Arc::new(Table::new(self.all.iter())), |(_, table)| Arc::clone(table))
+    }
 }

@@ -1,17 +1,48 @@
 //! The web door: files of a folder, with the conditions and ranges of RFC 9110, and nothing outside
 //! the folder.
 //!
-//! It lists no directories, runs no programs and compresses nothing yet. A request reads from top to
-//! bottom in `request`. The binary makes a [`Door`] from the list of sites and hands it connections.
+//! It starts no program: scripts are answered by a `FastCGI` server. A request
+//! reads from top to bottom in `request`.
+//! The binary makes a [`Door`] from the list of sites and hands it connections.
 
+mod access_log;
+mod answer;
+mod auth;
+mod compress;
 mod content;
 mod door;
+mod errors;
+mod fastcgi;
+mod host;
+mod hsts;
+mod listing;
+mod look;
+mod multipart;
+mod negotiate;
 mod pages;
 mod path;
+mod pattern;
+mod quick;
+mod record;
 mod request;
 mod root;
+mod rules;
+mod script;
+mod secure;
 mod settings;
+mod site;
+mod store;
+mod table;
 mod ticket;
+mod tls;
+mod visit;
 
-pub use crate::door::{Door, Parts, check_folders};
+pub use crate::access_log::{AccessLogChoice, AccessLogSettings, Format};
+pub use crate::auth::AuthSettings;
+pub use crate::compress::{CodingName, CompressChoice, CompressSettings};
+pub use crate::door::{Door, Parts, check_folders, flush_logs_of_core};
+pub use crate::fastcgi::{FastcgiChoice, FastcgiSettings};
+pub use crate::hsts::HstsSettings;
+pub use crate::secure::{ClientCertificate, TlsSettings};
+pub use crate::settings::written::{CacheRule, HeaderRule, Hidden, Listing, Redirect, Symlinks};
 pub use crate::settings::{SiteSettings, check};

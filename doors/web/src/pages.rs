@@ -2,7 +2,7 @@
 
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION,
-    X_CONTENT_TYPE_OPTIONS,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Response, StatusCode};
 use http_engine::{Body, reply};
@@ -56,9 +56,43 @@ pub(crate) fn method() -> Response<Body> {
     page
 }
 
+/// The connection's handshake was for another site (RFC 9110 §15.5.20): a browser opens a new one.
+pub(crate) fn misdirected() -> Response<Body> {
+    page(StatusCode::MISDIRECTED_REQUEST, "This site wants a connection of its own.\n")
+}
+
 /// The file is there, and this process may not read it.
 pub(crate) fn forbidden() -> Response<Body> {
     page(StatusCode::FORBIDDEN, "This file cannot be read by the server.\n")
+}
+
+/// A script's server failed: why, in words that tell nothing of the machine.
+pub(crate) fn script_failed(status: StatusCode) -> Response<Body> {
+    page(
+        status,
+        match status {
+            StatusCode::PAYLOAD_TOO_LARGE => "This is more than can be sent here.\n",
+            StatusCode::BAD_REQUEST => "The request broke off.\n",
+            StatusCode::GATEWAY_TIMEOUT => "The program behind this page did not answer in time.\n",
+            StatusCode::SERVICE_UNAVAILABLE => "Too many are waiting. Try again in a moment.\n",
+            _ => "The program behind this page failed.\n",
+        },
+    )
+}
+
+/// A name and a password are due.
+pub(crate) fn unauthorized(challenge: HeaderValue) -> Response<Body> {
+    let mut page = page(StatusCode::UNAUTHORIZED, "A name and a password are needed here.\n");
+    page.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    page
+}
+
+/// Sent on to HTTPS: method and body stay what they are.
+pub(crate) fn secure(location: HeaderValue) -> Response<Body> {
+    let mut page = page(StatusCode::PERMANENT_REDIRECT, "This site is reached by HTTPS.\n");
+    page.headers_mut().insert(LOCATION, location);
+    page.headers_mut().remove(CACHE_CONTROL);
+    page
 }
 
 /// The machine failed.
@@ -66,11 +100,11 @@ pub(crate) fn failed() -> Response<Body> {
     page(StatusCode::INTERNAL_SERVER_ERROR, "The server could not read its files.\n")
 }
 
-/// A folder is asked for as if it were a file: `to` is its path, with the slash.
-pub(crate) fn moved(to: &str) -> Response<Body> {
+/// It is elsewhere: `to` is a path or URL.
+pub(crate) fn moved(to: &str, status: StatusCode) -> Response<Body> {
     match HeaderValue::from_str(to) {
         Ok(location) => {
-            let mut page = page(StatusCode::MOVED_PERMANENTLY, format!("This folder is at {to}\n"));
+            let mut page = page(status, format!("This is at {to}\n"));
             page.headers_mut().insert(LOCATION, location);
             page.headers_mut().remove(CACHE_CONTROL);
             page
@@ -81,7 +115,7 @@ pub(crate) fn moved(to: &str) -> Response<Body> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use sha2::Digest;
 
@@ -89,9 +123,13 @@ mod tests {
     fn the_pages_policy_names_its_style_sheet() {
         let (_, rest) = NOT_FOUND.split_once("<style>").unwrap();
         let (style, _) = rest.split_once("</style>").unwrap();
+        names_style(&NOT_FOUND_POLICY, style);
+    }
+
+    /// Whether a policy lets this style sheet apply.
+    pub(crate) fn names_style(policy: &HeaderValue, style: &str) {
         let expected = format!("'sha256-{}'", base64(&sha2::Sha256::digest(style.as_bytes())));
-        let policy = NOT_FOUND_POLICY.to_str().unwrap().to_owned();
-        assert!(policy.contains(&expected), "write {expected} into NOT_FOUND_POLICY");
+        assert!(policy.to_str().unwrap().contains(&expected), "write {expected} into the policy");
     }
 
     fn base64(bytes: &[u8]) -> String {

@@ -1,12 +1,14 @@
 //! From the path of a URL to a path below a site's root.
 //!
-//! Decoded once, never twice. What could name something outside the root, or something hidden, is
-//! refused here by its form; `root` has the kernel refuse it again. Pure. Called by `request`.
+//! Decoded once, never twice. What could name something outside the root is refused here by its
+//! form; `root` has the kernel refuse it again. Pure. Called by `request`, `look`, `rules` and
+//! `settings`.
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
-use std::ffi::{OsStr, OsString};
+use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, percent_encode};
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// What a path of a `Location` must not hold as it is (RFC 3986 §3.3), and backslashes, which
@@ -28,13 +30,11 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// What is asked for below the root.
+/// The path of a URL, decoded once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Relative, without empty segments; empty for the root itself.
-    path: OsString,
-    /// Whether the URL ends in a slash.
-    form: Form,
+    /// From the slash, without empty segments; ends in a slash if the URL's path does.
+    whole: Vec<u8>,
 }
 
 /// What the URL takes its target for.
@@ -57,18 +57,18 @@ pub(crate) enum BadPath {
     EncodedSlash,
     /// A segment `..`.
     Parent,
-    /// A name that begins with a dot.
-    Hidden,
+    /// A segment `.`: clients resolve it before they ask (RFC 3986 §5.2.4).
+    Dot,
     /// No path at all: `*`.
     NotAPath,
 }
 
 impl BadPath {
-    /// Whether the path is nonsense (400), or names what is not served (404).
+    /// Whether the path is nonsense (400), or names what is not there (404).
     pub(crate) const fn is_nonsense(self) -> bool {
         match self {
             Self::Encoding | Self::Nul | Self::EncodedSlash | Self::Parent | Self::NotAPath => true,
-            Self::Hidden => false,
+            Self::Dot => false,
         }
     }
 }
@@ -77,44 +77,94 @@ impl Target {
     /// Reads the path of a URL, without its query.
     pub(crate) fn parse(path: &str) -> Result<Self, BadPath> {
         let inside = path.strip_prefix('/').ok_or(BadPath::NotAPath)?;
-        let form =
-            if inside.is_empty() || inside.ends_with('/') { Form::Folder } else { Form::File };
-        let mut target: Vec<u8> = Vec::with_capacity(inside.len());
+        let mut whole: Vec<u8> = Vec::with_capacity(path.len());
+        whole.push(b'/');
         // Several slashes count as one.
         for segment in inside.split('/').filter(|segment| !segment.is_empty()) {
-            let begin = if target.is_empty() { 0 } else { target.len() + 1 };
-            if begin > 0 {
-                target.push(b'/');
+            if whole.len() > 1 {
+                whole.push(b'/');
             }
-            decode(segment, &mut target)?;
-            check(&target[begin..], begin == 0)?;
+            let begin = whole.len();
+            decode(segment, &mut whole)?;
+            match &whole[begin..] {
+                b".." => return Err(BadPath::Parent),
+                b"." => return Err(BadPath::Dot),
+                _ => {}
+            }
         }
-        Ok(Self { path: OsString::from_vec(target), form })
+        if inside.ends_with('/') && whole.len() > 1 {
+            whole.push(b'/');
+        }
+        Ok(Self { whole })
     }
 
+    /// The path as text, from the slash; what is no UTF-8 is replaced.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.whole)
+    }
+
+    /// Relative, without slashes at its ends; empty for the root itself.
     pub(crate) fn path(&self) -> &Path {
-        Path::new(&self.path)
+        let inside = &self.whole[1..];
+        Path::new(OsStr::from_bytes(inside.strip_suffix(b"/").unwrap_or(inside)))
     }
 
-    pub(crate) const fn form(&self) -> Form {
-        self.form
+    pub(crate) fn form(&self) -> Form {
+        if self.whole.ends_with(b"/") { Form::Folder } else { Form::File }
     }
 
-    /// The index page of this folder.
-    pub(crate) fn index(&self) -> Self {
-        let path = self.path().join("index.html").into_os_string();
-        Self { path, form: Form::File }
+    /// The rest of the path below `prefix`, which begins and ends with a slash; none if it stands
+    /// elsewhere.
+    pub(crate) fn below(&self, prefix: &str) -> Option<Self> {
+        let rest = self.whole.strip_prefix(prefix.as_bytes())?;
+        Some(Self { whole: [b"/", rest].concat() })
+    }
+
+    /// The other way round: this path below `prefix`, which begins and ends with a slash.
+    pub(crate) fn under(&self, prefix: &str) -> Self {
+        Self { whole: [prefix.as_bytes(), &self.whole[1..]].concat() }
+    }
+
+    /// The file `name` in this folder.
+    pub(crate) fn child(&self, name: &str) -> Self {
+        let slash: &[u8] = if self.form() == Form::Folder { b"" } else { b"/" };
+        Self { whole: [&*self.whole, slash, name.as_bytes()].concat() }
+    }
+
+    /// The file beside this one whose name has `.extension` behind it.
+    pub(crate) fn with_extension(&self, extension: &str) -> Self {
+        Self { whole: [&*self.whole, b".", extension.as_bytes()].concat() }
+    }
+
+    /// Whether a segment begins with a dot. `.well-known` directly below the root does not count:
+    /// it is meant for the public (RFC 8615).
+    pub(crate) fn is_hidden(&self) -> bool {
+        let mut segments = self.whole.split(|byte| *byte == b'/').enumerate();
+        segments.any(|(at, segment)| {
+            segment.starts_with(b".") && !(at == 1 && segment == b".well-known")
+        })
+    }
+
+    /// The path as it stands in a URL.
+    pub(crate) fn as_url(&self) -> String {
+        encoded(&self.whole).to_string()
     }
 
     /// The path of the URL that has this as a folder.
     pub(crate) fn as_folder_url(&self) -> String {
-        format!("/{}/", percent_encode(self.path.as_bytes(), ENCODED))
+        let slash = if self.form() == Form::Folder { "" } else { "/" };
+        format!("{}{slash}", encoded(&self.whole))
     }
 
     /// The name of the file, for its type.
     pub(crate) fn file_name(&self) -> &Path {
         Path::new(self.path().file_name().unwrap_or(OsStr::new("")))
     }
+}
+
+/// Bytes as they may stand in the path of a URL.
+pub(crate) fn encoded(bytes: &[u8]) -> PercentEncode<'_> {
+    percent_encode(bytes, ENCODED)
 }
 
 fn decode(segment: &str, into: &mut Vec<u8>) -> Result<(), BadPath> {
@@ -140,17 +190,6 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|digit| digit as u8)
 }
 
-/// `segment` is decoded; `is_first` says whether it stands directly below the root.
-fn check(segment: &[u8], is_first: bool) -> Result<(), BadPath> {
-    match segment {
-        b".." => Err(BadPath::Parent),
-        // RFC 8615: meant for the public.
-        b".well-known" if is_first => Ok(()),
-        [b'.', ..] => Err(BadPath::Hidden),
-        _ => Ok(()),
-    }
-}
-
 impl fmt::Display for BadPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -158,7 +197,7 @@ impl fmt::Display for BadPath {
             Self::Nul => "The path holds a NUL",
             Self::EncodedSlash => "The path holds an encoded slash",
             Self::Parent => "The path leads upwards",
-            Self::Hidden => "Hidden files are not served",
+            Self::Dot => "The path holds a segment that is a dot",
             Self::NotAPath => "The request names no path",
         })
     }
@@ -186,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_or_is_hidden_is_refused() {
+    fn what_leads_out_is_refused() {
         for (url, why) in [
             ("/..", BadPath::Parent),
             ("/a/../../etc/passwd", BadPath::Parent),
@@ -198,15 +237,36 @@ mod tests {
             ("/a%", BadPath::Encoding),
             ("/a%4", BadPath::Encoding),
             ("/a%zz", BadPath::Encoding),
-            ("/.git/config", BadPath::Hidden),
-            ("/a/.env", BadPath::Hidden),
-            ("/a/.well-known/x", BadPath::Hidden),
-            ("/./a", BadPath::Hidden),
+            ("/./a", BadPath::Dot),
+            ("/a/.", BadPath::Dot),
             ("*", BadPath::NotAPath),
             ("", BadPath::NotAPath),
         ] {
             assert_eq!(Target::parse(url), Err(why), "{url}");
         }
+    }
+
+    #[test]
+    fn dots_hide_but_for_what_is_well_known() {
+        let hidden = |url| Target::parse(url).unwrap().is_hidden();
+        for url in ["/.git/config", "/a/.env", "/a/.well-known/x", "/.wellknown", "/%2egit/"] {
+            assert!(hidden(url), "{url}");
+        }
+        for url in ["/", "/a.b/c.", "/.well-known/x", "/.well-known"] {
+            assert!(!hidden(url), "{url}");
+        }
+        assert!(hidden("/.well-known/.x"));
+    }
+
+    #[test]
+    fn a_path_below_a_prefix_starts_anew() {
+        let below = |url, prefix| Target::parse(url).unwrap().below(prefix).map(|it| it.as_url());
+        assert_eq!(below("/docs/a/", "/docs/"), Some("/a/".into()));
+        assert_eq!(below("/docs/", "/docs/"), Some("/".into()));
+        assert_eq!(below("/docs", "/docs/"), None);
+        assert_eq!(below("/a", "/"), Some("/a".into()));
+        assert_eq!(Target::parse("/a/").unwrap().under("/docs/").as_url(), "/docs/a/");
+        assert_eq!(Target::parse("/a/").unwrap().child("b").as_url(), "/a/b");
     }
 
     #[test]

@@ -1,25 +1,32 @@
 //! One request at the web door, top to bottom: read, decide, act, review, shape, record.
 
-use crate::content::{self, Content};
-use crate::door::{Door, Site, site_of};
+use crate::answer::{Payload, Source as FileSource};
+use crate::content::{Content, read_now};
+use crate::door::Door;
+use crate::fastcgi::{Answer, Failure};
+use crate::listing;
+use crate::listing::Listed;
+use crate::look;
 use crate::pages;
-use crate::path::{BadPath, Form, Target};
-use crate::root::{Facts, Found, NotOpened};
+use crate::path::{BadPath, Target};
+use crate::record::{Counted, Line};
+use crate::root::NotOpened;
+use crate::script;
+use crate::secure::Ends;
+use crate::site::Site;
+use crate::store::FILE_BYTES_MAX;
+use crate::table::{Routed, Table};
 use crate::ticket::Ticket;
+use crate::visit::{self, Standing, Visit, reads};
 use http::header::{
-    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HOST, HeaderMap, HeaderName,
-    HeaderValue, LAST_MODIFIED, ORIGIN, REFERER, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    HeaderValue, ORIGIN, REFERER, STRICT_TRANSPORT_SECURITY,
 };
 use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body as _;
-use http_engine::conditional::{
-    ETag, IfRange, Precondition, Validators, format_date, if_range, precondition,
-};
-use http_engine::range::{self, ByteRange, Selection};
-use http_engine::{Body, Incoming, kind, mime, reply};
+use http_engine::{Body, Incoming, kind};
 use ledger::Subject;
 use policy::{Ask, Policy, Verdict};
-use rustix::fd::OwnedFd;
 use std::net::IpAddr;
 use std::sync::Arc;
 use transport::clock;
@@ -32,97 +39,108 @@ struct Wish {
     kind: Kind,
     /// Absolute, for the policy and the ledger.
     url: String,
+    target: Result<Target, BadPath>,
 }
 
 /// What came of a request.
-enum Outcome {
+pub(crate) enum Outcome {
     Refused(Refusal),
     Blocked(Verdict),
-    File(File),
+    File(FileSource),
+    Listing(Listed),
+    /// What a script says, or why it says nothing.
+    Script(Result<Answer, Failure>),
+    /// A name and a password are due.
+    Unauthorized(HeaderValue),
+    /// Too many passwords are being checked.
+    Busy,
+    /// The same by HTTPS.
+    Secure(HeaderValue),
     /// A folder without its slash; the path with it.
-    Elsewhere(String),
+    Slash(String),
+    /// The site's rules have it elsewhere.
+    Moved(String, StatusCode),
     NotOpened(NotOpened),
 }
 
 /// Why a request is not served.
-enum Refusal {
+pub(crate) enum Refusal {
     Method,
     Path(BadPath),
+    /// The handshake was another site's.
+    Misdirected,
+    /// It must come by HTTPS, and names no host to send it to.
+    Plain,
 }
 
-/// A file to be sent.
-struct File {
-    open: OwnedFd,
-    facts: Facts,
-    media: HeaderValue,
-}
-
-/// How much of a file the client gets.
-enum Due {
-    /// It has it already.
-    NotModified,
-    /// It means another version.
-    Failed,
-    Whole,
-    Part(ByteRange),
-    Unsatisfiable,
-}
-
-/// What follows the head of an answer.
-enum Payload {
-    /// The response's own body, which is at hand.
-    AtHand,
-    Content {
-        open: OwnedFd,
-        offset: u64,
-        len: u64,
-    },
-}
-
-/// Answers one request. Nothing here waits: the bytes of a large file follow as its body is read.
-pub(crate) fn answer(
-    door: &Door,
-    sites: &[Arc<Site>],
-    client: IpAddr,
+/// Answers one request. The bytes of a large file follow as its body is read.
+pub(crate) async fn answer(
+    door: Arc<Door>,
+    table: Arc<Table>,
+    ends: Ends,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
+    let client = ends.client.ip();
     let mut ticket = Ticket::open(&door.parts.ledger, now, client);
 
     // read
-    let (head, _body) = request.into_parts();
-    let wish = read(&head);
+    let (head, body) = request.into_parts();
+    let wish = read(&head, &ends);
     ticket.asked(wish.kind, Subject::url(&wish.url));
+    let (site, standing) = route(&table, &wish);
+    let log = site.and_then(|site| site.log.clone());
+    let mut line = log.map(|log| Line::begin(log, &head, wish.host.as_str(), client, now));
 
     // decide
-    let policy = door.parts.policy.load();
+    let policy = door.parts.policy.load_full();
     let verdict = decide(&policy, client, &wish, now);
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let outcome = match verdict.action {
-        Action::Block => Outcome::Blocked(verdict),
-        Action::Pass => act(sites, &head, &wish, now),
+    let outcome = match (verdict.action, site, &wish.target) {
+        (Action::Block, _, _) => Outcome::Blocked(verdict),
+        (Action::Pass, _, Err(why)) if reads(&head) => Outcome::Refused(Refusal::Path(*why)),
+        (Action::Pass, _, Err(_)) => Outcome::Refused(Refusal::Method),
+        (Action::Pass, None, Ok(_)) => Outcome::NotOpened(NotOpened::Nothing),
+        (Action::Pass, Some(site), Ok(target)) => {
+            let mut visit = Visit { site, host: wish.host.as_str(), user: None, ends: &ends, now };
+            let outcome = visit::answer(&mut visit, standing, target, (&head, body)).await;
+            if let Some(line) = &mut line {
+                line.user(visit.user);
+            }
+            outcome
+        }
     };
 
     // review
     let source = match &outcome {
-        Outcome::Refused(_) => Source::Refused,
+        Outcome::Refused(_) | Outcome::Unauthorized(_) | Outcome::Busy => Source::Refused,
         Outcome::Blocked(_) => Source::Policy,
         Outcome::File(_)
-        | Outcome::Elsewhere(_)
+        | Outcome::Listing(_)
+        | Outcome::Slash(_)
+        | Outcome::Moved(..)
+        | Outcome::Secure(_)
         | Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
-        Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
+        Outcome::Script(Ok(_)) => Source::Origin,
+        Outcome::Script(Err(_)) | Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
     };
 
     // shape
-    let (response, payload) = shape(outcome, &policy, &head, &wish, now);
+    let site = site.map(Arc::as_ref);
+    let (mut response, payload) = shape(outcome, site, &policy, (&head, &wish), now);
+    if ends.secured.is_some()
+        && let Some(hsts) = site.and_then(|site| site.hsts.as_ref())
+    {
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
 
     // record
-    record(ticket, source, response, payload)
+    record(ticket, line, source, response, payload)
 }
 
-fn read(head: &request::Parts) -> Wish {
+fn read(head: &request::Parts, ends: &Ends) -> Wish {
     let headers = &head.headers;
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
@@ -132,7 +150,18 @@ fn read(head: &request::Parts) -> Wish {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(&head.method, &head.uri, headers),
-        url: ["http://", authority, path].concat(),
+        url: [ends.scheme(), authority, path].concat(),
+        target: Target::parse(head.uri.path()),
+    }
+}
+
+/// The site that a request is for, if there is one.
+fn route<'t>(table: &'t Table, wish: &Wish) -> (Option<&'t Arc<Site>>, Standing) {
+    let routed = wish.target.as_ref().map(|it| table.route(wish.host.as_name(), &it.text()));
+    match routed {
+        Ok(Routed::Site(site)) => (Some(site), Standing::Below),
+        Ok(Routed::Slash(site)) => (Some(site), Standing::Slash),
+        Ok(Routed::Nowhere) | Err(_) => (None, Standing::Below),
     }
 }
 
@@ -148,66 +177,60 @@ fn decide(policy: &Policy, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
     policy.decide(&ask, now)
 }
 
-fn act(sites: &[Arc<Site>], head: &request::Parts, wish: &Wish, now: Now) -> Outcome {
-    if head.method != Method::GET && head.method != Method::HEAD {
-        return Outcome::Refused(Refusal::Method);
-    }
-    let target = match Target::parse(head.uri.path()) {
-        Ok(target) => target,
-        Err(why) => return Outcome::Refused(Refusal::Path(why)),
-    };
-    let Some(site) = site_of(sites, wish.host.as_name()) else {
-        return Outcome::NotOpened(NotOpened::Nothing);
-    };
-    let (target, found) = match (target.form(), site.root.find(target.path(), now)) {
-        (Form::File, Ok(Found::Folder)) => return Outcome::Elsewhere(target.as_folder_url()),
-        // A file does not become a folder by a slash.
-        (Form::Folder, Ok(Found::File(..))) => return Outcome::NotOpened(NotOpened::Nothing),
-        (Form::Folder, Ok(Found::Folder)) => {
-            let index = target.index();
-            let found = site.root.find(index.path(), now);
-            (index, found)
-        }
-        (Form::File, found @ Ok(Found::File(..))) | (_, found @ Err(_)) => (target, found),
-    };
-    match found {
-        Ok(Found::File(open, facts)) => {
-            Outcome::File(File { open, facts, media: mime::of_path(target.file_name()) })
-        }
-        // A folder called index.html.
-        Ok(Found::Folder) => Outcome::NotOpened(NotOpened::Nothing),
-        Err(why) => Outcome::NotOpened(why),
-    }
-}
-
 fn shape(
     outcome: Outcome,
+    site: Option<&Site>,
     policy: &Policy,
-    head: &request::Parts,
-    wish: &Wish,
+    (head, wish): (&request::Parts, &Wish),
     now: Now,
 ) -> (Response<Body>, Payload) {
-    let mut response = match outcome {
-        Outcome::File(file) => return send(file, head, now),
-        Outcome::Refused(Refusal::Method) => pages::method(),
-        Outcome::Refused(Refusal::Path(why)) if why.is_nonsense() => {
+    let with_query = |path: &str| match head.uri.query() {
+        Some(query) if !path.contains('?') => format!("{path}?{query}"),
+        Some(_) | None => path.to_owned(),
+    };
+    let mut own_page = site;
+    let mut response = match (outcome, site) {
+        (Outcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
+        (Outcome::Script(Ok(answer)), site) => {
+            let compress = site.and_then(|site| site.compress.as_ref());
+            let mut response = script::shape(answer, compress, head);
+            dress(site, wish, &mut response);
+            return (response, Payload::Flowing);
+        }
+        (Outcome::Script(Err(why)), _) => pages::script_failed(why.status()),
+        (Outcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
+        (Outcome::Busy, _) => pages::script_failed(StatusCode::SERVICE_UNAVAILABLE),
+        (Outcome::Secure(location), _) => pages::secure(location),
+        (Outcome::Refused(Refusal::Plain), _) => pages::bad_request("This site is reached by HTTPS"),
+        (Outcome::Listing(listed), _) => {
+            listing::answer(listed, head.uri.query().unwrap_or(""), &head.headers)
+        }
+        (Outcome::Refused(Refusal::Method), _) => pages::method(),
+        (Outcome::Refused(Refusal::Misdirected), _) => pages::misdirected(),
+        (Outcome::Refused(Refusal::Path(why)), _) if why.is_nonsense() => {
             pages::bad_request(&why.to_string())
         }
-        Outcome::Refused(Refusal::Path(_)) | Outcome::NotOpened(NotOpened::Nothing) => {
-            pages::not_found()
-        }
-        Outcome::NotOpened(NotOpened::Forbidden) => pages::forbidden(),
-        Outcome::NotOpened(NotOpened::Failed) => pages::failed(),
-        Outcome::Blocked(verdict) => {
+        (Outcome::Refused(Refusal::Path(_)) | Outcome::NotOpened(NotOpened::Nothing), _)
+        // A file is a site's.
+        | (Outcome::File(_), None) => pages::not_found(),
+        (Outcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
+        (Outcome::NotOpened(NotOpened::Failed), _) => pages::failed(),
+        (Outcome::Blocked(verdict), _) => {
+            // The reason is the answer: no page of the site hides it.
+            own_page = None;
             let rule = verdict.cause.rule();
             let text = rule.and_then(|rule| policy.rule_text(rule, wish.host.as_name()));
             pages::blocked(text.as_ref())
         }
-        Outcome::Elsewhere(path) => match head.uri.query() {
-            Some(query) => pages::moved(&format!("{path}?{query}")),
-            None => pages::moved(&path),
-        },
+        (Outcome::Slash(path), _) => {
+            pages::moved(&with_query(&path), StatusCode::MOVED_PERMANENTLY)
+        }
+        (Outcome::Moved(to, status), _) => pages::moved(&with_query(&to), status),
     };
+    if let Some(site) = own_page {
+        show_own_page(site, &mut response, now);
+    }
+    dress(site, wish, &mut response);
     if head.method == Method::HEAD {
         let length = response.body().size_hint().lower();
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -216,89 +239,63 @@ fn shape(
     (response, Payload::AtHand)
 }
 
-/// The answer for a file: as much of it as the client asked for and has not.
-fn send(file: File, head: &request::Parts, now: Now) -> (Response<Body>, Payload) {
-    let validators = validators(&file.facts);
-    let due = due(head, &validators, file.facts.len, now);
-    let (status, offset, len) = match due {
-        Due::NotModified => (StatusCode::NOT_MODIFIED, 0, 0),
-        Due::Failed => (StatusCode::PRECONDITION_FAILED, 0, 0),
-        Due::Whole => (StatusCode::OK, 0, file.facts.len),
-        Due::Part(part) => (StatusCode::PARTIAL_CONTENT, part.first, part.len()),
-        Due::Unsatisfiable => (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0),
+/// Applies the site's rules about header fields.
+fn dress(site: Option<&Site>, wish: &Wish, response: &mut Response<Body>) {
+    if let (Some(site), Ok(target)) = (site, &wish.target) {
+        site.rules.dress(&target.text(), response.headers_mut());
+    }
+}
+
+/// Puts the site's own page for an error in the place of ours. One that is not there, too large or
+/// not at hand leaves ours: an error must not fail.
+fn show_own_page(site: &Site, response: &mut Response<Body>, now: Now) {
+    let Some(page) = site.errors.of(response.status()) else { return };
+    let bytes = match look::named(site, page, now) {
+        Some(FileSource::Kept(kept)) => kept.body.clone(),
+        Some(FileSource::Open(file, meta)) if meta.len <= FILE_BYTES_MAX => {
+            let Some(bytes) = read_now(&file, 0, meta.len) else { return };
+            bytes
+        }
+        Some(FileSource::Open(..) | FileSource::Coded(..)) | None => return,
     };
-    let mut response = reply::empty(status);
+    *response.body_mut() = Body::full(bytes);
     let headers = response.headers_mut();
-    if let Some(etag) = &validators.etag {
-        headers.insert(ETAG, etag.to_value());
-    }
-    headers.insert(LAST_MODIFIED, format_date(file.facts.modified_secs));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    match due {
-        Due::Whole | Due::Part(_) => {
-            headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-            headers.insert(CONTENT_TYPE, file.media);
-            headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
-            if let Due::Part(part) = due {
-                headers.insert(CONTENT_RANGE, part.content_range());
-            }
-        }
-        Due::Unsatisfiable => {
-            headers.insert(CONTENT_RANGE, range::unsatisfied(file.facts.len));
-        }
-        Due::NotModified | Due::Failed => {}
-    }
-    if len == 0 || head.method == Method::HEAD {
-        return (response, Payload::AtHand);
-    }
-    if let Some(bytes) = content::read_now(&file.open, offset, len) {
-        *response.body_mut() = Body::full(bytes);
-        return (response, Payload::AtHand);
-    }
-    (response, Payload::Content { open: file.open, offset, len })
-}
-
-fn due(head: &request::Parts, validators: &Validators, len: u64, now: Now) -> Due {
-    match precondition(&head.method, &head.headers, validators) {
-        Precondition::NotModified => return Due::NotModified,
-        Precondition::Failed => return Due::Failed,
-        Precondition::Met => {}
-    }
-    if if_range(&head.headers, validators, now.unix_secs()) == IfRange::Ignore {
-        return Due::Whole;
-    }
-    match range::select(&head.method, &head.headers, len) {
-        Selection::Whole => Due::Whole,
-        Selection::Part(part) => Due::Part(part),
-        Selection::Unsatisfiable => Due::Unsatisfiable,
-    }
-}
-
-/// The tag is strong: a file's inode, size or time (to the grain of the file system's clock) changes
-/// with its bytes.
-fn validators(facts: &Facts) -> Validators {
-    let nanos = u128::from(facts.modified_secs) * 1_000_000_000 + u128::from(facts.modified_nanos);
-    Validators {
-        etag: ETag::strong(&format!("{:x}-{:x}-{nanos:x}", facts.inode, facts.len)),
-        modified_unix_secs: Some(facts.modified_secs),
-    }
+    headers.insert(CONTENT_TYPE, http_engine::mime::of_path(page.file_name()));
+    // Ours is for our page.
+    headers.remove(CONTENT_SECURITY_POLICY);
 }
 
 fn record(
     mut ticket: Ticket,
+    mut line: Option<Line>,
     source: Source,
     response: Response<Body>,
     payload: Payload,
 ) -> Response<Body> {
-    ticket.answered(source, response.status().as_u16());
+    let status = response.status().as_u16();
+    ticket.answered(source, status);
+    if let Some(line) = &mut line {
+        line.answered(status);
+    }
     match payload {
         Payload::AtHand => {
-            ticket.close(response.body().size_hint().lower());
+            let bytes = response.body().size_hint().lower();
+            ticket.close(bytes);
+            if let Some(line) = line {
+                line.done(bytes);
+            }
             response
         }
-        Payload::Content { open, offset, len } => {
-            response.map(|_| Body::boxed(Content::new(open, offset, len, ticket)))
+        Payload::Flowing => {
+            response.map(|body| Body::boxed(Counted::new(body, Some(ticket), line)))
         }
+        Payload::Content(open, segments) => response.map(|_| {
+            let body = Body::boxed(Content::new(open, segments, ticket));
+            match line {
+                Some(line) => Body::boxed(Counted::new(body, None, Some(line))),
+                None => body,
+            }
+        }),
     }
 }
 
@@ -307,13 +304,18 @@ fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
 }
 
 /// The name in `host[:port]`.
-fn host_of(authority: &str) -> Option<DomainName> {
+pub(crate) fn host_of(authority: &str) -> Option<DomainName> {
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     DomainName::parse(host).ok()
 }
 
 /// The host of the page that asks, where it says so and is one.
 fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    let (_, rest) = text(headers, field).split_once("://")?;
+    page_host_of(text(headers, field))
+}
+
+/// The host of a page's URL.
+pub(crate) fn page_host_of(url: &str) -> Option<DomainName> {
+    let (_, rest) = url.split_once("://")?;
     host_of(rest.split(['/', '?', '#']).next().unwrap_or(rest))
 }

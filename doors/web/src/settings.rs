@@ -1,35 +1,90 @@
 //! What can be set for the web door: one entry a site in the `web` list of the configuration.
 //!
-//! It opens no folder; `config` reads it, [`SiteSettings::check`] says what is wrong with one site
-//! and [`check`] what is wrong between several.
+//! Plain data: it opens no folder. `config` reads it, [`SiteSettings::check`] says what is wrong with
+//! one site and [`check()`] what is wrong between several.
 
+mod check;
+pub(crate) mod written;
+
+pub use self::check::check;
+pub(crate) use self::check::{claimed_twice, file_below_root};
+use self::written::{CacheRule, HeaderRule, Hidden, Listing, Redirect, Symlinks};
+use crate::access_log::AccessLogChoice;
+use crate::auth::AuthSettings;
+use crate::compress::CompressChoice;
+use crate::fastcgi::FastcgiChoice;
+use crate::hsts::HstsSettings;
+use crate::secure::TlsSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use vocab::{Complaint, DomainName, Listen, Scheme};
+use vocab::{ByteSize, Listen, Network, Scheme};
 
-/// Sites: more are better told apart by a path below one root.
-const SITES_MAX: usize = 1024;
+/// What a site keeps of its small files in memory, where nothing is said: the hot part of most sites.
+pub(crate) const MEMORY: ByteSize = ByteSize(64 << 20);
 
 /// One site: a folder, and where it is served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SiteSettings {
-    /// Where to answer: `http://ADDRESS:PORT`. Sites may share a listener: the host that is asked
-    /// for tells them apart. Default `http://127.0.0.1:8000`.
+    /// Where to answer: `http://ADDRESS:PORT` or `https://ADDRESS:PORT`. Sites may share a listener:
+    /// host and path tell them apart. Default `http://127.0.0.1:8000`.
     pub listen: Vec<Text<Listen>>,
-    /// The host names of this site. A host that no site of the listener names gets the first site.
-    /// Default none.
-    pub hosts: Vec<Text<DomainName>>,
-    /// The folder to serve; a relative path starts from the configuration's folder. Names that
-    /// begin with a dot are not served, but for `.well-known`. No default.
+    /// The host names of this site: exact ones, `*.example` for every name below one, or a regular
+    /// expression after `~`. A host that no site names gets the sites without hosts, else the first
+    /// site of the listener. Default none.
+    pub hosts: Vec<String>,
+    /// The path that the site stands at, from slash to slash. Among the sites of a host the longest
+    /// wins; the root holds what is below it. Default `/`.
+    pub path: String,
+    /// The folder to serve; a relative path starts from the configuration's folder. No default.
     pub root: String,
-    /// Compression. Not built yet: must be absent or false.
-    pub compress: bool,
-    /// `FastCGI` servers by pattern of path. Not built yet: must be absent.
-    pub fastcgi: BTreeMap<String, String>,
+    /// The pages that stand for their folder, the first one that is there. At most 16. Default
+    /// `[index.html]`.
+    pub index: Vec<String>,
+    /// What a folder without an index page shows: `off` nothing, `on` what is in it. Default `off`.
+    pub listing: Listing,
+    /// A file that is served, with 200, where nothing is found: `/index.html` for an application of
+    /// one page. From the slash, below the root. Default none.
+    pub fallback: Option<String>,
+    /// Names that begin with a dot: `refuse`, but for `.well-known`, or `serve`. Default `refuse`.
+    pub hidden: Hidden,
+    /// Symbolic links: followed `inside` the root, `refuse`, or `follow` anywhere. Default `inside`.
+    pub symlinks: Symlinks,
+    /// Pages of your own for errors, by status (`"404"`) or class (`"5xx"`): files from the slash,
+    /// below the root, up to 256 KiB. Default none.
+    pub errors: BTreeMap<String, String>,
+    /// Header fields by path; all rules that match apply, first to last. At most 256. Default none.
+    pub headers: Vec<HeaderRule>,
+    /// `Cache-Control` of files by path; the first rule that matches counts. At most 256. Default
+    /// none: browsers ask again, and get 304.
+    pub cache_control: Vec<CacheRule>,
+    /// Other addresses by path; the first that matches counts, before any file. At most 256. Default
+    /// none.
+    pub redirects: Vec<Redirect>,
+    /// How much of the site's small files (up to 256 KiB each) is kept in memory; those asked for
+    /// most stay. 0 keeps none, 16 GiB is the most. Default 64 MiB.
+    pub memory: Text<ByteSize>,
+    /// HTTPS: certificates, and which clients are let in.
+    pub tls: TlsSettings,
+    /// The networks of proxies in front that say who the client is by the PROXY protocol, version
+    /// 1 or 2. Where there are some, every connection must come from them and begin so; any other
+    /// is closed. Sites of one listener write the same. Default none: nobody is believed.
+    pub proxy_protocol: Vec<Text<Network>>,
+    /// Compression: `true`, `false`, or in detail. Default false.
+    pub compress: CompressChoice,
+    /// `FastCGI` servers by pattern of path: `"*.php": "unix:///run/php/php-fpm.sock"`. Default none.
+    pub fastcgi: BTreeMap<String, FastcgiChoice>,
+    /// Paths that ask for a name and a password. Default none.
+    pub auth: Vec<AuthSettings>,
+    /// An access log. Default none: the ledger has every request anyway.
+    pub access_log: Option<AccessLogChoice>,
+    /// Whether every request without TLS is sent on to `https://` (308). Default false.
+    pub redirect_https: bool,
+    /// HSTS, said over TLS only. Needs an `https://` listener. Default none.
+    pub hsts: Option<HstsSettings>,
 }
 
 impl Default for SiteSettings {
@@ -38,151 +93,26 @@ impl Default for SiteSettings {
         Self {
             listen: vec![Text(Listen { scheme: Scheme::Http, address, path: String::new() })],
             hosts: Vec::new(),
+            path: "/".into(),
             root: String::new(),
-            compress: false,
+            index: vec!["index.html".into()],
+            listing: Listing::Off,
+            fallback: None,
+            hidden: Hidden::Refuse,
+            symlinks: Symlinks::Inside,
+            errors: BTreeMap::new(),
+            headers: Vec::new(),
+            cache_control: Vec::new(),
+            redirects: Vec::new(),
+            memory: Text(MEMORY),
+            tls: TlsSettings::default(),
+            proxy_protocol: Vec::new(),
+            compress: CompressChoice::default(),
             fastcgi: BTreeMap::new(),
+            auth: Vec::new(),
+            access_log: None,
+            redirect_https: false,
+            hsts: None,
         }
-    }
-}
-
-impl SiteSettings {
-    /// Every complaint about this site alone, with paths relative to its entry.
-    pub fn check(&self) -> Vec<Complaint> {
-        let mut complaints = Vec::new();
-        if self.listen.is_empty() {
-            complaints.push(
-                Complaint::new("listen", "the site has nowhere to listen")
-                    .remedy("write listen: [\"http://127.0.0.1:8000\"]"),
-            );
-        }
-        for (index, listen) in self.listen.iter().enumerate() {
-            complaints.extend(check_listen(&format!("listen.{index}"), listen));
-        }
-        if self.root.is_empty() {
-            complaints.push(
-                Complaint::new("root", "the site has no folder to serve")
-                    .remedy("write root: /srv/www"),
-            );
-        } else if self.root.contains('\0') {
-            complaints.push(Complaint::new("root", "a path cannot hold a NUL"));
-        }
-        if self.compress {
-            complaints.push(
-                Complaint::new("compress", "compress is not built yet")
-                    .remedy("leave it out, or write compress: false"),
-            );
-        }
-        if !self.fastcgi.is_empty() {
-            complaints.push(
-                Complaint::new("fastcgi", "fastcgi is not built yet: only files are served")
-                    .remedy("leave it out"),
-            );
-        }
-        complaints
-    }
-}
-
-fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
-    match listen.scheme {
-        Scheme::Http if listen.path.is_empty() => None,
-        Scheme::Http => Some(
-            Complaint::new(path, "a site is served from its root, so no path can be given here")
-                .remedy(format!("write http://{}", listen.address)),
-        ),
-        Scheme::Https => Some(
-            Complaint::new(path, "https:// listeners of the web door are not built yet")
-                .remedy(format!("write http://{}", listen.address)),
-        ),
-        Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => Some(
-            Complaint::new(path, format!("the web door does not speak {}", listen.scheme.as_str()))
-                .remedy(format!("write http://{}", listen.address)),
-        ),
-    }
-}
-
-/// Every complaint about the whole `web` list, with paths relative to it: those about each site,
-/// and host names that two sites of one listener claim.
-pub fn check(sites: &[SiteSettings]) -> Vec<Complaint> {
-    let mut complaints: Vec<Complaint> = Vec::new();
-    if sites.len() > SITES_MAX {
-        let message = format!("{} sites are too many: at most {SITES_MAX}", sites.len());
-        complaints.push(Complaint::new("", message));
-    }
-    for (index, site) in sites.iter().enumerate() {
-        complaints.extend(site.check().into_iter().map(|it| it.under(&index.to_string())));
-    }
-    complaints.extend(claimed_twice(sites));
-    complaints
-}
-
-/// Host names that more than one site of the same listener claims.
-pub(crate) fn claimed_twice(sites: &[SiteSettings]) -> Vec<Complaint> {
-    let mut claimed = HashSet::new();
-    let mut complaints = Vec::new();
-    for (index, site) in sites.iter().enumerate() {
-        for (position, host) in site.hosts.iter().enumerate() {
-            let twice = site.listen.iter().any(|listen| {
-                // Two listeners on ports that the system picks are never the same one.
-                listen.address.port() != 0 && !claimed.insert((listen.address, host.as_str()))
-            });
-            if twice {
-                complaints.push(
-                    Complaint::new(
-                        format!("{index}.hosts.{position}"),
-                        format!("{host} is already a host of another site on this listener"),
-                    )
-                    .remedy("give each host to one site"),
-                );
-            }
-        }
-    }
-    complaints
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn site(listen: &str, hosts: &[&str]) -> SiteSettings {
-        SiteSettings {
-            listen: vec![Text(listen.parse().unwrap())],
-            hosts: hosts.iter().map(|it| Text(it.parse().unwrap())).collect(),
-            root: "/srv".into(),
-            ..SiteSettings::default()
-        }
-    }
-
-    fn paths(complaints: &[Complaint]) -> Vec<&str> {
-        complaints.iter().map(|complaint| complaint.path.as_str()).collect()
-    }
-
-    #[test]
-    fn what_is_not_built_yet_is_refused_by_name() {
-        let wrong = SiteSettings {
-            compress: true,
-            fastcgi: BTreeMap::from([("*.php".into(), "unix:///run/php.sock".into())]),
-            ..site("https://127.0.0.1:8000", &[])
-        };
-        let complaints = wrong.check();
-        assert_eq!(paths(&complaints), ["listen.0", "compress", "fastcgi"]);
-        assert!(complaints.iter().all(|it| it.message.contains("not built yet")));
-    }
-
-    #[test]
-    fn a_site_needs_a_folder_and_a_listener() {
-        let nothing = SiteSettings { listen: Vec::new(), ..SiteSettings::default() };
-        assert_eq!(paths(&nothing.check()), ["listen", "root"]);
-        assert_eq!(paths(&site("udp://127.0.0.1:53", &[]).check()), ["listen.0"]);
-        assert_eq!(paths(&site("http://127.0.0.1:80/x", &[]).check()), ["listen.0"]);
-        assert_eq!(site("http://127.0.0.1:80", &["a.example"]).check(), []);
-    }
-
-    #[test]
-    fn a_host_belongs_to_one_site_of_a_listener() {
-        let (here, there) = ("http://127.0.0.1:80", "http://127.0.0.1:81");
-        let sites = [site(here, &["a.example"]), site(there, &["a.example"])];
-        assert_eq!(check(&sites), []);
-        let sites = [site(here, &["a.example"]), site(here, &["b.example", "a.example"])];
-        assert_eq!(paths(&check(&sites)), ["1.hosts.1"]);
     }
 }

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
 mod both_sides;
+mod http2_abuse;
 mod patience;
+mod quick_lane;
 mod rfc9112_framing;
+mod strictness;
 mod support;

@@ -92,8 +92,54 @@ fn a_body_that_stops_coming_is_cut() {
         let start = Instant::now();
         let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf";
         client.write_all(head).await.unwrap();
-        assert!(matches!(ended.await.unwrap(), Err(ServeError::Stalled)));
-        assert!((60..=80).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+        assert!(matches!(ended.await.unwrap(), Err(ServeError::TooSlow)));
+        assert!((20..=30).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    });
+}
+
+/// Sends a body of `bytes` bytes a second for ten minutes; how the connection ended, if it did.
+async fn upload(bytes: usize) -> Option<ServeError> {
+    let (mut client, mut ended) = noting();
+    let head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n";
+    client.write_all(head).await.unwrap();
+    for _ in 0..600 {
+        if client.write_all(&vec![b'x'; bytes]).await.is_err() {
+            break;
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    ended.try_recv().ok().and_then(Result::err)
+}
+
+#[test]
+fn an_upload_may_take_long_but_not_drip() {
+    run_in_simulated_time(async {
+        assert!(upload(600).await.is_none());
+        let slow = upload(100).await;
+        assert!(matches!(slow, Some(ServeError::TooSlow)), "{slow:?}");
+    });
+}
+
+/// Reads a megabyte at `bytes` a second for ten minutes; how the connection ended, if it did.
+async fn download(bytes: usize) -> Option<ServeError> {
+    let (mut client, mut ended) =
+        serve_with(pending(), |_| async { Response::new(Body::full(vec![b'x'; 1 << 20])) });
+    client.write_all(GET).await.unwrap();
+    let mut piece = vec![0; bytes];
+    for _ in 0..600 {
+        if client.read_exact(&mut piece).await.is_err() {
+            break;
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    ended.try_recv().ok().and_then(Result::err)
+}
+
+#[test]
+fn a_download_may_take_long_but_not_drip() {
+    run_in_simulated_time(async {
+        assert!(download(600).await.is_none());
+        assert!(matches!(download(100).await, Some(ServeError::TooSlow)));
     });
 }
 
@@ -103,7 +149,7 @@ fn a_client_that_reads_nothing_is_cut() {
         let (mut client, ended) =
             serve_with(pending(), |_| async { Response::new(Body::full(vec![b'x'; 1 << 20])) });
         client.write_all(GET).await.unwrap();
-        assert!(matches!(ended.await.unwrap(), Err(ServeError::Stalled)));
+        assert!(matches!(ended.await.unwrap(), Err(ServeError::TooSlow)));
     });
 }
 

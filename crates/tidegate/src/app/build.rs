@@ -25,6 +25,9 @@ use upstream::origins::Dialer;
 use upstream::resolver::Resolver;
 use vocab::{ListId, Listen, Name, RuleRef, Scheme};
 
+/// How long the end of the program waits for a core, and for a disk, to write access logs.
+const LOGS_MAX: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// A page for the web door of the built-in configuration.
 const WELCOME: &str = include_str!("../../assets/welcome.html");
 
@@ -202,6 +205,34 @@ impl App {
             check: Arc::new(|_, _| Ok(())),
             tell: Arc::new(|line| eprintln!("tidegate: {line}")),
         }
+    }
+
+    /// Opens the access logs anew: they were moved away.
+    pub(super) fn reopen_logs(&self) {
+        if let Some(door) = self.web_door() {
+            door.reopen_logs();
+        }
+    }
+
+    /// Writes what the cores have gathered for access logs.
+    pub(super) async fn finish_logs(&self) {
+        let Some(door) = self.web_door() else { return };
+        for core in 0..self.cores.count() {
+            let (done, told) = tokio::sync::oneshot::channel();
+            let flush = move || async move {
+                door_web::flush_logs_of_core();
+                // Whoever waited may have lost patience.
+                let _ = done.send(());
+            };
+            if self.cores.spawn(core, flush).is_ok() {
+                let _ = tokio::time::timeout(LOGS_MAX, told).await;
+            }
+        }
+        door.finish_logs(LOGS_MAX);
+    }
+
+    fn web_door(&self) -> Option<Arc<door_web::Door>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.web.clone()
     }
 
     /// Closes all doors; what is open goes on until the drain's end.

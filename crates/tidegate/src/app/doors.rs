@@ -75,6 +75,8 @@ impl Doors {
                     policy: Arc::clone(&app.policy),
                     ledger: app.ledger.clone(),
                     base: base.clone(),
+                    signer: Some(Arc::clone(&app.signer)),
+                    tell: Arc::new(|line| eprintln!("tidegate: {line}")),
                 };
                 let made = door_web::Door::new(sites, parts);
                 Some(made.map_err(|complaints| lines(plan, "web", complaints))?)
@@ -132,15 +134,18 @@ impl Doors {
     /// Every HTTP door, those that do not run with no listener.
     pub(super) fn openings(&self) -> [Opening; 4] {
         let pixel = opening("pixel", self.pixel.as_ref(), |door| {
-            (door.listeners(), door.connection_limits(), serving_pixel(door))
+            let plain = serving(door, door_pixel::Door::serve_connection);
+            let secure = serving(door, door_pixel::Door::serve_tls_connection);
+            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let proxy = opening("proxy", self.proxy.as_ref(), |door| {
             let serve = serving(door, door_proxy::Door::serve_connection);
             (door.listeners(), door.connection_limits(), serve)
         });
         let web = opening("web", self.web.as_ref(), |door| {
-            let serve = serving(door, door_web::Door::serve_connection);
-            (door.listeners(), door.connection_limits(), serve)
+            let plain = serving(door, door_web::Door::serve_connection);
+            let secure = serving(door, door_web::Door::serve_tls_connection);
+            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let gateway = opening("gateway", self.gateway.as_ref(), |door| {
             let serve = serving(door, door_gateway::Door::serve_connection);
@@ -172,16 +177,11 @@ where
     Arc::new(move |_, stream, drain| Box::pin(serve(Arc::clone(&door), stream, drain)))
 }
 
-/// The pixel door's way: with TLS at its `https` listeners.
-fn serving_pixel(door: &Arc<door_pixel::Door>) -> Serve {
-    let door = Arc::clone(door);
+/// One way at `https` listeners, another at the rest.
+fn by_scheme(plain: Serve, secure: Serve) -> Serve {
     Arc::new(move |scheme, stream, drain| {
-        let door = Arc::clone(&door);
-        if scheme == Scheme::Https {
-            Box::pin(door.serve_tls_connection(stream, drain))
-        } else {
-            Box::pin(door.serve_connection(stream, drain))
-        }
+        let serve = if scheme == Scheme::Https { &secure } else { &plain };
+        serve(scheme, stream, drain)
     })
 }
 

@@ -105,6 +105,7 @@ struct Signals {
     term: Signal,
     int: Signal,
     hup: Signal,
+    usr1: Signal,
 }
 
 impl Signals {
@@ -113,16 +114,18 @@ impl Signals {
             term: signal(SignalKind::terminate())?,
             int: signal(SignalKind::interrupt())?,
             hup: signal(SignalKind::hangup())?,
+            usr1: signal(SignalKind::user_defined1())?,
         })
     }
 
-    /// Reloads on SIGHUP; returns on SIGTERM or SIGINT.
+    /// Reloads on SIGHUP, opens access logs anew on SIGUSR1; returns on SIGTERM or SIGINT.
     async fn obey(mut self, app: &Arc<App>) {
         loop {
             tokio::select! {
                 _ = self.term.recv() => return,
                 _ = self.int.recv() => return,
                 _ = self.hup.recv() => reload(app),
+                _ = self.usr1.recv() => app.reopen_logs(),
                 () = app.reload_wished.notified() => reload(app),
             }
         }
@@ -152,6 +155,7 @@ async fn stop(app: &App) {
     if let Err(open) = app.drain.finished(DRAIN_MAX).await {
         eprintln!("tidegate: {} connections were still open and are cut", open.0);
     }
+    app.finish_logs().await;
     app.ledger.close();
     app.keep_caches();
     // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.

@@ -8,6 +8,7 @@ mod check;
 mod ctl;
 mod get;
 mod lists;
+mod serve;
 mod why;
 
 pub(crate) use ctl::ADDRESS_FILE;
@@ -18,6 +19,7 @@ use config::Plan;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One binary, five doors, one policy, one ledger.
 ///
@@ -41,12 +43,17 @@ pub(crate) struct Setup {
     /// The state folder [default: `state_dir` of the configuration, else ./tidegate-state]
     #[arg(long, value_name = "DIR", global = true)]
     state: Option<PathBuf>,
+    /// The configuration itself, where a command has written it.
+    #[arg(skip)]
+    text: Option<Arc<str>>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run all doors that the configuration names
     Run,
+    /// Serve a folder at once, without a configuration
+    Serve(serve::ServeArgs),
     /// Report everything that is wrong with a configuration, and start nothing
     Check,
     /// Say what the policy decides about a name or URL, and why
@@ -192,6 +199,7 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
     let setup = &cli.setup;
     match cli.command.unwrap_or(Command::Run) {
         Command::Run => app::run(setup),
+        Command::Serve(args) => serve::serve(setup, &args),
         Command::Check => check::check(setup),
         Command::Why(args) => why::why(setup, &args),
         Command::Lists { what } => match what.unwrap_or(ListsCommand::Stats) {
@@ -222,10 +230,11 @@ impl Setup {
     /// The configuration that applies: the named one, `./tidegate.yaml`, or the built-in one.
     pub(crate) fn plan(&self) -> Result<Plan, Failure> {
         let found = Path::new("tidegate.yaml");
-        let loaded = match &self.config {
-            Some(path) => config::load(path),
-            None if found.exists() => config::load(found),
-            None => return Ok(config::default_plan()),
+        let loaded = match (&self.text, &self.config) {
+            (Some(text), _) => config::parse(text, Path::new("serve")),
+            (None, Some(path)) => config::load(path),
+            (None, None) if found.exists() => config::load(found),
+            (None, None) => return Ok(config::default_plan()),
         };
         loaded.map_err(|complaints| Failure::complaints(&complaints))
     }

@@ -16,6 +16,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use vocab::Now;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 /// Names and addresses that one certificate of ours carries at most: more is somebody's mistake,
 /// and makes every handshake longer.
@@ -73,6 +74,24 @@ impl Identity {
         self.0.store(other.0.load_full());
     }
 
+    /// The certificate presented now, as DER.
+    pub fn leaf(&self) -> Vec<u8> {
+        let certified = self.certified(crate::clock::now());
+        certified.cert.first().map_or_else(Vec::new, |leaf| leaf.to_vec())
+    }
+
+    /// The host names that the certificate presented now covers, `*.` in front of wildcards.
+    pub(crate) fn host_names(&self) -> Vec<String> {
+        let leaf = self.leaf();
+        let Ok((_, leaf)) = X509Certificate::from_der(&leaf) else { return Vec::new() };
+        let Ok(Some(names)) = leaf.subject_alternative_name() else { return Vec::new() };
+        let host_name = |name: &GeneralName<'_>| match name {
+            GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
+            _ => None,
+        };
+        names.value.general_names.iter().filter_map(host_name).collect()
+    }
+
     /// What is presented at `now`.
     fn certified(&self, now: Now) -> Arc<CertifiedKey> {
         let current = self.0.load();
@@ -119,7 +138,6 @@ impl fmt::Debug for Identity {
 mod tests {
     use super::*;
     use crate::signer::MintNothing;
-    use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
     const DAY_MS: u64 = 86_400_000;
 

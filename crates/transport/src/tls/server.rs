@@ -1,21 +1,29 @@
 //! The server side of TLS: certificates by name, and why a handshake failed.
 
-use super::{Alpn, BadPem, Identity, PROVIDER, certificates, delegate, library_error};
+use super::records::Records;
+use super::sites::{SiteIdentity, Sites};
+use super::under_way::Place;
+use super::{Alpn, BadPem, Identity, PROVIDER, certificates, library_error};
 use crate::signer::{MintError, Signer};
 use crate::stream::Stream;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{
     Acceptor, ClientHello, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
+    WebPkiClientVerifier,
 };
 use rustls::sign::CertifiedKey;
 use rustls::{AlertDescription, ServerConfig};
 use std::fmt;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::LazyConfigAcceptor;
 
 /// A handshake may take so long; doors pass it unless they know better.
@@ -39,6 +47,8 @@ pub enum Distrust {
 pub enum HandshakeError {
     /// Not done within its time.
     Timeout,
+    /// The core has as many handshakes under way as it may; nothing of this one was read.
+    Busy,
     /// What came is not TLS, or not a well-formed first message of it.
     NotTls,
     /// The policy does not block this name, so no certificate is made for it.
@@ -65,11 +75,16 @@ pub struct ServerTls(Certificates);
 enum Certificates {
     Minted(Arc<Signer>),
     Given(Arc<ServerConfig>),
+    Sites(Arc<Sites>),
 }
 
 /// An accepted TLS connection.
 #[derive(Debug)]
-pub struct TlsStream(tokio_rustls::server::TlsStream<Stream>);
+pub struct TlsStream {
+    stream: tokio_rustls::server::TlsStream<Stream>,
+    site: usize,
+    records: Records,
+}
 
 /// One ticketer for the process: a client resumes at any core and with any leaf of its name.
 static TICKETER: LazyLock<Option<Arc<dyn ProducesTickets>>> =
@@ -77,10 +92,18 @@ static TICKETER: LazyLock<Option<Arc<dyn ProducesTickets>>> =
 
 /// Our server configuration for a source of certificates.
 pub(crate) fn server_config(certificates: Arc<dyn ResolvesServerCert>) -> ServerConfig {
+    server_config_for(certificates, WebPkiClientVerifier::no_client_auth())
+}
+
+/// The same, with a judge of clients' certificates.
+pub(super) fn server_config_for(
+    certificates: Arc<dyn ResolvesServerCert>,
+    clients: Arc<dyn ClientCertVerifier>,
+) -> ServerConfig {
     let mut config = ServerConfig::builder_with_provider(Arc::clone(&PROVIDER))
         .with_safe_default_protocol_versions()
         .expect("the provider's own suites serve the default versions")
-        .with_no_client_auth()
+        .with_client_cert_verifier(clients)
         .with_cert_resolver(certificates);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     // Tickets carry the state: a cache of sessions would be a lock on every handshake.
@@ -128,12 +151,19 @@ impl ServerTls {
         Self(Certificates::Given(Arc::new(config)))
     }
 
-    /// Speaks TLS on `stream` within `deadline`.
+    /// Sites told apart by the name that a client asks for, and the protocols offered, as with
+    /// [`Self::with_identity`]. A name that no site has leads to the first one.
+    pub fn with_sites(sites: &[SiteIdentity], protocols: &[Alpn]) -> Result<Self, BadPem> {
+        Ok(Self(Certificates::Sites(Arc::new(Sites::new(sites, protocols)?))))
+    }
+
+    /// Speaks TLS on `stream` within `deadline`, if the core has a place for one more handshake.
     pub async fn accept(
         &self,
         stream: Stream,
         deadline: Duration,
     ) -> Result<TlsStream, HandshakeError> {
+        let _place = Place::take().ok_or(HandshakeError::Busy)?;
         match tokio::time::timeout(deadline, self.handshake(stream)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(HandshakeError::Timeout),
@@ -147,20 +177,26 @@ impl ServerTls {
             .await
             .map_err(|why| HandshakeError::before_hello(&why))?;
         let config = match &self.0 {
-            Certificates::Given(config) => Ok(Arc::clone(config)),
+            Certificates::Given(config) => Ok((0, Arc::clone(config))),
+            Certificates::Sites(sites) => {
+                let chosen = sites.choose(hello.client_hello().server_name());
+                let chosen = chosen.map(|(site, config)| (site, Arc::clone(config)));
+                chosen.ok_or(HandshakeError::NoName)
+            }
             Certificates::Minted(signer) => {
                 let now = crate::clock::now();
                 match hello.client_hello().server_name() {
                     None => Err(HandshakeError::NoName),
                     Some(name) => signer
                         .leaf(name, client, now)
+                        .map(|config| (0, config))
                         .map_err(|why| HandshakeError::from_mint(why, name)),
                 }
             }
         };
         match config {
-            Ok(config) => match hello.into_stream(config).await {
-                Ok(stream) => Ok(TlsStream(stream)),
+            Ok((site, config)) => match hello.into_stream(config).await {
+                Ok(stream) => Ok(TlsStream { stream, site, records: Records::default() }),
                 Err(why) => Err(HandshakeError::after_hello(&why)),
             },
             Err(why) => {
@@ -177,6 +213,7 @@ impl fmt::Debug for ServerTls {
         f.write_str(match self.0 {
             Certificates::Minted(_) => "ServerTls(minted)",
             Certificates::Given(_) => "ServerTls(given)",
+            Certificates::Sites(_) => "ServerTls(sites)",
         })
     }
 }
@@ -184,17 +221,30 @@ impl fmt::Debug for ServerTls {
 impl TlsStream {
     /// The name that the client asked for, lower-case.
     pub fn sni(&self) -> Option<&str> {
-        self.0.get_ref().1.server_name()
+        self.stream.get_ref().1.server_name()
     }
 
     /// The protocol agreed on, if the client knows ALPN.
     pub fn alpn(&self) -> Option<Alpn> {
-        Alpn::from_wire(self.0.get_ref().1.alpn_protocol())
+        Alpn::from_wire(self.stream.get_ref().1.alpn_protocol())
+    }
+
+    /// The number of the site whose certificate was presented, counted from 0 as they were given;
+    /// 0 where there are no sites.
+    pub const fn site(&self) -> usize {
+        self.site
+    }
+
+    /// The certificate that the client showed, as DER; it has been verified, at the latest when
+    /// the session began that this connection resumes.
+    pub fn client_certificate(&self) -> Option<&[u8]> {
+        let chain = self.stream.get_ref().1.peer_certificates()?;
+        chain.first().map(AsRef::as_ref)
     }
 
     /// The connection underneath.
     pub fn tcp(&self) -> &Stream {
-        self.0.get_ref().0
+        self.stream.get_ref().0
     }
 
     /// The other end.
@@ -248,12 +298,53 @@ impl HandshakeError {
     }
 }
 
-delegate!(TlsStream);
+impl AsyncRead for TlsStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for TlsStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.records.poll_write(&mut this.stream, cx, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.records.poll_write(&mut this.stream, cx, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
 
 impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Timeout => f.write_str("the handshake took too long"),
+            Self::Busy => f.write_str("too many handshakes are under way"),
             Self::NotTls => f.write_str("what came is not TLS"),
             Self::NameNotBlocked(name) => write!(f, "{name} is not blocked"),
             Self::BadName(name) => write!(f, "{name:?} is no host name"),

@@ -3,4 +3,5 @@
 
 mod connections;
 mod handshakes;
+mod records;
 mod support;

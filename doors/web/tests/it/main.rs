@@ -1,7 +1,18 @@
 //! The web door from outside.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod changes;
+mod fastcgi;
+mod features;
 mod files;
+mod guarded;
+mod https;
+mod lanes;
+mod listing;
+mod order;
+mod php;
+mod proxied;
 mod safety;
+mod scripts;
 mod sites;
 mod support;

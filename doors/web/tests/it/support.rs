@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use transport::{Drain, WaitForData, accept_loop, listen_tcp};
-use vocab::{Listen, RuleRef};
+use vocab::{Listen, RuleRef, Scheme};
 
 /// No step of a test may take longer.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -65,7 +65,9 @@ pub(crate) struct Edge {
     pub(crate) door: Arc<Door>,
     parts: Parts,
     ledger: Ledger,
-    drain: Drain,
+    pub(crate) drain: Drain,
+    /// What the administrator was told.
+    pub(crate) told: Arc<Mutex<Vec<String>>>,
     thread: Option<JoinHandle<()>>,
     _state: Folder,
 }
@@ -75,7 +77,7 @@ pub(crate) fn site(root: &str, hosts: &[&str]) -> SiteSettings {
     let listen: Listen = "http://127.0.0.1:0".parse().unwrap();
     SiteSettings {
         listen: vec![Text(listen)],
-        hosts: hosts.iter().map(|host| Text(host.parse().unwrap())).collect(),
+        hosts: hosts.iter().map(|host| (*host).into()).collect(),
         root: root.into(),
         ..SiteSettings::default()
     }
@@ -93,29 +95,43 @@ impl Edge {
         let policy = Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone());
         let ledger =
             ledger::open(&ledger::Settings::default(), state.path(), Arc::new(NoTexts)).unwrap();
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let parts = Parts {
             policy: Arc::new(ArcSwap::from_pointee(policy)),
             ledger: ledger.clone(),
             base: base.path().to_owned(),
+            signer: None,
+            tell: {
+                let told = Arc::clone(&told);
+                Arc::new(move |line| told.lock().unwrap().push(line.to_owned()))
+            },
         };
         let door = Door::new(sites, parts.clone()).unwrap();
         let listeners: Vec<_> = door
             .listeners()
             .iter()
-            .map(|it| listen_tcp(it.address, WaitForData::No).unwrap())
+            .map(|it| (it.scheme, listen_tcp(it.address, WaitForData::No).unwrap()))
             .collect();
-        let at = listeners.iter().map(transport::TcpListener::local_addr).collect();
+        let at = listeners.iter().map(|(_, it)| it.local_addr()).collect();
         let drain = Drain::new();
         let (serving, stop) = (Arc::clone(&door), drain.clone());
         let thread = std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let tasks = tokio::task::LocalSet::new();
-            for listener in listeners {
+            for (scheme, listener) in listeners {
                 let (door, drain) = (Arc::clone(&serving), stop.clone());
                 let limits = door.connection_limits();
-                let handle =
-                    move |stream| Arc::clone(&door).serve_connection(stream, drain.clone());
+                let handle = move |stream| {
+                    let (door, drain) = (Arc::clone(&door), drain.clone());
+                    async move {
+                        if scheme == Scheme::Https {
+                            door.serve_tls_connection(stream, drain).await;
+                        } else {
+                            door.serve_connection(stream, drain).await;
+                        }
+                    }
+                };
                 tasks.spawn_local(accept_loop(listener, limits, stop.clone(), handle));
             }
             tasks.block_on(&runtime, async move {
@@ -123,7 +139,7 @@ impl Edge {
                 stop.finished(Duration::from_secs(2)).await.ok();
             });
         });
-        Self { at, door, parts, ledger, drain, thread: Some(thread), _state: state }
+        Self { at, door, parts, ledger, drain, told, thread: Some(thread), _state: state }
     }
 
     /// Sends a request without a body on a connection of its own.
@@ -135,6 +151,19 @@ impl Edge {
         let mut stream = self.connect();
         send(&mut stream, host, request, fields);
         Answer::read(&mut stream, request.starts_with("HEAD"))
+    }
+
+    /// Asks until the answer has this body: the kernel tells of changes on a thread of its own.
+    pub(crate) fn until(&self, request: &str, fields: &[(&str, &str)], body: &str) -> Answer {
+        let begun = Instant::now();
+        loop {
+            let answer = self.ask(request, fields);
+            if answer.text() == body {
+                return answer;
+            }
+            assert!(begun.elapsed() < DEADLINE, "{} instead of {body}", answer.text());
+            std::thread::yield_now();
+        }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

@@ -1,0 +1,48 @@
+//! The smallest server: a fixed answer of 102 bytes by the quick lane, `/hyper` by the handler.
+//!
+//! For measuring the engine alone and for conformance tools, on loopback only:
+//! `cargo run --release -p http-engine --example lane -- 8080`. It takes a port, and serves HTTP/1
+//! and, by prior knowledge, HTTP/2 on one thread.
+
+use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
+use http_engine::{Limits, Versions, reply, serve_quickly};
+use std::error::Error;
+use std::future::pending;
+use tokio::net::TcpListener;
+use tokio::task::LocalSet;
+
+const BODY: [u8; 102] = [b'x'; 102];
+
+struct Fixed;
+
+impl Quick for Fixed {
+    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+        if request.path() == "/hyper" {
+            return Quickly::NotMine;
+        }
+        out.extend_from_slice(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 102\r\n",
+        );
+        request.end_head(out);
+        if request.method() == SimpleMethod::Get {
+            out.extend_from_slice(&BODY);
+        }
+        Quickly::Written
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let port: u16 = std::env::args().nth(1).unwrap_or_default().parse()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    LocalSet::new().block_on(&runtime, async {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+        loop {
+            let (stream, _) = listener.accept().await?;
+            let handler =
+                |_| async { reply::text(http::StatusCode::OK, String::from_utf8_lossy(&BODY)) };
+            let (versions, limits) = (Versions::Http1And2, Limits::default());
+            let serving = serve_quickly(stream, versions, limits, pending(), Fixed, handler);
+            tokio::task::spawn_local(async move { drop(serving.await) });
+        }
+    })
+}

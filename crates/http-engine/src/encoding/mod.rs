@@ -1,0 +1,139 @@
+//! Content codings: which one a client takes, what is worth coding, and the coders themselves.
+//!
+//! Whole bodies are coded at once ([`whole`]), bodies under way piece by piece ([`stream`]). It keeps
+//! no result and reads no file: that is the web door's `compress`. Called by the web door.
+
+pub mod accept;
+pub mod media;
+pub mod stream;
+pub mod tag;
+pub mod whole;
+
+pub use accept::{Accepted, Identity};
+pub use media::{Worth, worth_coding};
+pub use stream::Encoded;
+pub use tag::{coded_tag, weakened};
+pub use whole::{EncodeError, compress};
+
+use http::HeaderValue;
+use http::header::{HeaderMap, VARY};
+use std::fmt;
+
+/// A content coding that can be made here (RFC 9110 §8.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Coding {
+    /// Zstandard (RFC 8878), with a window of 8 MiB at most as RFC 9659 §3 demands.
+    Zstd,
+    /// Brotli (RFC 7932).
+    Brotli,
+    /// gzip (RFC 1952).
+    Gzip,
+}
+
+/// Every coding, in the order that we prefer among those a client likes equally: zstd costs the
+/// least for both sides, brotli is the smallest of the three on text at the levels used here.
+pub const PREFERENCE: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
+
+/// How hard to try, 1 to 9 in each coder's own terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Level(u8);
+
+impl Level {
+    /// The least effort.
+    pub const MIN: u8 = 1;
+    /// The most: more costs a core for milliseconds per 100 kB and gains a percent or two.
+    pub const MAX: u8 = 9;
+
+    /// A level from [`Level::MIN`] to [`Level::MAX`].
+    pub const fn new(level: u8) -> Option<Self> {
+        if level >= Self::MIN && level <= Self::MAX { Some(Self(level)) } else { None }
+    }
+
+    /// The level that a coding gets where none is set.
+    pub const fn usual(coding: Coding) -> Self {
+        match coding {
+            Coding::Zstd => Self(3),
+            Coding::Brotli => Self(4),
+            // libdeflate's first level is smaller than zlib's first and takes half its time; each
+            // further one costs more than it saves on a file that is sent a few times.
+            Coding::Gzip => Self(1),
+        }
+    }
+
+    /// As a number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl Coding {
+    /// Its name in `Content-Encoding`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Zstd => "zstd",
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// The `Content-Encoding` field.
+    pub const fn value(self) -> HeaderValue {
+        HeaderValue::from_static(self.as_str())
+    }
+
+    /// What a precompressed file's name ends in, without the dot.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Zstd => "zst",
+            Self::Brotli => "br",
+            Self::Gzip => "gz",
+        }
+    }
+}
+
+impl fmt::Display for Coding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Says that the answer depends on `Accept-Encoding` (RFC 9110 §12.5.5). It belongs on every answer
+/// that could have been coded, the one sent as it is and 304 included.
+pub fn vary(headers: &mut HeaderMap) {
+    let names = |value: &HeaderValue| {
+        value.to_str().is_ok_and(|list| {
+            list.split(',')
+                .map(str::trim)
+                .any(|name| name == "*" || name.eq_ignore_ascii_case("accept-encoding"))
+        })
+    };
+    if !headers.get_all(VARY).iter().any(names) {
+        headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vary_is_said_once() {
+        let mut headers = HeaderMap::new();
+        headers.insert(VARY, HeaderValue::from_static("Cookie"));
+        vary(&mut headers);
+        vary(&mut headers);
+        let all: Vec<_> = headers.get_all(VARY).iter().collect();
+        assert_eq!(all, ["Cookie", "Accept-Encoding"]);
+        headers.clear();
+        headers.insert(VARY, HeaderValue::from_static("Origin, accept-encoding"));
+        vary(&mut headers);
+        assert_eq!(headers.get_all(VARY).iter().count(), 1);
+    }
+
+    #[test]
+    fn a_level_is_within_its_bounds() {
+        assert_eq!(Level::new(0), None);
+        assert_eq!(Level::new(10), None);
+        assert_eq!(Level::new(9).map(Level::get), Some(9));
+    }
+}

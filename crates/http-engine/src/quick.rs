@@ -1,0 +1,209 @@
+//! The quick lane: simple requests answered without hyper.
+//!
+//! Most requests for small things are a `GET` or `HEAD` without a body, and most of what a full
+//! HTTP engine does for them is not needed. A door that can answer such a request at once, from
+//! memory, implements [`Quick`]; the lane reads, parses strictly, asks it, and writes all answers at
+//! hand in one go. The first request that is not simple, or that the door does not claim, takes its
+//! connection over to hyper with every byte, and for good. Nothing is refused here: what is
+//! malformed is hyper's and [`crate::refuse`]'s to refuse. Called through
+//! [`crate::serve_quickly`].
+
+pub(crate) mod head;
+pub(crate) mod lane;
+
+use crate::date;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
+use std::fmt;
+
+/// A door's short way to an answer.
+pub trait Quick {
+    /// Answers `request` by appending to `out`, or leaves it to the handler.
+    ///
+    /// Called on the connection's thread, once per simple request and in order; it must not block.
+    /// `out` may hold earlier answers: append only. An answer is a status line, fields with their
+    /// line ends, [`Simple::end_head`], and the body (none to `HEAD`, 304 and 204). It must say how
+    /// long it is: `Content-Length`, but for 304 and 204. `Date` and `Connection` are the lane's.
+    ///
+    /// ```
+    /// use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
+    ///
+    /// struct Hello;
+    ///
+    /// impl Quick for Hello {
+    ///     fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+    ///         if request.path() != "/hello" {
+    ///             return Quickly::NotMine;
+    ///         }
+    ///         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n");
+    ///         request.end_head(out);
+    ///         if request.method() == SimpleMethod::Get {
+    ///             out.extend_from_slice(b"hello\n");
+    ///         }
+    ///         Quickly::Written
+    ///     }
+    /// }
+    /// ```
+    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly;
+}
+
+/// What became of a request at the quick lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Quickly {
+    /// The whole answer was appended.
+    Written,
+    /// The head was appended; these bytes are the body, and are sent without a copy. Worth it from
+    /// some 16 KiB on: below, a copy is cheaper than a second piece.
+    Large(Bytes),
+    /// The handler is to answer. What was appended is taken back.
+    NotMine,
+}
+
+/// A quick way that claims nothing: every connection goes to hyper at its first request.
+#[derive(Clone, Copy, Debug)]
+pub struct NoQuick;
+
+impl Quick for NoQuick {
+    fn answer(&self, _: &Simple<'_>, _: &mut Vec<u8>) -> Quickly {
+        Quickly::NotMine
+    }
+}
+
+/// The methods of simple requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimpleMethod {
+    /// `GET`.
+    Get,
+    /// `HEAD`: the head that `GET` would have, and no body.
+    Head,
+}
+
+/// Whether the connection lives on after an answer, and how that is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Persistence {
+    /// HTTP/1.1's default: nothing is said.
+    Keep,
+    /// HTTP/1.0 on request (RFC 9112 §9.3): said, or the client would wait for the close.
+    KeepAndSay,
+    /// Closed after the answer.
+    Close,
+}
+
+/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, origin form, no
+/// body, no `Expect`, no `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended
+/// by CR LF, and **no field twice**. Borrowed from the bytes as they came.
+#[derive(Clone, Copy)]
+pub struct Simple<'r> {
+    pub(crate) method: SimpleMethod,
+    pub(crate) target: &'r str,
+    pub(crate) version: Version,
+    pub(crate) host: Option<&'r str>,
+    pub(crate) persistence: Persistence,
+    pub(crate) fields: &'r [httparse::Header<'r>],
+    /// Which lengths the names of its fields have: most look-ups end at one bit.
+    pub(crate) lengths: NameLengths,
+}
+
+/// A set of name lengths in bytes; from 63 on they share a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NameLengths(u64);
+
+impl NameLengths {
+    pub(crate) fn add(&mut self, name: &str) {
+        self.0 |= Self::bit(name);
+    }
+
+    pub(crate) fn may_have(self, name: &str) -> bool {
+        self.0 & Self::bit(name) != 0
+    }
+
+    fn bit(name: &str) -> u64 {
+        1 << name.len().min(63)
+    }
+}
+
+impl<'r> Simple<'r> {
+    /// `GET` or `HEAD`.
+    pub const fn method(&self) -> SimpleMethod {
+        self.method
+    }
+
+    /// The target as it was sent, query included: begins with `/`, ASCII, and only characters that
+    /// RFC 3986 allows in a path or query. Neither decoded nor freed of dots.
+    pub const fn target(&self) -> &'r str {
+        self.target
+    }
+
+    /// The target up to its first `?`.
+    pub fn path(&self) -> &'r str {
+        self.target.split_once('?').map_or(self.target, |(path, _)| path)
+    }
+
+    /// What follows the first `?`, if there is one.
+    pub fn query(&self) -> Option<&'r str> {
+        self.target.split_once('?').map(|(_, query)| query)
+    }
+
+    /// HTTP/1.0 or 1.1.
+    pub const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The `Host` field, well formed, with its port if it has one. `None` only in HTTP/1.0.
+    pub const fn host(&self) -> Option<&'r str> {
+        self.host
+    }
+
+    /// The value of the field `name`, in any case, without the white space around it.
+    pub fn field(&self, name: &str) -> Option<&'r [u8]> {
+        if !self.lengths.may_have(name) {
+            return None;
+        }
+        self.fields.iter().find(|it| it.name.eq_ignore_ascii_case(name)).map(|it| it.value)
+    }
+
+    /// The same as text; `None` also where it holds bytes beyond ASCII.
+    pub fn text(&self, name: &str) -> Option<&'r str> {
+        self.field(name).filter(|value| value.is_ascii()).and_then(|it| str::from_utf8(it).ok())
+    }
+
+    /// Every field in the order of the request.
+    pub fn fields(&self) -> impl Iterator<Item = (&'r str, &'r [u8])> {
+        self.fields.iter().map(|it| (it.name, it.value))
+    }
+
+    /// The fields as a map, for the rules that want one. Costs more than the rest of the lane.
+    pub fn header_map(&self) -> HeaderMap {
+        let named = self.fields().filter_map(|(name, value)| {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+            Some((name, HeaderValue::from_bytes(value).ok()?))
+        });
+        named.collect()
+    }
+
+    /// Appends what every answer has, `Date` and where due `Connection`, and the empty line.
+    pub fn end_head(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"date: ");
+        out.extend_from_slice(&date::now_field());
+        out.extend_from_slice(match self.persistence {
+            Persistence::Keep => b"\r\n\r\n",
+            Persistence::KeepAndSay => b"\r\nconnection: keep-alive\r\n\r\n",
+            Persistence::Close => b"\r\nconnection: close\r\n\r\n",
+        });
+    }
+}
+
+impl From<SimpleMethod> for Method {
+    fn from(method: SimpleMethod) -> Self {
+        match method {
+            SimpleMethod::Get => Self::GET,
+            SimpleMethod::Head => Self::HEAD,
+        }
+    }
+}
+
+impl fmt::Debug for Simple<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Simple({:?} {} {:?})", self.method, self.target, self.host)
+    }
+}

@@ -1,0 +1,250 @@
+//! One request head, read strictly: simple, not all there, or not for the quick lane.
+//!
+//! httparse finds the pieces; this checks what it forgives and what the lane does not do. Whatever
+//! is odd is [`Reading::NotSimple`], never an error: hyper reads the same bytes again and refuses
+//! what must be refused. Pure. Called by [`super::lane`] for every head.
+
+use super::{NameLengths, Persistence, Simple, SimpleMethod};
+use crate::refuse::is_host;
+use http::Version;
+use httparse::{Header, Request, Status};
+use std::mem::MaybeUninit;
+
+/// Fields of a simple request. Browsers send about 15; more than 40 go to hyper.
+pub(crate) const FIELDS_MAX: usize = 40;
+
+/// Room for the fields of one head.
+pub(crate) type Room<'b> = [MaybeUninit<Header<'b>>; FIELDS_MAX];
+
+/// What stands at the start of the bytes.
+#[derive(Debug)]
+pub(crate) enum Reading<'r> {
+    /// A simple request, and the bytes of its head.
+    Simple(Simple<'r>, usize),
+    /// The beginning of what may become one.
+    Partial,
+    /// Something else.
+    NotSimple,
+}
+
+/// Room for [`read`].
+pub(crate) const fn room<'b>() -> Room<'b> {
+    [const { MaybeUninit::uninit() }; FIELDS_MAX]
+}
+
+/// Reads the head at the start of `bytes`; `keep` is how the connection goes on if client and
+/// version allow.
+pub(crate) fn read<'r>(bytes: &'r [u8], room: &'r mut Room<'r>, keep: Keep) -> Reading<'r> {
+    // Anything that does not begin like GET or HEAD need not be parsed to be passed on.
+    let method = match bytes.first() {
+        None => return Reading::Partial,
+        Some(b'G') => SimpleMethod::Get,
+        Some(b'H') => SimpleMethod::Head,
+        Some(_) => return Reading::NotSimple,
+    };
+    let mut request = Request::new(&mut []);
+    let length = match request.parse_with_uninit_headers(bytes, room) {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) => return Reading::Partial,
+        Err(_) => return Reading::NotSimple,
+    };
+    let (Some(name), Some(target)) = (request.method, request.path) else {
+        return Reading::NotSimple;
+    };
+    let fields: &'r [Header<'r>] = request.headers;
+    let version = match request.version {
+        Some(0) => Version::HTTP_10,
+        Some(1) => Version::HTTP_11,
+        Some(_) | None => return Reading::NotSimple,
+    };
+    let expected = match method {
+        SimpleMethod::Get => "GET",
+        SimpleMethod::Head => "HEAD",
+    };
+    if name != expected || !is_origin_form(target) || !lines_end_in_cr_lf(&bytes[..length]) {
+        return Reading::NotSimple;
+    }
+    let Some(found) = judge(fields) else { return Reading::NotSimple };
+    if found.host.is_none() && version == Version::HTTP_11 {
+        return Reading::NotSimple;
+    }
+    let persistence = match (keep, version, found.wish) {
+        (Keep::No, _, _) | (_, _, Wish::Close) | (_, Version::HTTP_10, Wish::Unsaid) => {
+            Persistence::Close
+        }
+        (Keep::Yes, Version::HTTP_10, Wish::KeepAlive) => Persistence::KeepAndSay,
+        (Keep::Yes, _, Wish::KeepAlive | Wish::Unsaid) => Persistence::Keep,
+    };
+    let Found { host, lengths, .. } = found;
+    Reading::Simple(Simple { method, target, version, host, persistence, fields, lengths }, length)
+}
+
+/// Whether the connection may live on after the next answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Yes,
+    /// The server is stopping.
+    No,
+}
+
+/// What the client says of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Unsaid,
+    KeepAlive,
+    Close,
+}
+
+struct Found<'r> {
+    host: Option<&'r str>,
+    wish: Wish,
+    lengths: NameLengths,
+}
+
+/// Looks at every field once; `None` where one of them makes the request other than simple.
+fn judge<'r>(fields: &'r [Header<'r>]) -> Option<Found<'r>> {
+    let mut found = Found { host: None, wish: Wish::Unsaid, lengths: NameLengths::default() };
+    for (index, field) in fields.iter().enumerate() {
+        // Two fields of one name: a list, or an attempt at something. Not here.
+        if found.lengths.may_have(field.name)
+            && fields[..index].iter().any(|it| it.name.eq_ignore_ascii_case(field.name))
+        {
+            return None;
+        }
+        found.lengths.add(field.name);
+        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+        match field.name.len() {
+            4 if is("host") => {
+                if !is_host(field.value) {
+                    return None;
+                }
+                found.host = str::from_utf8(field.value).ok();
+            }
+            10 if is("connection") => {
+                found.wish = match field.value {
+                    it if it.eq_ignore_ascii_case(b"keep-alive") => Wish::KeepAlive,
+                    it if it.eq_ignore_ascii_case(b"close") => Wish::Close,
+                    _ => return None,
+                };
+            }
+            6 if is("expect") => return None,
+            7 if is("upgrade") || is("trailer") => return None,
+            14 if is("content-length") => return None,
+            17 if is("transfer-encoding") => return None,
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+/// Whether `target` is a path with perhaps a query, of the characters that RFC 3986 has for them.
+fn is_origin_form(target: &str) -> bool {
+    const PATH_OR_QUERY: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0;
+        while byte < 128_u8 {
+            table[byte as usize] = byte.is_ascii_alphanumeric();
+            byte += 1;
+        }
+        let others = b"-._~%!$&'()*+,;=:@/?";
+        let mut index = 0;
+        while index < others.len() {
+            table[others[index] as usize] = true;
+            index += 1;
+        }
+        table
+    };
+    target.starts_with('/') && target.bytes().all(|byte| PATH_OR_QUERY[usize::from(byte)])
+}
+
+/// httparse takes a bare LF for a line end (RFC 9112 §2.2 allows it); smugglers count on it.
+fn lines_end_in_cr_lf(head: &[u8]) -> bool {
+    memchr::memchr_iter(b'\n', head).all(|end| end > 0 && head[end - 1] == b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(wire: &str, expected: &str) {
+        let mut room = room();
+        let found = match read(wire.as_bytes(), &mut room, Keep::Yes) {
+            Reading::Simple(it, length) => {
+                assert!(wire[..length].ends_with("\r\n\r\n"));
+                format!("{:?} {} {:?}", it.method, it.target, it.persistence)
+            }
+            Reading::Partial => "partial".into(),
+            Reading::NotSimple => "not simple".into(),
+        };
+        assert_eq!(found, expected, "{wire:?}");
+    }
+
+    #[test]
+    fn plain_requests_are_simple() {
+        check("GET /a?b HTTP/1.1\r\nHost: a\r\n\r\n", "Get /a?b Keep");
+        check("HEAD / HTTP/1.1\r\nhost: a:80\r\nAccept: */*\r\n\r\nGET", "Head / Keep");
+        check("GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", "Get / Close");
+        check("GET / HTTP/1.0\r\n\r\n", "Get / Close");
+        check("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "Get / KeepAndSay");
+    }
+
+    #[test]
+    fn what_may_become_one_is_waited_for() {
+        let whole = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+        for end in 0..whole.len() {
+            check(&whole[..end], "partial");
+        }
+    }
+
+    #[test]
+    fn what_is_odd_is_not_simple() {
+        let odd = |wire: &str| check(wire, "not simple");
+        odd("POST / HTTP/1.1\r\nHost: a\r\n\r\n");
+        odd("GETS / HTTP/1.1\r\nHost: a\r\n\r\n");
+        odd("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        odd("GET / HTTP/1.1\r\n\r\n");
+        odd("GET / HTTP/1.2\r\nHost: a\r\n\r\n");
+        odd("GET / HTTP/1.1\nHost: a\r\n\r\n");
+        odd("GET / HTTP/1.1\r\nHost: a\r\n\n");
+        odd("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
+        odd("GET * HTTP/1.1\r\nHost: a\r\n\r\n");
+        odd("GET /a\"b HTTP/1.1\r\nHost: a\r\n\r\n");
+        odd("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n");
+        odd("GET /\u{e9} HTTP/1.1\r\nHost: a\r\n\r\n");
+        for field in [
+            "Host: b",
+            "Content-Length: 0",
+            "Transfer-Encoding: chunked",
+            "Expect: 100-continue",
+            "Upgrade: h2c",
+            "Connection: upgrade",
+            "Connection: close, keep-alive",
+            "Range: bytes=0-1\r\nrange: bytes=2-3",
+            " folded",
+            "A : b",
+            ": b",
+            "A: b\0c",
+        ] {
+            odd(&format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n"));
+        }
+        odd("GET / HTTP/1.1\r\nHost: a b\r\n\r\n");
+        odd(&format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "A: b\r\n".repeat(FIELDS_MAX)));
+    }
+
+    #[test]
+    fn fields_are_found_in_any_case() {
+        let wire = b"GET /p?q=1?2 HTTP/1.1\r\nHOST: a\r\nif-none-match:  \"x\" \r\nX: \xff\r\n\r\n";
+        let mut room = room();
+        let Reading::Simple(request, _) = read(wire, &mut room, Keep::No) else {
+            panic!("a simple request")
+        };
+        assert_eq!(request.field("If-None-Match"), Some(&b"\"x\""[..]));
+        assert_eq!(request.field("if-none-matcg"), None);
+        assert_eq!(request.field("range"), None);
+        assert_eq!(request.text("x"), None);
+        assert_eq!((request.path(), request.query()), ("/p", Some("q=1?2")));
+        assert_eq!(request.persistence, Persistence::Close);
+        assert_eq!(request.header_map().len(), 3);
+        assert_eq!(request.fields().count(), 3);
+    }
+}

@@ -1,0 +1,102 @@
+//! Bodies of HTTP/2 answers that say whether the client takes them.
+//!
+//! In HTTP/2 a client may keep a stream's window shut while the socket flows and pings are answered:
+//! nothing of that is seen from below. [`Taken`] wraps a body and notes when the next move is the
+//! client's; [`Piece`] is a frame of it and counts the bytes that leave. It cuts nothing: the notes
+//! go to [`Watch`], and [`crate::patience`] judges. Called by the server side for HTTP/2 only.
+
+use crate::body::{Body, BodyError};
+use crate::watch::Watch;
+use bytes::{Buf, Bytes};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use std::io::IoSlice;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A body in whose streams the client is waited for.
+pub(crate) struct Taken {
+    body: Body,
+    watch: Arc<Watch>,
+    /// While the client is to make room before more is asked of the body.
+    room_due: Option<Due>,
+}
+
+/// Bytes that wait to be sent.
+pub(crate) struct Piece {
+    bytes: Bytes,
+    due: Due,
+}
+
+/// The next move is the client's while this lives.
+struct Due(Arc<Watch>);
+
+impl Due {
+    fn new(watch: &Arc<Watch>) -> Self {
+        watch.stream_waits();
+        Self(Arc::clone(watch))
+    }
+}
+
+impl Drop for Due {
+    fn drop(&mut self) {
+        self.0.stream_goes_on();
+    }
+}
+
+impl Taken {
+    /// hyper asks for the first piece once the stream has room.
+    pub(crate) fn new(body: Body, watch: &Arc<Watch>) -> Self {
+        Self { body, room_due: Some(Due::new(watch)), watch: Arc::clone(watch) }
+    }
+}
+
+impl HttpBody for Taken {
+    type Data = Piece;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Piece>, BodyError>>> {
+        self.room_due = None;
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(_))) = &frame {
+            self.room_due = Some(Due::new(&self.watch));
+        }
+        let watch = &self.watch;
+        frame.map_ok(|it| it.map_data(|bytes| Piece { bytes, due: Due::new(watch) }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Buf for Piece {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn chunks_vectored<'a>(&'a self, into: &mut [IoSlice<'a>]) -> usize {
+        self.bytes.chunks_vectored(into)
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.due.0.stream_took(count);
+        self.bytes.advance(count);
+    }
+
+    fn copy_to_bytes(&mut self, count: usize) -> Bytes {
+        self.due.0.stream_took(count);
+        self.bytes.copy_to_bytes(count)
+    }
+}

@@ -1,0 +1,67 @@
+//! The addresses of ours that clients may know us by: what a certificate of our own is for.
+//!
+//! It sends nothing and asks no interface list: the kernel is asked from which address it would
+//! write to a stranger. Called by the doors that have our authority sign their certificate.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+/// Documentation addresses (RFC 5737, RFC 3849): no packet is sent to them, they only have the
+/// kernel say from which of our addresses it would go out.
+const SOMEWHERE: [(IpAddr, IpAddr); 2] = [
+    (IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))),
+    (IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1))),
+];
+
+/// The addresses that clients may know us by. Where all of a family are listened on, those are
+/// loopback and the one that a packet to a stranger would leave from.
+pub fn own_addresses(listening: &[SocketAddr]) -> Vec<IpAddr> {
+    let mut own = Vec::new();
+    for address in listening.iter().map(SocketAddr::ip) {
+        let known: Vec<IpAddr> = if address.is_unspecified() {
+            let loopback = match address {
+                IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+                IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            };
+            outgoing(address).into_iter().chain([loopback]).collect()
+        } else {
+            vec![address]
+        };
+        for address in known {
+            if !own.contains(&address) {
+                own.push(address);
+            }
+        }
+    }
+    own
+}
+
+/// The address of ours from which packets go out; none where no way leads anywhere.
+fn outgoing(any: IpAddr) -> Option<IpAddr> {
+    let (_, somewhere) = SOMEWHERE.into_iter().find(|(unspecified, _)| *unspecified == any)?;
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+    socket.connect(SocketAddr::new(somewhere, 53)).ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_unspecified()).then_some(address)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn own(listening: &[&str]) -> Vec<IpAddr> {
+        let listening: Vec<_> = listening.iter().map(|it| it.parse().unwrap()).collect();
+        own_addresses(&listening)
+    }
+
+    #[test]
+    fn addresses_are_those_listened_on_each_once() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(
+            own(&["192.0.2.7:853", "[2001:db8::7]:853", "192.0.2.7:443"]),
+            [ip("192.0.2.7"), ip("2001:db8::7")]
+        );
+        assert!(own(&["0.0.0.0:853"]).contains(&ip("127.0.0.1")));
+        assert!(own(&["[::]:853"]).iter().all(|it| it.is_ipv6() && !it.is_unspecified()));
+    }
+}

@@ -1,0 +1,84 @@
+//! What can be set about passwords: `auth` of a site.
+
+use super::hashes::Hash;
+use crate::pattern::Pattern;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use vocab::Complaint;
+
+/// Entries of one site.
+const ENTRIES_MAX: usize = 64;
+/// What to write in place of a hash that is refused.
+const REMEDY: &str = "make one with: htpasswd -nB USER, or argon2, or mkpasswd -m sha-512";
+
+/// A part of a site that asks for a name and a password.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuthSettings {
+    /// The paths, with `*` for anything. Of several that fit, the longest counts. Default `/*`.
+    pub path: String,
+    /// What the browser shows. Default `Restricted`.
+    pub realm: String,
+    /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder. It
+    /// is read at start and on reload. Default none.
+    pub file: Option<String>,
+    /// Users and their hashed passwords: bcrypt (`$2y$`), Argon2 (`$argon2id$`), SHA-crypt (`$5$`,
+    /// `$6$`). Default none.
+    pub users: BTreeMap<String, String>,
+}
+
+impl Default for AuthSettings {
+    fn default() -> Self {
+        Self { path: "/*".into(), realm: "Restricted".into(), file: None, users: BTreeMap::new() }
+    }
+}
+
+impl AuthSettings {
+    /// Everything that is wrong, but for what stands in the file.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if let Err(why) = Pattern::whole(&self.path) {
+            complaints.push(Complaint::new("path", why.to_string()));
+        } else if !self.path.starts_with(['/', '*']) {
+            let complaint = Complaint::new("path", "a pattern of paths begins with / or *");
+            complaints.push(complaint.remedy("write path: \"/admin/*\""));
+        }
+        let is_text = |it: char| (' '..='~').contains(&it) && it != '"' && it != '\\';
+        if !self.realm.chars().all(is_text) {
+            let message = "a realm is printable ASCII without quotes and backslashes";
+            complaints.push(Complaint::new("realm", message));
+        }
+        if self.file.is_none() && self.users.is_empty() {
+            let complaint = Complaint::new("", "nobody has a password here");
+            complaints
+                .push(complaint.remedy("write file: users.htpasswd, or users: { NAME: HASH }"));
+        }
+        for (user, hash) in &self.users {
+            complaints.extend(check_user(&format!("users.{user}"), user, hash));
+        }
+        complaints
+    }
+}
+
+/// What is wrong with a user and a hash, said at `path`.
+pub(super) fn check_user(path: &str, user: &str, hash: &str) -> Option<Complaint> {
+    if user.is_empty() || user.contains([':', '\0', '\n', '\r']) {
+        // RFC 7617 §2: the first colon ends the name.
+        return Some(Complaint::new(path, "a user's name is not empty and has no colon"));
+    }
+    let why = Hash::parse(hash).err()?;
+    Some(Complaint::new(path, why.to_string()).remedy(REMEDY))
+}
+
+/// Everything that is wrong with the `auth` of a site.
+pub(crate) fn check(all: &[AuthSettings]) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    if all.len() > ENTRIES_MAX {
+        complaints.push(Complaint::new("", format!("more than {ENTRIES_MAX} entries")));
+    }
+    for (index, entry) in all.iter().enumerate() {
+        complaints.extend(entry.check().into_iter().map(|it| it.under(&index.to_string())));
+    }
+    complaints
+}

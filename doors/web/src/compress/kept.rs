@@ -1,0 +1,109 @@
+//! Coded files, kept in memory by the identity of the file they were made from.
+//!
+//! A file that changes has another identity, so nothing is ever invalidated; what is not asked for
+//! any more makes room. Equal requests that come at once wait for one coding. It reads no file: it is
+//! told how to make what it has not. Called by `compress`.
+
+use super::FileId;
+use bytes::Bytes;
+use http_engine::encoding::{Coding, Level};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Memory for one entry besides its bytes: key, counters, the table's slot.
+const ENTRY_BYTES: u64 = 160;
+/// What is expected of a coded file when the table is made: a script or style sheet.
+const USUAL_BYTES: u64 = 8 << 10;
+
+/// What a coded file was made from, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) file: FileId,
+    pub(crate) coding: Coding,
+    pub(crate) level: Level,
+}
+
+/// What came of coding a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Coded {
+    /// This.
+    Bytes(Bytes),
+    /// Nothing smaller: the original is to be sent.
+    NotSmaller,
+}
+
+/// An entry of the table.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) coded: Coded,
+    /// When a precompressed file was last looked for, in milliseconds of the steady clock.
+    pub(crate) side_looked_ms: AtomicU64,
+}
+
+#[derive(Clone)]
+struct Weigh;
+
+impl Weighter<Key, Arc<Entry>> for Weigh {
+    fn weight(&self, _: &Key, entry: &Arc<Entry>) -> u64 {
+        let bytes = match &entry.coded {
+            Coded::Bytes(bytes) => bytes.len() as u64,
+            Coded::NotSmaller => 0,
+        };
+        bytes + ENTRY_BYTES
+    }
+}
+
+/// All coded files of a site.
+pub(crate) struct KeptFiles {
+    cache: Cache<Key, Arc<Entry>, Weigh>,
+    made: AtomicU64,
+}
+
+impl KeptFiles {
+    /// Keeps at most `bytes_max`.
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        let items = usize::try_from(bytes_max / USUAL_BYTES).unwrap_or(usize::MAX);
+        let cache = Cache::with_weighter(items.clamp(16, 1 << 20), bytes_max, Weigh);
+        Self { cache, made: AtomicU64::new(0) }
+    }
+
+    /// What is kept.
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+        self.cache.get(key)
+    }
+
+    /// What is kept, or what `make` makes; whoever asks meanwhile waits for it. What `make` cannot
+    /// make is `None`, and the next who asks tries again.
+    pub(crate) async fn get_or_make(
+        &self,
+        key: Key,
+        at_ms: u64,
+        make: impl Future<Output = Option<Coded>>,
+    ) -> Option<Arc<Entry>> {
+        match self.cache.get_value_or_guard_async(&key).await {
+            Ok(entry) => Some(entry),
+            Err(place) => {
+                let coded = make.await?;
+                self.made.fetch_add(1, Relaxed);
+                let entry = Arc::new(Entry { coded, side_looked_ms: AtomicU64::new(at_ms) });
+                // Refused only if it was removed meanwhile: it is sent all the same.
+                let _ = place.insert(Arc::clone(&entry));
+                Some(entry)
+            }
+        }
+    }
+
+    /// How many files were coded so far.
+    #[cfg(test)]
+    pub(crate) fn made(&self) -> u64 {
+        self.made.load(Relaxed)
+    }
+
+    /// Bytes held now.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.cache.weight()
+    }
+}

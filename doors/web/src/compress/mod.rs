@@ -1,0 +1,308 @@
+//! Files in the coding that a client likes best: precompressed ones, or coded once and kept.
+//!
+//! A coded file is another representation, with a tag of its own. A file that does not get smaller is
+//! sent as it is, and that is remembered. Coding runs off the core's thread, a few at a time; when too
+//! many wait, the original is sent. It never codes what is compressed already. Called by
+//! `negotiate` and `script`.
+
+mod kept;
+mod settings;
+
+pub use self::settings::{CodingName, CompressChoice, CompressSettings};
+
+use self::kept::{Coded, KeptFiles, Key};
+use crate::root::Facts;
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::{HeaderMap, RANGE};
+use http_engine::conditional::ETag;
+use http_engine::encoding::{
+    Accepted, Coding, Identity, Level, Worth, coded_tag, compress, worth_coding,
+};
+use rustix::fd::OwnedFd;
+use rustix::fs::fstat;
+use rustix::io::{Errno, pread};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use vocab::Now;
+
+/// Codings under way at once, in all: two cores' worth and a little.
+const JOBS_MAX: usize = 4;
+/// Requests that wait for their turn to code; the next gets the original.
+const WAITING_MAX: u32 = 64;
+/// A precompressed file that appears beside a kept one is seen after so long, in milliseconds.
+const SIDE_LOOK_EVERY_MS: u64 = 1000;
+
+/// What a file is known by: two files with the same are the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileId {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) len: u64,
+    pub(crate) modified_secs: u64,
+    pub(crate) modified_nanos: u32,
+}
+
+impl FileId {
+    fn is_older_than(&self, other: &Self) -> bool {
+        (self.modified_secs, self.modified_nanos) < (other.modified_secs, other.modified_nanos)
+    }
+}
+
+/// What the answer for a file depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Not on `Accept-Encoding`: it is never coded.
+    Never,
+    /// On it, and this time the file itself is due. `Vary` must be said.
+    AsItIs,
+    /// This coding is due, if it can be had.
+    Coded(Coding),
+}
+
+/// How a file is to be sent.
+#[derive(Debug)]
+pub(crate) enum Form {
+    /// As it is, this time.
+    AsItIs,
+    /// As it is, as long as it stays what it is: coding it gains nothing, or it is too large.
+    NotWorth,
+    /// These bytes.
+    Bytes(Coding, Level, Bytes),
+    /// This precompressed file, which has a tag and a length of its own.
+    Side(Coding, OwnedFd, Facts),
+}
+
+/// What is to be coded.
+pub(crate) enum Input {
+    /// A file that is open.
+    Open(OwnedFd),
+    /// A file's bytes, all of them, as they were when it had the identity that comes with them.
+    Read(Bytes),
+}
+
+/// Compression of one site.
+pub(crate) struct Compress {
+    settings: CompressSettings,
+    order: Vec<Coding>,
+    kept: KeptFiles,
+    jobs: Arc<Semaphore>,
+    waiting: AtomicU32,
+}
+
+impl Compress {
+    /// With settings that are right.
+    pub(crate) fn new(settings: CompressSettings) -> Self {
+        Self {
+            order: settings.order(),
+            kept: KeptFiles::new(settings.keep.bytes()),
+            jobs: Arc::new(Semaphore::new(JOBS_MAX)),
+            waiting: AtomicU32::new(0),
+            settings,
+        }
+    }
+
+    /// Whether a file of this type and length goes out in several forms.
+    #[allow(clippy::unused_self, reason = "a question to a site that compresses, not to any")]
+    pub(crate) fn may_code(&self, media: &HeaderValue, len: u64) -> bool {
+        len > 0 && worth_coding(media) == Worth::Coding
+    }
+
+    /// What a request for a file of this type, length and tag leads to.
+    ///
+    /// A range is cut from the file itself, unless `If-Range` names a coded form: then from that one,
+    /// or a client would put together halves of two (RFC 9110 §14.2).
+    pub(crate) fn plan(
+        &self,
+        headers: &HeaderMap,
+        media: &HeaderValue,
+        len: u64,
+        tag: Option<&ETag>,
+    ) -> Plan {
+        if !self.may_code(media, len) {
+            return Plan::Never;
+        }
+        let accepted = Accepted::of(headers);
+        let Some(coding) = accepted.choose(&self.order) else { return Plan::AsItIs };
+        if headers.contains_key(RANGE) {
+            let named = headers.get(http::header::IF_RANGE).and_then(|value| value.to_str().ok());
+            let ours = tag.and_then(|tag| coded_tag(tag, coding, self.settings.level(coding)));
+            let is_ours = ours.is_some_and(|ours| named == Some(ours.to_string().as_str()));
+            return if is_ours { Plan::Coded(coding) } else { Plan::AsItIs };
+        }
+        self.plan_whole(accepted, len)
+    }
+
+    /// The same for a whole file that may be coded.
+    pub(crate) fn plan_whole(&self, accepted: Accepted, len: u64) -> Plan {
+        match accepted.choose(&self.order) {
+            Some(_)
+                if len < self.settings.min.bytes() && accepted.identity() == Identity::Welcome =>
+            {
+                Plan::AsItIs
+            }
+            Some(coding) => Plan::Coded(coding),
+            None => Plan::AsItIs,
+        }
+    }
+
+    /// Whether files may stand precompressed beside others.
+    pub(crate) fn has_sides(&self) -> bool {
+        self.settings.precompressed
+    }
+
+    /// The same for a body under way, whose length may not be known.
+    pub(crate) fn plan_stream(
+        &self,
+        headers: &HeaderMap,
+        media: &HeaderValue,
+        len: Option<u64>,
+    ) -> Plan {
+        if len == Some(0) || worth_coding(media) == Worth::LeavingAlone {
+            return Plan::Never;
+        }
+        let accepted = Accepted::of(headers);
+        let is_small = len.is_some_and(|len| len < self.settings.min.bytes());
+        match accepted.choose(&self.order) {
+            Some(_) if is_small && accepted.identity() == Identity::Welcome => Plan::AsItIs,
+            Some(coding) => Plan::Coded(coding),
+            None => Plan::AsItIs,
+        }
+    }
+
+    /// The level that a coding gets here.
+    pub(crate) fn level(&self, coding: Coding) -> Level {
+        self.settings.level(coding)
+    }
+
+    /// What is kept, without waiting: the usual case.
+    pub(crate) fn at_hand(&self, coding: Coding, id: FileId, now: Now) -> Option<Form> {
+        let entry = self.kept.get(&self.key(coding, id))?;
+        let looked = entry.side_looked_ms.load(Relaxed);
+        if self.settings.precompressed && now.mono_ms >= looked.saturating_add(SIDE_LOOK_EVERY_MS) {
+            return None;
+        }
+        Some(self.form_of(coding, &entry.coded))
+    }
+
+    /// The coded form of a file: kept, precompressed (`side` opens `FILE.EXTENSION`), or made
+    /// now.
+    pub(crate) async fn form(
+        &self,
+        coding: Coding,
+        file: impl FnOnce() -> Option<Input>,
+        id: FileId,
+        now: Now,
+        side: impl FnOnce(Coding) -> Option<OwnedFd>,
+    ) -> Form {
+        if self.settings.precompressed {
+            if let Some(found) = side(coding)
+                && let Ok(stat) = fstat(&found)
+            {
+                let facts = Facts::new(&stat);
+                if !facts.id().is_older_than(&id) && facts.len > 0 {
+                    return Form::Side(coding, found, facts);
+                }
+            }
+            if let Some(entry) = self.kept.get(&self.key(coding, id)) {
+                entry.side_looked_ms.store(now.mono_ms, Relaxed);
+            }
+        }
+        if id.len > self.settings.max.bytes() {
+            return Form::NotWorth;
+        }
+        let Some(file) = file() else { return Form::AsItIs };
+        let key = self.key(coding, id);
+        let made = self.kept.get_or_make(key, now.mono_ms, self.make(file, key)).await;
+        made.map_or(Form::AsItIs, |entry| self.form_of(coding, &entry.coded))
+    }
+
+    /// How many files were coded so far: a second request for the same adds none.
+    #[cfg(test)]
+    pub(crate) fn made(&self) -> u64 {
+        self.kept.made()
+    }
+
+    fn key(&self, coding: Coding, file: FileId) -> Key {
+        Key { file, coding, level: self.settings.level(coding) }
+    }
+
+    fn form_of(&self, coding: Coding, coded: &Coded) -> Form {
+        match coded {
+            Coded::Bytes(bytes) => Form::Bytes(coding, self.settings.level(coding), bytes.clone()),
+            Coded::NotSmaller => Form::NotWorth,
+        }
+    }
+
+    async fn make(&self, file: Input, key: Key) -> Option<Coded> {
+        let permit = if let Ok(permit) = Arc::clone(&self.jobs).try_acquire_owned() {
+            permit
+        } else {
+            let _place = Place::take(&self.waiting)?;
+            Arc::clone(&self.jobs).acquire_owned().await.ok()?
+        };
+        // The permit goes with the work: a client that leaves does not end it.
+        let work = spawn_blocking(move || {
+            let made = code(&file, key);
+            drop(permit);
+            made
+        });
+        work.await.ok()?
+    }
+}
+
+/// A place among those that wait.
+struct Place<'w>(&'w AtomicU32);
+
+impl<'w> Place<'w> {
+    fn take(waiting: &'w AtomicU32) -> Option<Self> {
+        if waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
+            waiting.fetch_sub(1, Relaxed);
+            return None;
+        }
+        Some(Self(waiting))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Codes a whole file; `None` if it changed meanwhile or could not be read.
+fn code(file: &Input, key: Key) -> Option<Coded> {
+    let read;
+    let plain: &[u8] = match file {
+        Input::Read(bytes) => bytes,
+        Input::Open(file) => {
+            read = read_whole(file, key)?;
+            &read
+        }
+    };
+    let coded = compress(key.coding, key.level, plain).ok()?;
+    Some(if coded.len() < plain.len() {
+        Coded::Bytes(Bytes::from(coded))
+    } else {
+        Coded::NotSmaller
+    })
+}
+
+fn read_whole(file: &OwnedFd, key: Key) -> Option<Vec<u8>> {
+    let mut plain = vec![0; usize::try_from(key.file.len).ok()?];
+    let mut filled = 0;
+    while filled < plain.len() {
+        match pread(file, &mut plain[filled..], filled as u64) {
+            Ok(0) => return None,
+            Ok(count) => filled += count,
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    (Facts::new(&fstat(file).ok()?).id() == key.file).then_some(plain)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! `FastCGI`: requests for scripts, answered by another program over a socket.
+//!
+//! A pattern of paths says which program; a connection serves one request at a time and is kept. The
+//! script must be a file of the site unless its folder is elsewhere. It starts no program. Called by
+//! `request`.
+
+mod answer;
+mod exchange;
+mod pool;
+mod records;
+mod settings;
+mod stderr;
+mod variables;
+
+pub(crate) use self::exchange::{Answer, Wanted};
+pub(crate) use self::settings::check;
+pub use self::settings::{FastcgiChoice, FastcgiSettings};
+pub(crate) use self::variables::{Call, Security};
+
+use self::exchange::{Broken, Request, drive};
+use self::pool::{Age, NoConnection, Pool};
+use self::records::Keep;
+use self::settings::Address;
+use self::stderr::{Complaints, Stderr};
+use crate::pattern::Pattern;
+use http::{Method, StatusCode};
+use http_body::Body as _;
+use http_engine::Body;
+use http_engine::body::{ReadError, read_all};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio::task::spawn_local;
+
+/// A body of unknown length (chunked) is held until its length is known, up to so many bytes: a
+/// script must be told the length first.
+const UNKNOWN_BODY_BYTES_MAX: usize = 1 << 20;
+
+/// The programs of one site.
+pub(crate) struct Fastcgi {
+    servers: Vec<(Pattern, Arc<Server>)>,
+    complaints: Arc<Complaints>,
+}
+
+/// One program.
+pub(crate) struct Server {
+    settings: FastcgiSettings,
+    pool: Arc<Pool>,
+}
+
+/// The script that a path leads to.
+pub(crate) struct Script {
+    pub(crate) server: Arc<Server>,
+    /// Its path in the URL.
+    pub(crate) name: String,
+    /// What follows it.
+    pub(crate) path_info: String,
+}
+
+/// Whether a script is looked for before it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// It must be a file of the site.
+    Here,
+    /// The server has a folder of its own.
+    Elsewhere,
+}
+
+/// Why there is no answer from a script.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The body is longer than a script is given.
+    BodyTooLarge,
+    /// The body broke off or came too slowly.
+    Body,
+    /// Too many requests wait for a connection.
+    Busy,
+    /// The server cannot be reached.
+    Down(String),
+    /// It did not answer in time.
+    TimedOut,
+    /// What it answered is no answer.
+    Bad(String),
+}
+
+impl Fastcgi {
+    /// With settings that are right; what is not is passed over.
+    pub(crate) fn new(settings: &BTreeMap<String, FastcgiChoice>) -> Self {
+        let server = |choice: &FastcgiChoice| {
+            let settings = choice.settings();
+            let address = Address::parse(&settings.server).ok()?;
+            let pool = Pool::new(address, settings.keep, settings.connections);
+            Some(Arc::new(Server { settings, pool }))
+        };
+        let mut servers: Vec<_> = settings
+            .iter()
+            .filter_map(|(pattern, choice)| Some((Pattern::whole(pattern).ok()?, server(choice)?)))
+            .collect();
+        // The longest pattern says the most.
+        servers.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
+        Self { servers, complaints: Arc::default() }
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    /// The script of a decoded path, which begins with a slash.
+    pub(crate) fn script(&self, path: &str) -> Option<Script> {
+        self.servers.iter().find_map(|(pattern, server)| {
+            let (name, path_info) = split(path, &server.settings.split_path);
+            let server = Arc::clone(server);
+            pattern.matches(name).then(|| Script {
+                server,
+                name: name.to_owned(),
+                path_info: path_info.to_owned(),
+            })
+        })
+    }
+
+    /// The index scripts of a folder's path, which ends in a slash, in the order to try them.
+    pub(crate) fn indexes(&self, folder: &str) -> impl Iterator<Item = Script> {
+        let fits = |(pattern, server): &(Pattern, Arc<Server>)| {
+            let index = &server.settings.index;
+            let name = [folder, index].concat();
+            let server = Arc::clone(server);
+            (!index.is_empty() && pattern.matches(&name)).then_some(Script {
+                server,
+                name,
+                path_info: String::new(),
+            })
+        };
+        self.servers.iter().filter_map(fits).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What scripts have complained about lately.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.complaints.recent()
+    }
+
+    /// Connections opened so far.
+    pub(crate) fn connections(&self) -> u32 {
+        self.servers.iter().map(|(_, server)| server.pool.opened()).sum()
+    }
+
+    /// Asks a script. `call.body_len` is filled in here.
+    pub(crate) async fn ask(
+        &self,
+        script: &Script,
+        mut call: Call<'_>,
+        body: Body,
+    ) -> Result<Answer, Failure> {
+        let settings = &script.server.settings;
+        let (body, len) = sized(body, settings).await?;
+        call.body_len = len;
+        let root = settings.root.as_ref().map(PathBuf::from);
+        if let Some(root) = &root {
+            call.root = root;
+        }
+        let parameters = variables::encode(&call, &settings.params);
+        let is_head = *call.method == Method::HEAD;
+        let mut request = Some(Request {
+            parameters: parameters.clone(),
+            body,
+            body_len: len,
+            wanted: if is_head { Wanted::HeadOnly } else { Wanted::HeadAndBody },
+            timeout: settings.timeout.0.0,
+            keep: if settings.keep > 0 { Keep::Open } else { Keep::Close },
+        });
+        // A kept connection may close just as it is used. What has no body and changes nothing may
+        // be asked once more on a new one.
+        let may_repeat = len == 0 && (is_head || *call.method == Method::GET);
+        let mut age = Age::Reused;
+        loop {
+            let lease = script.server.pool.take(age, settings.timeout.0.0).await?;
+            let was_reused = lease.age == Age::Reused;
+            let Some(this) = request.take() else { return Err(Failure::Busy) };
+            if may_repeat && was_reused {
+                request = Some(this.again(&parameters));
+            }
+            let stderr = Stderr::new(Arc::clone(&self.complaints), &script.name);
+            let (sender, receiver) = oneshot::channel();
+            spawn_local(drive(lease, this, stderr, sender));
+            match receiver.await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(Broken::Closed | Broken::Io(_))) if request.is_some() => age = Age::Fresh,
+                Ok(Err(why)) => return Err(why.into()),
+                Err(_) => return Err(Failure::Bad("the exchange was cut off".into())),
+            }
+        }
+    }
+}
+
+impl Request {
+    /// The same without a body, to be sent again.
+    fn again(&self, parameters: &bytes::BytesMut) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            body: Body::empty(),
+            body_len: 0,
+            wanted: self.wanted,
+            timeout: self.timeout,
+            keep: self.keep,
+        }
+    }
+}
+
+impl Script {
+    /// Where its file is looked for.
+    pub(crate) fn lookup(&self) -> Lookup {
+        if self.server.settings.root.is_some() { Lookup::Elsewhere } else { Lookup::Here }
+    }
+
+    /// Its path below the root of the site at `prefix`, from the slash. `prefix` begins and ends with
+    /// one.
+    pub(crate) fn below<'s>(&'s self, prefix: &str) -> &'s str {
+        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+        self.name.strip_prefix(prefix).unwrap_or(&self.name)
+    }
+}
+
+/// The body with its exact length: as the client gave it, or by holding the body.
+async fn sized(body: Body, settings: &FastcgiSettings) -> Result<(Body, u64), Failure> {
+    let max = settings.body_max.bytes();
+    if let Some(len) = body.size_hint().exact() {
+        return if len <= max { Ok((body, len)) } else { Err(Failure::BodyTooLarge) };
+    }
+    let held_max = usize::try_from(max).unwrap_or(usize::MAX).min(UNKNOWN_BODY_BYTES_MAX);
+    match read_all(body, held_max, settings.timeout.0.0).await {
+        Ok(bytes) => {
+            let len = bytes.len() as u64;
+            Ok((Body::full(bytes), len))
+        }
+        Err(ReadError::TooLarge) => Err(Failure::BodyTooLarge),
+        Err(ReadError::TooSlow | ReadError::Broken(_)) => Err(Failure::Body),
+    }
+}
+
+/// Where the script's name ends: after the first `mark` at whose end a part of the path ends.
+fn split<'p>(path: &'p str, mark: &str) -> (&'p str, &'p str) {
+    if mark.is_empty() {
+        return (path, "");
+    }
+    let ends = path.match_indices(mark).map(|(at, _)| at + mark.len());
+    let end = ends.into_iter().find(|end| path[*end..].is_empty() || path[*end..].starts_with('/'));
+    path.split_at(end.unwrap_or(path.len()))
+}
+
+impl Failure {
+    /// The status that says so.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Body => StatusCode::BAD_REQUEST,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Down(_) | Self::Bad(_) => StatusCode::BAD_GATEWAY,
+            Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+}
+
+impl From<NoConnection> for Failure {
+    fn from(why: NoConnection) -> Self {
+        match why {
+            NoConnection::Busy => Self::Busy,
+            NoConnection::Refused(why) => Self::Down(why.to_string()),
+            NoConnection::TimedOut => Self::Down("it takes no connection".into()),
+        }
+    }
+}
+
+impl From<Broken> for Failure {
+    fn from(why: Broken) -> Self {
+        match why {
+            Broken::TimedOut => Self::TimedOut,
+            Broken::ClientBody | Broken::ClientGone => Self::Body,
+            Broken::Io(_) | Broken::Closed | Broken::Record(_) | Broken::Head(_) => {
+                Self::Bad(why.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BodyTooLarge => f.write_str("the body is longer than a script is given"),
+            Self::Body => f.write_str("the body broke off"),
+            Self::Busy => f.write_str("too many requests wait for the FastCGI server"),
+            Self::Down(why) => write!(f, "the FastCGI server cannot be reached: {why}"),
+            Self::TimedOut => f.write_str("the FastCGI server did not answer in time"),
+            Self::Bad(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scripts_name_ends_at_the_mark_and_a_slash() {
+        let check = |path: &str, name: &str, info: &str| {
+            assert_eq!(split(path, ".php"), (name, info), "{path}");
+        };
+        check("/a.php", "/a.php", "");
+        check("/a.php/b/c", "/a.php", "/b/c");
+        check("/a.php/", "/a.php", "/");
+        check("/a.phpx/b.php/c", "/a.phpx/b.php", "/c");
+        check("/a.jpg/x.php", "/a.jpg/x.php", "");
+        check("/a.txt", "/a.txt", "");
+        assert_eq!(split("/a/b", ""), ("/a/b", ""));
+    }
+
+    #[test]
+    fn the_longest_pattern_counts_and_indexes_are_its_own() {
+        let choice = |server: &str| FastcgiChoice::Address(server.into());
+        let all = BTreeMap::from([
+            ("*.php".to_owned(), choice("tcp://127.0.0.1:1")),
+            ("/admin/*.php".to_owned(), choice("tcp://127.0.0.1:2")),
+        ]);
+        let fastcgi = Fastcgi::new(&all);
+        let script = fastcgi.script("/admin/a.php/x").unwrap();
+        assert_eq!(script.server.settings.server, "tcp://127.0.0.1:2");
+        assert_eq!((script.name.as_str(), script.path_info.as_str()), ("/admin/a.php", "/x"));
+        assert!(fastcgi.script("/a.txt").is_none());
+        let indexes: Vec<_> = fastcgi.indexes("/blog/").map(|it| it.name).collect();
+        assert_eq!(indexes, ["/blog/index.php"]);
+    }
+}

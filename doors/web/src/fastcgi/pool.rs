@@ -1,0 +1,278 @@
+//! Connections to one `FastCGI` server, shared by all cores.
+//!
+//! A child of php-fpm belongs to its connection until that closes, so idle connections that nobody
+//! shares would keep children from those that wait: an idle one is taken by whichever core comes
+//! first, and none is kept while a new one has not been heard of yet. It speaks no `FastCGI`. Called by
+//! `exchange`.
+
+use super::settings::Address;
+use std::io::{self, ErrorKind, Read};
+use std::net::TcpStream as StdTcp;
+use std::os::unix::net::UnixStream as StdUnix;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// Requests that wait for a connection; the next is refused: 503.
+const WAITING_MAX: u32 = 1024;
+/// A server on this machine or its network that takes no connection for so long is down.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why no connection was had.
+#[derive(Debug)]
+pub(crate) enum NoConnection {
+    /// [`WAITING_MAX`] requests wait already, or this one has waited for its whole time.
+    Busy,
+    /// The server does not take it.
+    Refused(io::Error),
+    /// It does not answer.
+    TimedOut,
+}
+
+/// An open connection on this core.
+pub(crate) enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// One between two cores: known to no reactor.
+enum Idle {
+    Unix(StdUnix),
+    Tcp(StdTcp),
+}
+
+/// All connections to a server.
+pub(crate) struct Pool {
+    address: Address,
+    keep: usize,
+    idle: Mutex<Vec<Idle>>,
+    turns: Arc<Semaphore>,
+    waiting: AtomicU32,
+    /// New connections from which nothing has come yet: the server may not have taken them.
+    unheard: AtomicU32,
+    opened: AtomicU32,
+}
+
+/// A connection in use. Dropped, it is closed; [`Lease::give_back`] keeps it.
+pub(crate) struct Lease {
+    pub(crate) socket: Socket,
+    pool: Arc<Pool>,
+    heard: Heard,
+    /// Whether it served an earlier request.
+    pub(crate) age: Age,
+    _turn: OwnedSemaphorePermit,
+}
+
+/// Whether anything has come from the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    Yes,
+    No,
+}
+
+/// Where a connection comes from, or may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Age {
+    Fresh,
+    Reused,
+}
+
+impl Pool {
+    /// At most `connections` at once, of which `keep` are left open.
+    pub(crate) fn new(address: Address, keep: u32, connections: u32) -> Arc<Self> {
+        Arc::new(Self {
+            address,
+            keep: keep as usize,
+            idle: Mutex::new(Vec::new()),
+            turns: Arc::new(Semaphore::new(connections as usize)),
+            waiting: AtomicU32::new(0),
+            unheard: AtomicU32::new(0),
+            opened: AtomicU32::new(0),
+        })
+    }
+
+    /// An idle connection, or a new one; [`Age::Fresh`] asks for a new one. Waits `patience` at most
+    /// for its turn.
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        age: Age,
+        patience: Duration,
+    ) -> Result<Lease, NoConnection> {
+        let turn = self.turn(patience).await?;
+        if age == Age::Reused
+            && let Some(socket) = self.take_idle()
+        {
+            let pool = Arc::clone(self);
+            return Ok(Lease { socket, pool, heard: Heard::Yes, age: Age::Reused, _turn: turn });
+        }
+        let socket = match timeout(CONNECT_TIMEOUT, Socket::connect(&self.address)).await {
+            Ok(Ok(socket)) => socket,
+            Ok(Err(why)) => return Err(NoConnection::Refused(why)),
+            Err(_) => return Err(NoConnection::TimedOut),
+        };
+        self.unheard.fetch_add(1, Relaxed);
+        self.opened.fetch_add(1, Relaxed);
+        let pool = Arc::clone(self);
+        Ok(Lease { socket, pool, heard: Heard::No, age: Age::Fresh, _turn: turn })
+    }
+
+    async fn turn(&self, patience: Duration) -> Result<OwnedSemaphorePermit, NoConnection> {
+        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
+            return Ok(turn);
+        }
+        let _place = Place::take(&self.waiting).ok_or(NoConnection::Busy)?;
+        match timeout(patience, Arc::clone(&self.turns).acquire_owned()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) | Err(_) => Err(NoConnection::Busy),
+        }
+    }
+
+    /// An idle connection that the server has not closed.
+    fn take_idle(&self) -> Option<Socket> {
+        loop {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+            if let Some(socket) = idle.wake() {
+                return Some(socket);
+            }
+        }
+    }
+
+    /// Connections opened so far.
+    pub(crate) fn opened(&self) -> u32 {
+        self.opened.load(Relaxed)
+    }
+}
+
+impl Lease {
+    /// Something has come: the server has taken the connection.
+    pub(crate) fn heard(&mut self) {
+        if self.heard == Heard::No {
+            self.heard = Heard::Yes;
+            self.pool.unheard.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// The request is done and the connection clean: the next request may have it.
+    pub(crate) fn give_back(mut self) {
+        self.heard();
+        let pool = Arc::clone(&self.pool);
+        if pool.unheard.load(Relaxed) > 0 {
+            return;
+        }
+        let Some(socket) = self.off_this_core() else { return };
+        let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < pool.keep {
+            idle.push(socket);
+        }
+        // Only now does the next one get its turn: it finds the connection.
+        drop(idle);
+        drop(self);
+    }
+
+    /// The socket under a descriptor that no reactor knows; ours goes with the lease.
+    fn off_this_core(&self) -> Option<Idle> {
+        let copy = match &self.socket {
+            Socket::Unix(socket) => rustix::io::dup(socket).map(|fd| Idle::Unix(fd.into())),
+            Socket::Tcp(socket) => rustix::io::dup(socket).map(|fd| Idle::Tcp(fd.into())),
+        };
+        copy.ok()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.heard();
+    }
+}
+
+impl Idle {
+    /// On this core's reactor; `None` if the server has closed it or said what nobody asked.
+    fn wake(self) -> Option<Socket> {
+        let mut byte = [0];
+        let silent = |result: io::Result<usize>| {
+            result.is_err_and(|why| why.kind() == ErrorKind::WouldBlock)
+        };
+        match self {
+            Self::Unix(mut socket) => silent(socket.read(&mut byte))
+                .then(|| UnixStream::from_std(socket).ok().map(Socket::Unix))?,
+            Self::Tcp(mut socket) => silent(socket.read(&mut byte))
+                .then(|| TcpStream::from_std(socket).ok().map(Socket::Tcp))?,
+        }
+    }
+}
+
+impl Socket {
+    async fn connect(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
+            Address::Tcp(address) => {
+                let socket = TcpStream::connect(address).await?;
+                socket.set_nodelay(true)?;
+                Ok(Self::Tcp(socket))
+            }
+        }
+    }
+
+    /// Reads what is there into `buffer`, waiting until something is.
+    pub(crate) async fn read(&self, buffer: &mut bytes::BytesMut) -> io::Result<usize> {
+        loop {
+            let outcome = match self {
+                Self::Unix(socket) => {
+                    socket.readable().await?;
+                    socket.try_read_buf(buffer)
+                }
+                Self::Tcp(socket) => {
+                    socket.readable().await?;
+                    socket.try_read_buf(buffer)
+                }
+            };
+            match outcome {
+                Err(why) if why.kind() == ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Writes some of `bytes`, waiting until there is room.
+    pub(crate) async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.write_now(bytes) {
+                Err(why) if why.kind() == ErrorKind::WouldBlock => match self {
+                    Self::Unix(socket) => socket.writable().await?,
+                    Self::Tcp(socket) => socket.writable().await?,
+                },
+                done => return done,
+            }
+        }
+    }
+
+    /// Writes what there is room for now.
+    pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.try_write(bytes),
+            Self::Tcp(socket) => socket.try_write(bytes),
+        }
+    }
+}
+
+/// A place among those that wait.
+struct Place<'w>(&'w AtomicU32);
+
+impl<'w> Place<'w> {
+    fn take(waiting: &'w AtomicU32) -> Option<Self> {
+        if waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
+            waiting.fetch_sub(1, Relaxed);
+            return None;
+        }
+        Some(Self(waiting))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}

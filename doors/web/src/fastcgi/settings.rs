@@ -1,0 +1,217 @@
+//! What can be set about `FastCGI`: `fastcgi` of a site, by pattern of path.
+
+use crate::pattern::Pattern;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use settings::Text;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use vocab::{ByteSize, Complaint, Span};
+
+/// Patterns of one site.
+const PATTERNS_MAX: usize = 64;
+/// Parameters of one server.
+const PARAMETERS_MAX: usize = 256;
+/// The longest time-out: an hour.
+const TIMEOUT_MAX: Duration = Duration::from_hours(1);
+/// Connections to one server.
+const CONNECTIONS_MAX: u32 = 1024;
+/// The length of a path of a unix socket, in bytes (`sun_path` of unix(7), with its NUL).
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// A `FastCGI` server: its address, or in detail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FastcgiChoice {
+    /// `unix:///PATH` or `tcp://ADDRESS:PORT`.
+    Address(String),
+    /// The address with how to use it.
+    Detailed(FastcgiSettings),
+}
+
+/// A `FastCGI` server and how to use it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FastcgiSettings {
+    /// Where the server is: `unix:///run/php/php-fpm.sock` or `tcp://127.0.0.1:9000`. No default.
+    pub server: String,
+    /// The script of a folder that has no index file of its own; empty for none. Default
+    /// `index.php`.
+    pub index: String,
+    /// Where a script's name ends in the path; what follows is `PATH_INFO`. Empty: the whole path is
+    /// the script. Default `.php`.
+    pub split_path: String,
+    /// More variables for the scripts, or others in place of ours. At most 256. Default none.
+    pub params: BTreeMap<String, String>,
+    /// The site's folder as the server sees it, where that is another one (a container). Scripts
+    /// are then not looked for here. Default: the site's root.
+    pub root: Option<String>,
+    /// A server that neither takes nor says anything for so long is given up: 504. Default 60 s, at
+    /// most 1 h.
+    pub timeout: Text<Span>,
+    /// Connections left open between requests; 0 closes each. Default 8.
+    pub keep: u32,
+    /// Connections at most; more requests wait for their turn. No more of them than the server has
+    /// children (`pm.max_children` of php-fpm) are of use. Default 64, 1 to 1024.
+    #[schemars(range(min = 1, max = 1024))]
+    pub connections: u32,
+    /// The longest body that a script is given: 413. Default 64 MiB.
+    pub body_max: Text<ByteSize>,
+}
+
+impl Default for FastcgiSettings {
+    fn default() -> Self {
+        Self {
+            server: String::new(),
+            index: "index.php".into(),
+            split_path: ".php".into(),
+            params: BTreeMap::new(),
+            root: None,
+            timeout: Text(Span(Duration::from_mins(1))),
+            keep: 8,
+            connections: 64,
+            body_max: Text(ByteSize(64 << 20)),
+        }
+    }
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Address {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+impl Address {
+    /// Reads `unix:///PATH` or `tcp://ADDRESS:PORT`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("unix://") {
+            return if path.starts_with('/') && path.len() <= SOCKET_PATH_BYTES_MAX {
+                Ok(Self::Unix(path.into()))
+            } else {
+                Err(format!(
+                    "{text:?} has no absolute path of at most {SOCKET_PATH_BYTES_MAX} bytes"
+                ))
+            };
+        }
+        match text.strip_prefix("tcp://").map(str::parse) {
+            Some(Ok(address)) => Ok(Self::Tcp(address)),
+            Some(Err(_)) => Err(format!("{text:?} has no address with a port after tcp://")),
+            None => Err(format!("{text:?} is no address of a FastCGI server")),
+        }
+    }
+}
+
+impl FastcgiChoice {
+    /// The settings.
+    pub fn settings(&self) -> FastcgiSettings {
+        match self {
+            Self::Address(server) => {
+                FastcgiSettings { server: server.clone(), ..FastcgiSettings::default() }
+            }
+            Self::Detailed(settings) => settings.clone(),
+        }
+    }
+
+    /// Everything that is wrong; paths are relative to the pattern's entry.
+    pub fn check(&self) -> Vec<Complaint> {
+        let settings = self.settings();
+        let at = |name: &str| match self {
+            Self::Address(_) => String::new(),
+            Self::Detailed(_) => name.to_owned(),
+        };
+        let mut complaints = Vec::new();
+        if let Err(why) = Address::parse(&settings.server) {
+            complaints.push(
+                Complaint::new(at("server"), why)
+                    .remedy("write unix:///run/php/php-fpm.sock or tcp://127.0.0.1:9000"),
+            );
+        }
+        if settings.index.contains(['/', '\0']) {
+            let complaint = Complaint::new("index", "the index script is a name without a path");
+            complaints.push(complaint.remedy("write index: index.php"));
+        }
+        let wrong = |it: &str| it.contains('\0');
+        if settings.params.len() > PARAMETERS_MAX {
+            let message = format!("more than {PARAMETERS_MAX} parameters");
+            complaints.push(Complaint::new("params", message));
+        }
+        for (name, value) in &settings.params {
+            if name.is_empty() || wrong(name) || wrong(value) {
+                let path = format!("params.{name}");
+                complaints.push(Complaint::new(path, "a variable has a name, and no NUL"));
+            }
+        }
+        if settings.timeout.0.0.is_zero() || settings.timeout.0.0 > TIMEOUT_MAX {
+            let message = "the time-out is from 1ms to 1h";
+            complaints.push(Complaint::new("timeout", message).remedy("write timeout: 60s"));
+        }
+        if settings.connections == 0 || settings.connections > CONNECTIONS_MAX {
+            let message = format!("connections are from 1 to {CONNECTIONS_MAX}");
+            complaints.push(Complaint::new("connections", message));
+        }
+        if settings.root.as_deref().is_some_and(|root| !root.starts_with('/')) {
+            let message = "the folder as the server sees it is an absolute path";
+            complaints.push(Complaint::new("root", message));
+        }
+        complaints
+    }
+}
+
+/// Everything that is wrong with the `fastcgi` of a site.
+pub(crate) fn check(all: &BTreeMap<String, FastcgiChoice>) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    if all.len() > PATTERNS_MAX {
+        complaints.push(Complaint::new("", format!("more than {PATTERNS_MAX} patterns")));
+    }
+    for (pattern, choice) in all {
+        if !pattern.starts_with(['/', '*']) {
+            complaints.push(
+                Complaint::new(pattern.clone(), "a pattern of paths begins with / or *")
+                    .remedy("write \"*.php\" or \"/app/*\""),
+            );
+        } else if let Err(why) = Pattern::whole(pattern) {
+            complaints.push(Complaint::new(pattern.clone(), why.to_string()));
+        }
+        complaints.extend(choice.check().into_iter().map(|it| it.under(pattern)));
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_unix_or_tcp() {
+        let check = |text: &str, right: bool| {
+            assert_eq!(Address::parse(text).is_ok(), right, "{text}");
+        };
+        check("unix:///run/php.sock", true);
+        check("tcp://127.0.0.1:9000", true);
+        check("tcp://[::1]:9000", true);
+        check("unix://run/php.sock", false);
+        check("tcp://127.0.0.1", false);
+        check("127.0.0.1:9000", false);
+        check(&format!("unix:///{}", "x".repeat(107)), false);
+    }
+
+    #[test]
+    fn complaints_name_the_pattern() {
+        let wrong = BTreeMap::from([
+            ("*.php".to_owned(), FastcgiChoice::Address("localhost".into())),
+            (
+                "x.php".to_owned(),
+                FastcgiChoice::Detailed(FastcgiSettings {
+                    server: "tcp://127.0.0.1:9000".into(),
+                    connections: 0,
+                    ..FastcgiSettings::default()
+                }),
+            ),
+        ]);
+        let paths: Vec<_> = check(&wrong).into_iter().map(|it| it.path).collect();
+        assert_eq!(paths, ["*.php", "x.php", "x.php.connections"]);
+    }
+}

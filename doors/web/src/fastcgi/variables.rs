@@ -1,0 +1,274 @@
+//! What a script is told about its request: the variables of CGI/1.1 (RFC 3875 §4.1).
+//!
+//! Pure. A client's fields become `HTTP_…`, but for those that would pass for another thing: `Proxy`
+//! (scripts' libraries take `HTTP_PROXY` for their own setting), and names with an underscore (which
+//! would be the same variable as the one with a dash). Called by `request`, by way of `fastcgi`.
+
+use super::records::parameter;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::BytesMut;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::{Method, Version};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// How the client came to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Security {
+    Plain,
+    Tls,
+}
+
+/// One request, as a script sees it.
+pub(crate) struct Call<'r> {
+    pub(crate) method: &'r Method,
+    pub(crate) version: Version,
+    pub(crate) headers: &'r HeaderMap,
+    /// Path and query as the client sent them.
+    pub(crate) target: &'r str,
+    pub(crate) query: &'r str,
+    /// The script's path in the URL, decoded, with its slash.
+    pub(crate) script_name: &'r str,
+    /// Its path below the root, from the slash.
+    pub(crate) script_file: &'r str,
+    /// What follows it in the URL, decoded; empty or with its slash.
+    pub(crate) path_info: &'r str,
+    /// The site's root, absolute.
+    pub(crate) root: &'r Path,
+    /// The host that was asked for, without its port.
+    pub(crate) host: &'r str,
+    pub(crate) client: SocketAddr,
+    pub(crate) server: SocketAddr,
+    pub(crate) security: Security,
+    /// The certificate that the client has shown, as DER, verified.
+    pub(crate) client_certificate: Option<&'r [u8]>,
+    /// The name that the client has proven to be its own, if the site asks for one.
+    pub(crate) user: Option<&'r str>,
+    /// The exact length of the body.
+    pub(crate) body_len: u64,
+}
+
+/// All variables as `FastCGI` parameters. `more` are the site's own: they stand over ours.
+pub(crate) fn encode(call: &Call<'_>, more: &BTreeMap<String, String>) -> BytesMut {
+    let mut out = BytesMut::with_capacity(2048);
+    let mut put = |name: &str, value: &[u8]| {
+        if !more.contains_key(name) {
+            parameter(&mut out, name.as_bytes(), value);
+        }
+    };
+    put("GATEWAY_INTERFACE", b"CGI/1.1");
+    put("SERVER_SOFTWARE", b"tidegate");
+    put("SERVER_PROTOCOL", protocol(call.version).as_bytes());
+    put("REQUEST_METHOD", call.method.as_str().as_bytes());
+    put("REQUEST_URI", call.target.as_bytes());
+    put("DOCUMENT_URI", [call.script_name, call.path_info].concat().as_bytes());
+    put("QUERY_STRING", call.query.as_bytes());
+    put("SCRIPT_NAME", call.script_name.as_bytes());
+    let beneath = |path: &str| {
+        let root = call.root.as_os_str().as_encoded_bytes();
+        [root.strip_suffix(b"/").unwrap_or(root), path.as_bytes()].concat()
+    };
+    put("SCRIPT_FILENAME", &beneath(call.script_file));
+    put("DOCUMENT_ROOT", call.root.as_os_str().as_encoded_bytes());
+    put("PATH_INFO", call.path_info.as_bytes());
+    if !call.path_info.is_empty() {
+        put("PATH_TRANSLATED", &beneath(call.path_info));
+    }
+    put("SERVER_NAME", call.host.as_bytes());
+    put("SERVER_ADDR", call.server.ip().to_string().as_bytes());
+    put("SERVER_PORT", call.server.port().to_string().as_bytes());
+    put("REMOTE_ADDR", call.client.ip().to_string().as_bytes());
+    put("REMOTE_PORT", call.client.port().to_string().as_bytes());
+    let scheme: &[u8] = match call.security {
+        Security::Plain => b"http",
+        Security::Tls => {
+            put("HTTPS", b"on");
+            b"https"
+        }
+    };
+    put("REQUEST_SCHEME", scheme);
+    if let Some(der) = call.client_certificate {
+        put("SSL_CLIENT_VERIFY", b"SUCCESS");
+        put("SSL_CLIENT_CERT", pem(der).as_bytes());
+    }
+    // php-cgi refuses to run without it unless told otherwise.
+    put("REDIRECT_STATUS", b"200");
+    if let Some(user) = call.user {
+        put("REMOTE_USER", user.as_bytes());
+        put("AUTH_TYPE", b"Basic");
+    }
+    if call.body_len > 0 || *call.method == Method::POST || *call.method == Method::PUT {
+        put("CONTENT_LENGTH", call.body_len.to_string().as_bytes());
+    }
+    if let Some(kind) = call.headers.get(CONTENT_TYPE) {
+        put("CONTENT_TYPE", kind.as_bytes());
+    }
+    for name in call.headers.keys().filter(|name| is_told(name)) {
+        put(&variable(name), &joined(call.headers, name));
+    }
+    for (name, value) in more {
+        parameter(&mut out, name.as_bytes(), value.as_bytes());
+    }
+    out
+}
+
+/// A certificate as PEM (RFC 7468), 64 characters a line.
+fn pem(der: &[u8]) -> String {
+    let coded = STANDARD.encode(der);
+    let mut pem = String::with_capacity(coded.len() + coded.len() / 64 + 64);
+    pem.push_str("-----BEGIN CERTIFICATE-----\n");
+    for line in coded.as_bytes().chunks(64) {
+        // Base64 is ASCII: no character is cut.
+        pem.extend(line.iter().map(|it| char::from(*it)));
+        pem.push('\n');
+    }
+    pem.push_str("-----END CERTIFICATE-----\n");
+    pem
+}
+
+fn protocol(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2.0",
+        _ => "HTTP/1.1",
+    }
+}
+
+/// Whether a script hears of a field. RFC 3875 §4.1.18: those that are variables already are not
+/// repeated.
+fn is_told(name: &HeaderName) -> bool {
+    let is_ours = *name == CONTENT_LENGTH
+        || *name == CONTENT_TYPE
+        || *name == "proxy"
+        || *name == http::header::TRANSFER_ENCODING
+        || *name == http::header::CONNECTION;
+    !is_ours && !name.as_str().contains('_')
+}
+
+fn variable(name: &HeaderName) -> String {
+    let mut variable = String::with_capacity(name.as_str().len() + 5);
+    let _ = write!(variable, "HTTP_");
+    variable.extend(name.as_str().chars().map(|it| match it {
+        '-' => '_',
+        other => other.to_ascii_uppercase(),
+    }));
+    variable
+}
+
+/// A field that comes several times is one variable (RFC 3875 §4.1.18); cookies are joined as RFC
+/// 9113 §8.2.3 says.
+fn joined(headers: &HeaderMap, name: &HeaderName) -> Vec<u8> {
+    let between: &[u8] = if *name == http::header::COOKIE { b"; " } else { b", " };
+    let mut values = headers.get_all(name).iter();
+    let mut all = values.next().map(|it| it.as_bytes().to_vec()).unwrap_or_default();
+    // Only one Authorization can be meant: the first is what we checked.
+    if *name != AUTHORIZATION {
+        for value in values {
+            all.extend_from_slice(between);
+            all.extend_from_slice(value.as_bytes());
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(encoded: &[u8]) -> BTreeMap<String, String> {
+        let (mut all, mut at) = (BTreeMap::new(), 0);
+        while at < encoded.len() {
+            let mut lens = [0; 2];
+            for len in &mut lens {
+                if encoded[at] & 0x80 == 0 {
+                    *len = usize::from(encoded[at]);
+                    at += 1;
+                } else {
+                    let four = u32::from_be_bytes(encoded[at..at + 4].try_into().unwrap());
+                    *len = (four & 0x7FFF_FFFF) as usize;
+                    at += 4;
+                }
+            }
+            let text =
+                |from: usize, to: usize| String::from_utf8(encoded[from..to].into()).unwrap();
+            all.insert(text(at, at + lens[0]), text(at + lens[0], at + lens[0] + lens[1]));
+            at += lens[0] + lens[1];
+        }
+        all
+    }
+
+    fn call(headers: &HeaderMap) -> Call<'_> {
+        Call {
+            method: &Method::POST,
+            version: Version::HTTP_11,
+            headers,
+            target: "/a.php/b%20c?x=1",
+            query: "x=1",
+            script_name: "/a.php",
+            script_file: "/a.php",
+            path_info: "/b c",
+            root: Path::new("/srv/www/"),
+            host: "www.example",
+            client: "192.0.2.7:1234".parse().unwrap(),
+            server: "192.0.2.1:443".parse().unwrap(),
+            security: Security::Tls,
+            client_certificate: Some(&[0; 60]),
+            user: Some("ann"),
+            body_len: 5,
+        }
+    }
+
+    #[test]
+    fn a_script_is_told_everything_cgi_promises() {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", "text/plain".parse().unwrap());
+        headers.append("x-two", "1".parse().unwrap());
+        headers.append("x-two", "2".parse().unwrap());
+        let all = read(&encode(&call(&headers), &BTreeMap::new()));
+        for (name, value) in [
+            ("SCRIPT_FILENAME", "/srv/www/a.php"),
+            ("SCRIPT_NAME", "/a.php"),
+            ("PATH_INFO", "/b c"),
+            ("PATH_TRANSLATED", "/srv/www/b c"),
+            ("REQUEST_URI", "/a.php/b%20c?x=1"),
+            ("QUERY_STRING", "x=1"),
+            ("CONTENT_LENGTH", "5"),
+            ("CONTENT_TYPE", "text/plain"),
+            ("REMOTE_ADDR", "192.0.2.7"),
+            ("REMOTE_USER", "ann"),
+            ("SERVER_PORT", "443"),
+            ("HTTPS", "on"),
+            ("SSL_CLIENT_VERIFY", "SUCCESS"),
+            ("HTTP_X_TWO", "1, 2"),
+        ] {
+            assert_eq!(all.get(name).map(String::as_str), Some(value), "{name}");
+        }
+        let pem: Vec<_> = all["SSL_CLIENT_CERT"].lines().collect();
+        assert_eq!(pem[1..pem.len() - 1], ["A".repeat(64), "A".repeat(16)]);
+    }
+
+    #[test]
+    fn a_client_cannot_forge_a_variable() {
+        let mut headers = HeaderMap::new();
+        headers.insert("proxy", "http://evil.example".parse().unwrap());
+        headers.insert("x_forwarded_for", "10.0.0.1".parse().unwrap());
+        headers.insert("x-fine", "yes".parse().unwrap());
+        let all = read(&encode(&call(&headers), &BTreeMap::new()));
+        let told: Vec<_> = all.keys().filter(|name| name.starts_with("HTTP_")).collect();
+        assert_eq!(told, ["HTTP_X_FINE"]);
+    }
+
+    #[test]
+    fn the_sites_own_parameters_stand_over_ours() {
+        let more =
+            BTreeMap::from([("SERVER_NAME".into(), "mine".into()), ("A".into(), "b".into())]);
+        let encoded = encode(&call(&HeaderMap::new()), &more);
+        let all = read(&encoded);
+        assert_eq!((all["SERVER_NAME"].as_str(), all["A"].as_str()), ("mine", "b"));
+        let twice = encoded.windows(11).filter(|it| *it == b"SERVER_NAME").count();
+        assert_eq!(twice, 1);
+    }
+}

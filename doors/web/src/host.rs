@@ -1,0 +1,87 @@
+//! The hosts of a site: exact, every name below a domain, or a regular expression.
+//!
+//! It parses and compares, no more: which site wins is `table`'s. Called by `settings` and `table`.
+
+use regex::{Regex, RegexBuilder};
+use std::fmt;
+use vocab::{DomainName, NameError};
+
+/// What a compiled expression may take, in bytes: a host name needs little.
+const REGEX_BYTES_MAX: usize = 256 << 10;
+
+/// One entry of `hosts`.
+#[derive(Clone, Debug)]
+pub(crate) enum HostPattern {
+    /// This name.
+    Exact(DomainName),
+    /// `*.example`: every name below this one, at any depth, and not the name itself.
+    Below(DomainName),
+    /// `~expression`, held against the name in lower case, without port and trailing dot.
+    Matching(Regex),
+}
+
+/// Why a text is no host pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadHost {
+    Name(NameError),
+    /// A star that is not the whole first label.
+    Star,
+    Expression(String),
+}
+
+impl HostPattern {
+    /// Reads one entry.
+    pub(crate) fn parse(text: &str) -> Result<Self, BadHost> {
+        if let Some(expression) = text.strip_prefix('~') {
+            let regex = RegexBuilder::new(expression).size_limit(REGEX_BYTES_MAX).build();
+            return regex.map(Self::Matching).map_err(|why| BadHost::Expression(why.to_string()));
+        }
+        if let Some(parent) = text.strip_prefix("*.") {
+            if parent.is_empty() || parent.contains('*') {
+                return Err(BadHost::Star);
+            }
+            return DomainName::parse(parent).map(Self::Below).map_err(BadHost::Name);
+        }
+        if text.contains('*') {
+            return Err(BadHost::Star);
+        }
+        DomainName::parse(text).map(Self::Exact).map_err(BadHost::Name)
+    }
+}
+
+impl fmt::Display for BadHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(why) => write!(f, "not a host name: {why}"),
+            Self::Star => f.write_str("a star stands for whole labels at the front only"),
+            Self::Expression(why) => write!(f, "not a regular expression: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_forms_are_told_apart() {
+        assert!(matches!(HostPattern::parse("WWW.example."), Ok(HostPattern::Exact(_))));
+        assert!(matches!(HostPattern::parse("*.example"), Ok(HostPattern::Below(_))));
+        assert!(matches!(HostPattern::parse(r"~^w\d+\."), Ok(HostPattern::Matching(_))));
+    }
+
+    #[test]
+    fn what_is_none_of_them_says_why() {
+        for (text, why) in [
+            ("a..b", "not a host name"),
+            ("w*.example", "a star"),
+            ("*.*.example", "a star"),
+            ("*", "a star"),
+            ("*.", "a star"),
+            ("~(", "not a regular expression"),
+        ] {
+            let found = HostPattern::parse(text).unwrap_err().to_string();
+            assert!(found.starts_with(why), "{text}: {found}");
+        }
+    }
+}

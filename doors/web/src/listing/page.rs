@@ -1,0 +1,210 @@
+//! A listing as a page: breadcrumbs, columns to sort by, light and dark, wide and narrow.
+//!
+//! No script and nothing from elsewhere: sorting is done here, by the links of the head line. Every
+//! name is escaped. Called by `listing`.
+
+use super::{By, ENTRIES_MAX, Entry, Extent, Listed, Order, Sort};
+use crate::path::encoded;
+use http::HeaderValue;
+use std::fmt::{self, Write as _};
+
+/// The style sheet of the page.
+pub(super) const STYLE: &str = include_str!("page.css");
+
+/// The hash is that of [`STYLE`]; a test says what to write here when that changes.
+pub(super) const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'sha256-gmMDxAKW5WbHVtTnNa7cmI5E+4dFjvSutnVonGRelHA='; base-uri 'none'; form-action 'none'",
+);
+
+/// Text that is safe in HTML, attributes included.
+struct Escaped<'t>(&'t str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in self.0.split_inclusive(['&', '<', '>', '"', '\'']) {
+            let (plain, special) = match piece.char_indices().next_back() {
+                Some((at, '&')) => (&piece[..at], "&amp;"),
+                Some((at, '<')) => (&piece[..at], "&lt;"),
+                Some((at, '>')) => (&piece[..at], "&gt;"),
+                Some((at, '"')) => (&piece[..at], "&quot;"),
+                Some((at, '\'')) => (&piece[..at], "&#39;"),
+                Some(_) | None => (piece, ""),
+            };
+            f.write_str(plain)?;
+            f.write_str(special)?;
+        }
+        Ok(())
+    }
+}
+
+/// The page.
+pub(super) fn html(listed: &Listed, by: By, order: Order) -> String {
+    let mut page = String::with_capacity(2048 + 200 * listed.entries.len());
+    write(&mut page, listed, by, order).expect("a String takes everything");
+    page
+}
+
+fn write(page: &mut String, listed: &Listed, by: By, order: Order) -> fmt::Result {
+    let path = listed.target.text();
+    write!(
+        page,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        Escaped(&path)
+    )?;
+    crumbs(page, &path)?;
+    page.push_str("<table>\n<thead><tr>");
+    for (column, name, title) in [
+        (By::Name, "name", "Name"),
+        (By::Size, "size", "Size"),
+        (By::Modified, "modified", "Changed"),
+    ] {
+        let (next, sign, aria) = match (column == by, order) {
+            (true, Order::Rising) => ("desc", " ↑", " aria-sort=\"ascending\""),
+            (true, Order::Falling) => ("asc", " ↓", " aria-sort=\"descending\""),
+            (false, _) => ("asc", "", ""),
+        };
+        write!(page, "<th{aria}><a href=\"?sort={name}&amp;order={next}\">{title}{sign}</a></th>")?;
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    if path != "/" {
+        page.push_str(
+            "<tr class=\"folder\"><td><a href=\"../\">..</a></td><td></td><td></td></tr>\n",
+        );
+    }
+    for entry in &listed.entries {
+        row(page, entry)?;
+    }
+    page.push_str("</tbody>\n</table>\n<p>");
+    let folders = listed.entries.iter().filter(|it| it.sort == Sort::Folder).count();
+    let files = listed.entries.len() - folders;
+    let size = Size(listed.entries.iter().filter_map(|it| it.size).sum());
+    write!(page, "{} and {}, {size}.", Count(folders, "folder"), Count(files, "file"))?;
+    if listed.extent == Extent::Cut {
+        write!(page, " There is more: only the first {ENTRIES_MAX} names are shown.")?;
+    }
+    page.push_str(" Times are UTC.</p>\n</main>\n</body>\n</html>\n");
+    Ok(())
+}
+
+fn crumbs(page: &mut String, path: &str) -> fmt::Result {
+    page.push_str("<h1><a href=\"/\" aria-label=\"root\">/</a>");
+    let mut so_far = String::from("/");
+    for segment in path.split('/').filter(|it| !it.is_empty()) {
+        write!(so_far, "{}/", encoded(segment.as_bytes()))?;
+        write!(page, "<a href=\"{}\">{}</a>/", Escaped(&so_far), Escaped(segment))?;
+    }
+    page.push_str("</h1>\n");
+    Ok(())
+}
+
+fn row(page: &mut String, entry: &Entry) -> fmt::Result {
+    let (class, slash) = match entry.sort {
+        Sort::Folder => ("folder", "/"),
+        Sort::File => ("file", ""),
+    };
+    let (url, name) = (Escaped(&entry.url), Escaped(&entry.name));
+    write!(page, "<tr class=\"{class}\"><td><a href=\"{url}\">{name}{slash}</a></td><td>")?;
+    if let Some(size) = entry.size {
+        write!(page, "<data value=\"{size}\">{}</data>", Size(size))?;
+    }
+    let moment = Moment(entry.modified);
+    writeln!(page, "</td><td><time datetime=\"{moment}Z\">{moment}</time></td></tr>")
+}
+
+/// A number of things in words.
+struct Count(usize, &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{} {}{plural}", self.0, self.1)
+    }
+}
+
+/// A size as people read it.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 1000 {
+            return write!(f, "{} B", self.0);
+        }
+        let (mut size, mut unit) = (self.0 as f64 / 1000.0, 0);
+        // As it is rounded below, so that 999,960 B is 1.0 MB.
+        while size >= 999.95 && unit < 4 {
+            size /= 1000.0;
+            unit += 1;
+        }
+        write!(f, "{size:.1} {}", ["kB", "MB", "GB", "TB", "PB"][unit])
+    }
+}
+
+/// A moment in UTC, to the minute: `2026-11-21 17:29`.
+struct Moment(u64);
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Days since 1 March of the year 0, counted in eras of 400 years: leap days come last then
+        // (Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days).
+        let days = self.0 / 86_400 + 719_468;
+        let (era, of_era) = (days / 146_097, days % 146_097);
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let from_march = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * from_march + 2) / 5 + 1;
+        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+        let year = year + era * 400 + u64::from(month <= 2);
+        let (hour, minute) = (self.0 / 3600 % 24, self.0 / 60 % 60);
+        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Target;
+
+    #[test]
+    fn the_pages_policy_names_its_style_sheet() {
+        crate::pages::tests::names_style(&POLICY, STYLE);
+    }
+
+    #[test]
+    fn sizes_and_moments_read_well() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (89_700, "89.7 kB"),
+            (999_960, "1.0 MB"),
+            (15_000_000, "15.0 MB"),
+            (u64::MAX, "18446.7 PB"),
+        ] {
+            assert_eq!(Size(bytes).to_string(), text);
+        }
+        assert_eq!(Moment(0).to_string(), "1970-01-01 00:00");
+        assert_eq!(Moment(951_827_696).to_string(), "2000-02-29 12:34");
+        assert_eq!(Moment(4_102_444_799).to_string(), "2099-12-31 23:59");
+    }
+
+    #[test]
+    fn a_name_cannot_become_markup() {
+        let name = "<img src=x onerror=\"a('b')\">&.txt";
+        let entry = Entry {
+            name: name.into(),
+            url: format!("./{}", encoded(name.as_bytes())),
+            sort: Sort::File,
+            size: Some(5),
+            modified: 0,
+        };
+        let target = Target::parse("/a%3Cb%3E/").unwrap();
+        let listed = Listed { target, entries: vec![entry], extent: Extent::All };
+        let page = html(&listed, By::Name, Order::Rising);
+        assert!(!page.contains("<img") && !page.contains("<b>"), "{page}");
+        assert!(page.contains("&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt;&amp;.txt"));
+        assert!(page.contains("href=\"./%3Cimg%20src=x"), "{page}");
+        assert!(page.contains("0 folders and 1 file, 5 B."));
+    }
+}

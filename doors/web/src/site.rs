@@ -1,0 +1,125 @@
+//! One site, ready to serve: its folder open, its patterns compiled.
+//!
+//! Made from settings that were checked; it answers nothing itself. Made by `door`, asked by
+//! `table`, `look` and `request`.
+
+use crate::access_log::AccessLog;
+use crate::auth::Auth;
+use crate::compress::Compress;
+use crate::errors::ErrorPages;
+use crate::fastcgi::Fastcgi;
+use crate::host::HostPattern;
+use crate::hsts::HstsSettings;
+use crate::path::Target;
+use crate::root::Root;
+use crate::rules::Rules;
+use crate::secure::Demand;
+use crate::settings::SiteSettings;
+use crate::settings::file_below_root;
+use crate::settings::written::{Hidden, Listing};
+use crate::store::{Store, Watcher};
+use http::HeaderValue;
+use std::path::Path;
+use std::sync::Arc;
+use transport::clock;
+use vocab::{Complaint, Listen, Scheme};
+
+/// One site.
+pub(crate) struct Site {
+    pub(crate) listen: Vec<Listen>,
+    pub(crate) hosts: Vec<HostPattern>,
+    /// From slash to slash.
+    pub(crate) path: Box<str>,
+    pub(crate) root: Root,
+    /// Which handshake a request must have come by.
+    pub(crate) demand: Demand,
+    pub(crate) index: Vec<String>,
+    pub(crate) listing: Listing,
+    pub(crate) fallback: Option<Target>,
+    pub(crate) hidden: Hidden,
+    pub(crate) errors: ErrorPages,
+    pub(crate) rules: Rules,
+    pub(crate) store: Store,
+    pub(crate) compress: Option<Compress>,
+    pub(crate) fastcgi: Fastcgi,
+    pub(crate) auth: Auth,
+    pub(crate) log: Option<Arc<AccessLog>>,
+    /// The port of HTTPS that every request in the clear is sent on to.
+    pub(crate) redirect: Option<u16>,
+    /// `Strict-Transport-Security`, where it is wished for.
+    pub(crate) hsts: Option<HeaderValue>,
+}
+
+/// Whether access logs are opened, which makes files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Logs {
+    Open,
+    Leave,
+}
+
+impl Site {
+    /// Opens the site with this number; what is wrong is returned, with paths relative to its entry.
+    pub(crate) fn open(
+        (number, settings): (usize, &SiteSettings),
+        (base, logs): (&Path, Logs),
+        watcher: &Arc<Watcher>,
+    ) -> Result<Self, Vec<Complaint>> {
+        let mut complaints = settings.check();
+        let hosts = settings.hosts.iter().filter_map(|host| HostPattern::parse(host).ok());
+        let path = base.join(&settings.root);
+        let root = Root::open(path, settings.symlinks, clock::now()).map_err(|why| {
+            complaints.push(
+                Complaint::new("root", format!("{}: {why}", settings.root))
+                    .remedy("name a folder that this user may read"),
+            );
+        });
+        let auth = Auth::open(&settings.auth, base).map_err(|wrong| {
+            for wrong in wrong.into_iter().map(|it| it.under("auth")) {
+                // What is wrong without a look at a file was found above.
+                if !complaints.contains(&wrong) {
+                    complaints.push(wrong);
+                }
+            }
+        });
+        // A file is made only for a site that will be.
+        let log = match &settings.access_log {
+            Some(log) if logs == Logs::Open && complaints.is_empty() => {
+                let log = log.settings();
+                let open = AccessLog::open(&log, base).map_err(|why| {
+                    complaints.push(
+                        Complaint::new("access_log", format!("{}: {why}", log.file))
+                            .remedy("name a file that this user may write"),
+                    );
+                });
+                open.ok().map(Arc::new)
+            }
+            Some(_) | None => None,
+        };
+        let https = settings.listen.iter().find(|listen| listen.scheme == Scheme::Https);
+        match (root, auth) {
+            (Ok(root), Ok(auth)) if complaints.is_empty() => Ok(Self {
+                listen: settings.listen.iter().map(|listen| listen.0.clone()).collect(),
+                hosts: hosts.collect(),
+                path: settings.path.as_str().into(),
+                root,
+                demand: Demand::of(number, settings),
+                index: settings.index.clone(),
+                listing: settings.listing,
+                fallback: settings.fallback.as_deref().and_then(file_below_root),
+                hidden: settings.hidden,
+                errors: ErrorPages::compile(&settings.errors).0,
+                rules: Rules::compile(settings).0,
+                store: Store::new(settings.memory.0, Arc::clone(watcher)),
+                compress: settings.compress.settings().map(Compress::new),
+                fastcgi: Fastcgi::new(&settings.fastcgi),
+                auth,
+                log,
+                redirect: settings
+                    .redirect_https
+                    .then(|| https.map_or(443, |it| it.address.port())),
+                hsts: settings.hsts.as_ref().map(HstsSettings::value),
+            }),
+            (Ok(_) | Err(()), _) => Err(complaints),
+        }
+    }
+}

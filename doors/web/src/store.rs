@@ -1,0 +1,253 @@
+//! A site's small files in memory, each with its finished heads.
+//!
+//! Bounded in bytes; what is asked for most stays. A file is kept only if it did not change while it
+//! was read, and is served only while nothing on its way has: the kernel tells (`watcher`), and where
+//! it cannot, the file is looked at once a second. It decides nothing about requests. Called by
+//! `look` and `negotiate`.
+
+mod kept;
+mod tree;
+mod watcher;
+
+pub(crate) use self::kept::Kept;
+pub(crate) use self::watcher::Watcher;
+
+use self::kept::Trust;
+use self::tree::Mark;
+use crate::answer::Meta;
+use crate::content;
+use crate::path::Target;
+use crate::root::{Facts, Found, NotOpened, Open, Root};
+use crate::rules::Rules;
+use http_engine::encoding::Coding;
+use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, Weighter};
+use rustix::fd::OwnedFd;
+use rustix::fs::fstat;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use vocab::{ByteSize, Now};
+
+/// The largest file that is kept, in bytes: beyond, sending costs so much more than opening that
+/// the memory does more good elsewhere.
+pub(crate) const FILE_BYTES_MAX: u64 = 256 << 10;
+/// How long a file is trusted that the kernel watches. It tells of every change but those through a
+/// memory map that outlives its descriptor.
+const WATCHED_TRUST_MS: u64 = 10_000;
+/// How long a file is trusted that nobody watches.
+const UNWATCHED_TRUST_MS: u64 = 1_000;
+/// A file that nobody watches is kept once it has rested so long: the times of file systems have a
+/// grain, within which a second change would leave no trace.
+const REST_MS: u64 = 2_000;
+
+/// The files of one site.
+pub(crate) struct Store {
+    cache: Option<Cache<Key, Arc<Kept>, Weights>>,
+    watcher: Arc<Watcher>,
+    /// The folder whose files are watched: a site's root may become another one.
+    tree: AtomicU64,
+}
+
+/// Which of a file's forms it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// As it is on disk.
+    Plain,
+    /// What goes to those that like this coding best.
+    Coded(Coding),
+}
+
+/// What a form is found by: the path of the URL as it was sent.
+#[derive(Clone, PartialEq, Eq)]
+struct Key {
+    path: Box<str>,
+    form: Form,
+}
+
+/// The same, borrowed.
+struct KeyRef<'k> {
+    path: &'k str,
+    form: Form,
+}
+
+#[derive(Clone)]
+struct Weights;
+
+/// What a file is kept under and served by.
+pub(crate) struct Place<'p> {
+    /// The path of the URL as it was sent.
+    pub(crate) url: &'p str,
+    pub(crate) form: Form,
+    /// The file below the root.
+    pub(crate) file: &'p Target,
+    /// Files that would be served in its place if they were there, or whose change makes it void.
+    pub(crate) before: &'p [Target],
+    /// A kept file that this one depends on.
+    pub(crate) with: Option<&'p Kept>,
+}
+
+impl Store {
+    /// An empty store of at most `memory`.
+    pub(crate) fn new(memory: ByteSize, watcher: Arc<Watcher>) -> Self {
+        let bytes = memory.bytes();
+        // Room in its tables for files of 16 KiB on average; they grow.
+        let files = (bytes >> 14).clamp(16, 4096) as usize;
+        let cache = (bytes > 0).then(|| Cache::with_weighter(files, bytes, Weights));
+        Self { cache, watcher, tree: AtomicU64::new(u64::MAX) }
+    }
+
+    /// What is kept under this path and may be served at this moment. One look-up; no system call,
+    /// but for one look at the file when its trust has run out.
+    pub(crate) fn get(&self, url: &str, form: Form, root: &Root, now: Now) -> Option<Arc<Kept>> {
+        let cache = self.cache.as_ref()?;
+        let key = KeyRef { path: url, form };
+        let kept = cache.get(&key)?;
+        let open = root.current(now);
+        if kept.is_trusted(&open, now) {
+            return Some(kept);
+        }
+        if kept.is_unchanged(&open) && kept.is_still(root, now) {
+            kept.trust_again(now);
+            return Some(kept);
+        }
+        cache.remove_if(&key, |it| Arc::ptr_eq(it, &kept));
+        None
+    }
+
+    /// Reads a small file and keeps it, if that can be done at once and in safety. `seen` is what was
+    /// found when it was opened.
+    pub(crate) fn keep(
+        &self,
+        place: &Place<'_>,
+        seen: (&OwnedFd, Facts),
+        (root, rules): (&Root, &Rules),
+        meta: impl FnOnce(Facts) -> Meta,
+        now: Now,
+    ) -> Option<Arc<Kept>> {
+        let cache = self.cache.as_ref()?;
+        if seen.1.len > FILE_BYTES_MAX {
+            return None;
+        }
+        let open = Arc::clone(&root.current(now));
+        let before = self.tree.swap(open.id, Relaxed);
+        if before != open.id {
+            self.watcher.forget(before);
+        }
+        let (held, trust_ms) = self.hold(&open, place, seen, now)?;
+        if place.form != Form::Plain && held.marks.is_empty() {
+            // One look at one file would not see the other change.
+            return None;
+        }
+        let file = held.file.as_ref().unwrap_or(seen.0);
+        let body = content::read_now(file, 0, held.facts.len)?;
+        // Changed while it was read: the next request may keep it.
+        let after = Facts::new(&fstat(file).ok()?);
+        let is_void = place.with.is_some_and(|kept| !kept.is_unchanged(&open));
+        if is_void || after != held.facts || held.marks.iter().any(|mark| mark.is_changed()) {
+            return None;
+        }
+        let meta = meta(held.facts);
+        let trust =
+            Trust::new(place.url, open.id, (place.file.clone(), held.facts), held.marks, trust_ms);
+        let kept = Arc::new(Kept::new(meta, body, rules).trusted(trust, now));
+        cache.insert(Key { path: place.url.into(), form: place.form }, Arc::clone(&kept));
+        Some(kept)
+    }
+
+    /// Keeps what `plain` becomes for those that like `coding` best, as long as the kernel tells that
+    /// neither it nor one of `sides`, which would be sent in its place, has changed.
+    pub(crate) fn keep_made(
+        &self,
+        plain: &Kept,
+        (coding, sides): (Coding, &[Target]),
+        made: Kept,
+        root: &Root,
+        now: Now,
+    ) -> Option<Arc<Kept>> {
+        let cache = self.cache.as_ref()?;
+        let open = root.current(now);
+        let trust = plain.trust_of(&open).filter(|trust| trust.is_watched())?;
+        let marks = self.watcher.follow(&open, sides.iter().map(Target::path)).ok()?;
+        // One that stands there already is another answer.
+        let stands = |side: &Target| root.find(side.path(), now).err() != Some(NotOpened::Nothing);
+        if sides.iter().any(stands) {
+            return None;
+        }
+        let kept = Arc::new(made.trusted(trust.with(&marks), now));
+        let key = Key { path: trust.url().into(), form: Form::Coded(coding) };
+        cache.insert(key, Arc::clone(&kept));
+        Some(kept)
+    }
+
+    /// Has the kernel watch the way to a file, and opens it again behind the watches, so that no
+    /// change goes unseen; or takes it as it was seen, if it has rested long enough.
+    fn hold(
+        &self,
+        open: &Arc<Open>,
+        place: &Place<'_>,
+        (file, facts): (&OwnedFd, Facts),
+        now: Now,
+    ) -> Option<(Held, u64)> {
+        let files = place.before.iter().chain([place.file]).map(Target::path);
+        if facts.links == 1
+            && self.watcher.hears_of(file)
+            && let Ok(marks) = self.watcher.follow(open, files)
+        {
+            return match Root::find_plain(open, place.file.path()) {
+                Ok(Found::File(file, facts)) if facts.len <= FILE_BYTES_MAX => {
+                    Some((Held { file: Some(file), facts, marks }, WATCHED_TRUST_MS))
+                }
+                // A link on the way leads to where nobody watches.
+                Err(NotOpened::Nothing) => rested(facts, now),
+                Ok(Found::File(..) | Found::Folder) | Err(_) => None,
+            };
+        }
+        rested(facts, now)
+    }
+}
+
+/// A file about to be read.
+struct Held {
+    /// Opened behind its watches; none if it was opened before.
+    file: Option<OwnedFd>,
+    facts: Facts,
+    marks: Box<[Arc<Mark>]>,
+}
+
+fn rested(facts: Facts, now: Now) -> Option<(Held, u64)> {
+    let changed_ms = facts.changed_secs * 1000 + u64::from(facts.changed_nanos / 1_000_000);
+    (changed_ms.saturating_add(REST_MS) < now.unix_ms)
+        .then(|| (Held { file: None, facts, marks: Box::default() }, UNWATCHED_TRUST_MS))
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.watcher.forget(self.tree.load(Relaxed));
+    }
+}
+
+impl Weighter<Key, Arc<Kept>> for Weights {
+    fn weight(&self, key: &Key, kept: &Arc<Kept>) -> u64 {
+        key.path.len() as u64 + kept.weight()
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        KeyRef { path: &self.path, form: self.form }.hash(state);
+    }
+}
+
+impl Hash for KeyRef<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.path.hash(state);
+        self.form.hash(state);
+    }
+}
+
+impl Equivalent<Key> for KeyRef<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.path == &*key.path && self.form == key.form
+    }
+}

@@ -1,0 +1,130 @@
+//! One small file in memory: its bytes, its heads as they go out, and how long it may be trusted.
+//!
+//! Immutable, but for the moment up to which it is trusted. Made by `store` and `negotiate`,
+//! judged by `store`, sent by `answer` and `quick`.
+
+use super::tree::Mark;
+use crate::answer::{Due, Meta};
+use crate::path::Target;
+use crate::root::{Facts, Found, Open, Root};
+use crate::rules::Rules;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use vocab::Now;
+
+/// What a file takes beside its bytes and heads: its fields, marks and places in tables.
+const OVERHEAD_BYTES: u64 = 1024;
+
+/// A file, ready to be sent.
+pub(crate) struct Kept {
+    pub(crate) meta: Meta,
+    pub(crate) body: Bytes,
+    /// The head of a 200 but for `Date`, `Connection` and the empty line.
+    pub(crate) head: Box<[u8]>,
+    /// The same of a 304.
+    pub(crate) head_not_modified: Box<[u8]>,
+    trust: Option<Trust>,
+}
+
+/// What the file was when it was read, and who tells if it is no longer.
+pub(crate) struct Trust {
+    /// The path of the URL as it was sent.
+    url: Box<str>,
+    folder: u64,
+    file: Target,
+    facts: Facts,
+    marks: Box<[Arc<Mark>]>,
+    /// Monotonic.
+    until_ms: AtomicU64,
+    for_ms: u64,
+}
+
+impl Trust {
+    /// Trust in a file of `folder`, asked for as `url`, for so long at a time.
+    pub(crate) fn new(
+        url: &str,
+        folder: u64,
+        (file, facts): (Target, Facts),
+        marks: Box<[Arc<Mark>]>,
+        for_ms: u64,
+    ) -> Self {
+        Self { url: url.into(), folder, file, facts, marks, until_ms: AtomicU64::new(0), for_ms }
+    }
+
+    /// The same, which ends with these marks too.
+    pub(crate) fn with(&self, marks: &[Arc<Mark>]) -> Self {
+        let marks = self.marks.iter().chain(marks).cloned().collect();
+        Self::new(&self.url, self.folder, (self.file.clone(), self.facts), marks, self.for_ms)
+    }
+
+    /// Whether the kernel tells of changes.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// The path of the URL as it was sent.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Kept {
+    /// A file of these bytes, with its heads written.
+    pub(crate) fn new(meta: Meta, body: Bytes, rules: &Rules) -> Self {
+        let head = meta.head(&Due::Whole, rules).written();
+        let head_not_modified = meta.head(&Due::NotModified, rules).written();
+        Self { meta, body, head, head_not_modified, trust: None }
+    }
+
+    /// The same, to be trusted from now.
+    pub(crate) fn trusted(mut self, trust: Trust, now: Now) -> Self {
+        self.trust = Some(trust);
+        self.trust_again(now);
+        self
+    }
+
+    /// The path of the URL that it is kept under.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.trust.as_ref().map(Trust::url)
+    }
+
+    /// Why it is trusted, while nobody has told of a change.
+    pub(crate) fn trust_of(&self, open: &Open) -> Option<&Trust> {
+        self.trust.as_ref().filter(|_| self.is_unchanged(open))
+    }
+
+    /// Whether nobody has told of a change, and the last look at the file is not long past.
+    pub(crate) fn is_trusted(&self, open: &Open, now: Now) -> bool {
+        self.trust.as_ref().is_some_and(|trust| now.mono_ms < trust.until_ms.load(Relaxed))
+            && self.is_unchanged(open)
+    }
+
+    /// Whether nobody has told of a change, and the site's folder is the same.
+    pub(crate) fn is_unchanged(&self, open: &Open) -> bool {
+        self.trust.as_ref().is_some_and(|trust| {
+            trust.folder == open.id && !trust.marks.iter().any(|mark| mark.is_changed())
+        })
+    }
+
+    /// Whether the file is what it was: one look at it.
+    pub(crate) fn is_still(&self, root: &Root, now: Now) -> bool {
+        self.trust.as_ref().is_some_and(|trust| match root.find(trust.file.path(), now) {
+            Ok(Found::File(_, facts)) => facts == trust.facts,
+            Ok(Found::Folder) | Err(_) => false,
+        })
+    }
+
+    /// The file was looked at and is what it was.
+    pub(crate) fn trust_again(&self, now: Now) {
+        if let Some(trust) = &self.trust {
+            trust.until_ms.store(now.mono_ms.saturating_add(trust.for_ms), Relaxed);
+        }
+    }
+
+    /// The memory that it takes, about, in bytes.
+    pub(crate) fn weight(&self) -> u64 {
+        let heads = self.head.len() + self.head_not_modified.len();
+        (self.body.len() + 2 * heads) as u64 + OVERHEAD_BYTES
+    }
+}
