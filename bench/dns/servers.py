@@ -6,7 +6,9 @@ A server whose program is not at hand is left out and shows as a grey column.
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -90,12 +92,22 @@ class Server:
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 break
-            if isinstance(probe.ask(place.port, scenario.questions[0], timeout=0.2), probe.Question):
+            if self.answers(scenario, place):
                 return
             time.sleep(0.02)
         said = self.log.read_text(errors="replace")[-600:]
         self.stop()
         raise RuntimeError(f"{self.name} does not start: {said.strip()}")
+
+    @staticmethod
+    def answers(scenario, place):
+        """Whether it answers over UDP, and listens where the scenario asks: one may open before the other."""
+        if scenario.mode in ("tcp", "dot", "doh"):
+            try:
+                socket.create_connection(("127.0.0.1", place.port_of(scenario.mode)), 0.2).close()
+            except OSError:
+                return False
+        return isinstance(probe.ask(place.port, scenario.questions[0], timeout=0.2), probe.Question)
 
     def stop(self):
         if self.process.poll() is None:
@@ -156,7 +168,8 @@ class Tidegate(Server):
         return dialects.tidegate(task, place)
 
     def command(self, config):
-        state = config.with_name(f"{self.name}.state")
+        # A new one each time: what an earlier round left in the cache must not help this one.
+        state = tempfile.mkdtemp(prefix="state-", dir=config.parent)
         return [self.program, "run", "--config", config, "--state", state]
 
 
