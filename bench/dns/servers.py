@@ -5,9 +5,9 @@ A server whose program is not at hand is left out and shows as a grey column.
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -17,20 +17,10 @@ import pack
 import probe
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from process import Process, build, output_of  # noqa: E402
+
 START_SECONDS_MAX = 60
-
-
-def build(source, into):
-    """Compiles a C program of bench/null."""
-    program = into / Path(source).stem
-    subprocess.run(["cc", "-O2", "-pthread", "-o", program, HERE.parent / "null" / source],
-                   check=True)
-    return program
-
-
-def output_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return next((line for line in done.stdout.splitlines() if line.strip()), "?").strip()
 
 
 class Upstream:
@@ -50,16 +40,13 @@ class Upstream:
         self.process.wait()
 
 
-class Server:
+class Server(Process):
     """One program with one configuration."""
 
     name = "?"
     program = None
     reads_pack = False
     modes = ("udp", "tcp", "dot", "doh")
-
-    def __init__(self):
-        self.process = None
 
     def available(self):
         return self.program is not None
@@ -109,23 +96,6 @@ class Server:
                 return False
         return isinstance(probe.ask(place.port, scenario.questions[0], timeout=0.2), probe.Question)
 
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def cpu_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def resident_bytes(self):
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-
 
 class Null(Server):
     """The floor: the system calls of an answer and nothing else. It is not checked."""
@@ -135,7 +105,6 @@ class Null(Server):
     suffix = "port"
 
     def __init__(self, folder):
-        super().__init__()
         self.program = build("dns.c", folder)
 
     def version(self):
