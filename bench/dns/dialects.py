@@ -22,6 +22,8 @@ def tidegate(task, place):
         "local": [f"{name} {kind} {value}" for name, kind, value in task.local],
     }
     if task.encrypted:
+        # All connections come from one address, those of the warming up included.
+        dns["tcp_connections_per_client"] = 1000
         dns["certificate"] = {"cert": place.cert, "key": place.key}
         listen += [f"tls://127.0.0.1:{place.port_of('dot')}",
                    f"https://127.0.0.1:{place.port_of('doh')}/dns-query",

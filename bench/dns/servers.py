@@ -5,8 +5,10 @@ A server whose program is not at hand is left out and shows as a grey column.
 
 import os
 import shutil
-import signal
+import socket
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -15,20 +17,10 @@ import pack
 import probe
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from process import Process, build, output_of  # noqa: E402
+
 START_SECONDS_MAX = 60
-
-
-def build(source, into):
-    """Compiles a C program of bench/null."""
-    program = into / Path(source).stem
-    subprocess.run(["cc", "-O2", "-pthread", "-o", program, HERE.parent / "null" / source],
-                   check=True)
-    return program
-
-
-def output_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return next((line for line in done.stdout.splitlines() if line.strip()), "?").strip()
 
 
 class Upstream:
@@ -48,16 +40,13 @@ class Upstream:
         self.process.wait()
 
 
-class Server:
+class Server(Process):
     """One program with one configuration."""
 
     name = "?"
     program = None
     reads_pack = False
     modes = ("udp", "tcp", "dot", "doh")
-
-    def __init__(self):
-        self.process = None
 
     def available(self):
         return self.program is not None
@@ -90,29 +79,22 @@ class Server:
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 break
-            if isinstance(probe.ask(place.port, scenario.questions[0], timeout=0.2), probe.Question):
+            if self.answers(scenario, place):
                 return
             time.sleep(0.02)
         said = self.log.read_text(errors="replace")[-600:]
         self.stop()
         raise RuntimeError(f"{self.name} does not start: {said.strip()}")
 
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def cpu_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def resident_bytes(self):
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
+    @staticmethod
+    def answers(scenario, place):
+        """Whether it answers over UDP, and listens where the scenario asks: one may open before the other."""
+        if scenario.mode in ("tcp", "dot", "doh"):
+            try:
+                socket.create_connection(("127.0.0.1", place.port_of(scenario.mode)), 0.2).close()
+            except OSError:
+                return False
+        return isinstance(probe.ask(place.port, scenario.questions[0], timeout=0.2), probe.Question)
 
 
 class Null(Server):
@@ -123,7 +105,6 @@ class Null(Server):
     suffix = "port"
 
     def __init__(self, folder):
-        super().__init__()
         self.program = build("dns.c", folder)
 
     def version(self):
@@ -156,7 +137,8 @@ class Tidegate(Server):
         return dialects.tidegate(task, place)
 
     def command(self, config):
-        state = config.with_name(f"{self.name}.state")
+        # A new one each time: what an earlier round left in the cache must not help this one.
+        state = tempfile.mkdtemp(prefix="state-", dir=config.parent)
         return [self.program, "run", "--config", config, "--state", state]
 
 

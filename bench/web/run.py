@@ -23,10 +23,8 @@ import tempfile
 from pathlib import Path
 
 import cases
-import servers
-
-sys.path.insert(0, str(servers.HERE.parent))
-import svg  # noqa: E402
+import servers  # first: it says where svg is
+import svg
 
 OUT = servers.HERE.parent / "out"
 COLOURS = {"tidegate": "#0b6e99", "nginx": "#5b8e55", "lighttpd": "#8a6fa8", "null": "#b5b5b5"}
@@ -71,7 +69,7 @@ def prepare(folder, rounds):
 
 
 def one(server, need, files, work):
-    server.start(log=need == "log")
+    server.start(need)
     try:
         cases.check(server, need, files)
         return work(server)

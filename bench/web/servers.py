@@ -5,39 +5,25 @@ TLS 1.3), with two workers or threads, gzip on, logs off unless a case asks for 
 program is not at hand is left out.
 """
 
+import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from process import Process, build, output_of  # noqa: E402
+
 ROOT = HERE.parents[1]
 FIRST_PORT = 15500
 START_SECONDS_MAX = 20
-TICK = os.sysconf("SC_CLK_TCK")
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def output_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return next((line for line in done.stdout.splitlines() if line.strip()), "?").strip()
-
-
-def family(pid):
-    """A process and all that descend from it."""
-    found, waiting = [], [pid]
-    while waiting:
-        one = waiting.pop()
-        found.append(one)
-        for task in Path(f"/proc/{one}/task").glob("*/children"):
-            waiting += [int(child) for child in task.read_text().split()]
-    return found
-
-
-class Server:
+class Server(Process):
     """One program with one configuration, on ports of its own."""
 
     name = "?"
@@ -49,20 +35,19 @@ class Server:
         self.folder = folder
         self.port = FIRST_PORT + 10 * self.number
         self.tls_port = self.port + 1
-        self.process = None
 
     def version(self):
         return output_of(self.program, "-v")
 
-    def config(self, log):
+    def config(self, need):
         raise NotImplementedError
 
     def command(self, config):
         raise NotImplementedError
 
-    def start(self, log=False):
+    def start(self, need):
         config = self.folder / f"{self.name}.conf"
-        config.write_text(self.config(log))
+        config.write_text(self.config(need))
         self.log = self.folder / f"{self.name}.out"
         with open(self.log, "wb") as out:
             # A session of its own: lighttpd ends its whole process group.
@@ -79,26 +64,6 @@ class Server:
         self.stop()
         raise RuntimeError(f"{self.name} does not start: {said.strip()}")
 
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def cpu_seconds(self):
-        total = 0
-        for pid in family(self.process.pid):
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-            total += int(fields[11]) + int(fields[12])
-        return total / TICK
-
-    def resident_bytes(self):
-        return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-                   for pid in family(self.process.pid))
-
 
 class Null(Server):
     """The floor: the system calls of an answer and nothing else."""
@@ -109,14 +74,12 @@ class Null(Server):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.program = folder / "null-http"
-        subprocess.run(["cc", "-O2", "-pthread", "-o", self.program, HERE.parent / "null" / "http.c"],
-                       check=True)
+        self.program = build("http.c", folder)
 
     def version(self):
         return "bench/null/http.c"
 
-    def config(self, log):
+    def config(self, need):
         return str(self.port)
 
     def command(self, config):
@@ -131,16 +94,20 @@ class Tidegate(Server):
     def version(self):
         return output_of(self.program, "--version")
 
-    def config(self, log):
+    def config(self, need):
+        # Only what the case needs: a build that cannot do one thing is still measured by the rest.
+        tls = need == "tls"
+        listen = [f"http://127.0.0.1:{self.port}"] + tls * [f"https://127.0.0.1:{self.tls_port}"]
         site = f"""
 web:
-  - listen: ["http://127.0.0.1:{self.port}", "https://127.0.0.1:{self.tls_port}"]
-    hosts: [localhost, "127.0.0.1"]
+  - listen: {json.dumps(listen)}
     root: "{self.folder}/www"
-    compress: true
-    tls: {{ certificate: "{self.folder}/cert.pem", key: "{self.folder}/key.pem" }}
 """
-        if log:
+        if need == "gzip":
+            site += "    compress: true\n"
+        if tls:
+            site += f'    tls: {{ certificate: "{self.folder}/cert.pem", key: "{self.folder}/key.pem" }}\n'
+        if need == "log":
             site += f'    access_log: {{ file: "{self.folder}/tidegate-access.log", format: combined }}\n'
         return f"ledger: {{ log: none }}\nadmin: {{ listen: 127.0.0.1:{self.port + 9} }}\n{site}"
 
@@ -155,8 +122,8 @@ class Nginx(Server):
     program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
     number = 1
 
-    def config(self, log):
-        access = f"{self.folder}/nginx-access.log combined buffer=64k flush=1s" if log else "off"
+    def config(self, need):
+        access = f"{self.folder}/nginx-access.log combined buffer=64k flush=1s" if need == "log" else "off"
         return f"""
 daemon off; worker_processes 2; worker_rlimit_nofile 20000; pid {self.folder}/nginx.pid;
 error_log {self.folder}/nginx-error.log crit;
@@ -184,9 +151,9 @@ class Lighttpd(Server):
     modes = ("plain", "gzip", "log")
     number = 2
 
-    def config(self, log):
-        access = f'accesslog.filename = "{self.folder}/lighttpd-access.log"\n' if log else ""
-        modules = '"mod_deflate"' + (', "mod_accesslog"' if log else "")
+    def config(self, need):
+        access = f'accesslog.filename = "{self.folder}/lighttpd-access.log"\n' if need == "log" else ""
+        modules = '"mod_deflate"' + (', "mod_accesslog"' if need == "log" else "")
         return f"""
 server.modules = ({modules})
 server.port = {self.port}
