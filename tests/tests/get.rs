@@ -10,7 +10,7 @@ use tidegate_tests::tidegate::{Tidegate, binary};
 
 const THING: &[u8] = &[7; 300_000];
 
-/// Serves [`THING`] under changing tags, half of it at the first request of each connection list.
+/// Serves [`THING`], but only half of it at the first request.
 struct Flaky {
     address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,

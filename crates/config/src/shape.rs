@@ -7,6 +7,7 @@
 
 use crate::yaml::{Node, Place, Value};
 use serde_json::Value as Json;
+use settings::suggest;
 
 /// A complaint and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,14 +249,4 @@ fn check_bounds(place: Place, number: f64, schema: &Json, path: &str, out: &mut 
     if let Some(most) = bound("maximum").filter(|most| number > *most) {
         out.push(wrong_at(place, path, &format!("{number} is more than {most}")));
     }
-}
-
-/// "did you mean …", if something near enough is known.
-pub(crate) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
-    let lower = word.to_ascii_lowercase();
-    known
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
-        .min()
-        .map(|(_, candidate)| format!("did you mean {candidate:?}?"))
 }

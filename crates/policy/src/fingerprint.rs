@@ -134,13 +134,13 @@ impl Iterator for Suffixes<'_, '_> {
 
 /// The upper and the lower half of the product, laid over each other.
 #[inline]
-fn fold(x: u64, y: u64) -> u64 {
+pub fn fold(x: u64, y: u64) -> u64 {
     let product = u128::from(x) * u128::from(y);
     (product >> 64) as u64 ^ product as u64
 }
 
 /// Sebastiano Vigna's `SplitMix64`, which turns one seed into many unlike numbers.
-fn split_mix(word: &mut u64) -> u64 {
+pub fn split_mix(word: &mut u64) -> u64 {
     *word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *word;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

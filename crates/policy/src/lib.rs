@@ -53,10 +53,12 @@ pub use self::settings::{
 pub use ask::Ask;
 pub use compile::{ListSource, compile};
 pub use decide::Policy;
+pub use fingerprint::{fold, split_mix};
 pub use profiles::Profiles;
 pub use report::{
     EXCERPT_BYTES_MAX, ListKind, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
 };
 pub use rules::{Memory, Rules};
 pub use snapshot::SnapshotError;
+pub use urls::required_literals;
 pub use verdict::{Considered, Effect, Explanation, Outcome, RuleText, Verdict};

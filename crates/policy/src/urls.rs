@@ -5,3 +5,5 @@ pub(crate) mod pattern;
 pub(crate) mod regexes;
 pub(crate) mod rule;
 pub(crate) mod tokens;
+
+pub use regexes::required_literals;

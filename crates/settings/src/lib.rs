@@ -142,6 +142,17 @@ pub fn check_format(format: &str, text: &str) -> Result<(), String> {
     }
 }
 
+/// "did you mean …", if something in `known` is near enough to `word`: a remedy for a misspelt key or
+/// word, whatever file it stands in.
+pub fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
+    let lower = word.to_ascii_lowercase();
+    known
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
+        .min()
+        .map(|(_, candidate)| format!("did you mean {candidate:?}?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,9 +6,9 @@ mod support;
 
 use dns_wire::ask_options::ResponseOpt;
 use door_dns::{AccessAction, CookieMode, RateAction, SubnetMode};
-use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
+use support::fixed;
 use support::{A, AAAA, Bench, Reply, TXT, query, query_edns, read_framed, receive, send_framed};
 
 const SVCB: u16 = 64;
@@ -38,29 +38,8 @@ fn over_tcp(bench: &Bench, packet: &[u8]) -> Reply {
 }
 
 /// An upstream that answers every question with one record of these data, and the queries that it got.
-fn upstream(rtype: u16, data: &'static [u8]) -> (String, Arc<Mutex<Vec<Vec<u8>>>>) {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = format!("udp://{}", socket.local_addr().unwrap());
-    let seen: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
-    let kept = Arc::clone(&seen);
-    std::thread::spawn(move || {
-        let mut packet = [0; 4096];
-        while let Ok((length, client)) = socket.recv_from(&mut packet) {
-            kept.lock().unwrap().push(packet[..length].to_vec());
-            let name = packet[12..].iter().position(|byte| *byte == 0).unwrap();
-            let mut reply = packet[..12 + name + 5].to_vec();
-            reply[2..4].copy_from_slice(&[0x81, 0x80]);
-            reply[4..12].copy_from_slice(&[0, 1, 0, 1, 0, 0, 0, 0]);
-            reply.extend([0xc0, 12]);
-            reply.extend(rtype.to_be_bytes());
-            reply.extend([0, 1, 0, 0, 1, 44]);
-            reply.extend((data.len() as u16).to_be_bytes());
-            reply.extend(data);
-            // A client that gave up is no failure of ours.
-            let _ = socket.send_to(&reply, client);
-        }
-    });
-    (address, seen)
+fn upstream(rtype: u16, data: &[u8]) -> (String, Arc<Mutex<Vec<Vec<u8>>>>) {
+    fixed::upstream([1, 0, 0], fixed::record(rtype, data), None)
 }
 
 #[test]

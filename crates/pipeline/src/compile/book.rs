@@ -5,8 +5,9 @@
 
 use crate::language::{
     Called, Exec, Executor, Foreign, Item, Matcher, Notes, Plugin, PluginKind, Provider, Rule,
-    Test, suggest, with_remedy,
+    Test, with_remedy,
 };
+use settings::suggest;
 use std::collections::HashMap;
 
 /// How many references may lead on from one another, at most.

@@ -231,12 +231,7 @@ impl<'f> Needs<'f> {
         let known = runner.plugin.and_then(|at| self.hosts.get(&at)).cloned();
         let hosts = known.unwrap_or_else(|| {
             let mut builder = Hosts::builder(HOSTS_TTL_S).regexp_case(self.sets.case());
-            for item in &listed.rules {
-                self.sets.told(item, builder.add_line(&item.text));
-            }
-            for file in &listed.files {
-                self.sets.each_line(file, |line| builder.add_line(line));
-            }
+            self.sets.each_rule(listed, |line| builder.add_line(line));
             Arc::new(builder.build())
         });
         if let Some(at) = runner.plugin {
@@ -249,12 +244,7 @@ impl<'f> Needs<'f> {
         let known = runner.plugin.and_then(|at| self.redirects.get(&at)).cloned();
         let redirect = known.unwrap_or_else(|| {
             let mut builder = Redirect::builder().regexp_case(self.sets.case());
-            for item in &listed.rules {
-                self.sets.told(item, builder.add_line(&item.text));
-            }
-            for file in &listed.files {
-                self.sets.each_line(file, |line| builder.add_line(line));
-            }
+            self.sets.each_rule(listed, |line| builder.add_line(line));
             Arc::new(builder.build())
         });
         if let Some(at) = runner.plugin {

@@ -4,7 +4,8 @@
 
 use super::book::Book;
 use crate::language::{
-    DatArgs, Dialect, Executor, Files, Item, Outward, PluginKind, Provider, SetArgs, Words, split,
+    DatArgs, Dialect, Executor, Files, Item, Listed, Outward, PluginKind, Provider, SetArgs, Words,
+    split,
 };
 use crate::program::{Addresses, Names};
 use crate::sets::dat::{self, BadDat, BadSelector, Found, Selector};
@@ -147,6 +148,20 @@ impl<'f> Sets<'f> {
         if bad > BAD_LINES_MAX {
             let message = format!("{}: and {} more bad lines", file.text, bad - BAD_LINES_MAX);
             self.book.notes.complain(file.place.complaint(message));
+        }
+    }
+
+    /// Hands each rule, and each line of each file, to `add`, and complains of those it refuses.
+    pub(super) fn each_rule<E: fmt::Display>(
+        &self,
+        listed: &Listed,
+        mut add: impl FnMut(&str) -> Result<(), E>,
+    ) {
+        for item in &listed.rules {
+            self.told(item, add(&item.text));
+        }
+        for file in &listed.files {
+            self.each_line(file, &mut add);
         }
     }
 

@@ -3,9 +3,10 @@
 //! It is read so that nothing in a file goes unseen; what becomes of it is for the program to say.
 //! Called by [`super`].
 
-use super::place::{Item, Notes, Place, suggest, with_remedy};
+use super::place::{Item, Notes, Place, with_remedy};
 use super::tree::{Section, Unknown};
 use serde_json::Value;
+use settings::suggest;
 
 /// What is logged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -44,7 +44,7 @@ pub use strings::{Operation, StringSource, StringTest};
 pub use upstreams::{Forward, Pipelining, UPSTREAMS_MAX, Upstream, Verify};
 pub use words::Words;
 
-pub(crate) use place::{Notes, suggest, with_remedy};
+pub(crate) use place::{Notes, with_remedy};
 pub(crate) use words::split;
 
 use serde_json::Value;

@@ -146,16 +146,6 @@ fn push(all: &mut Vec<Complaint>, complaint: Complaint) {
     }
 }
 
-/// "did you mean …", if something near enough is known.
-pub(crate) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
-    let lower = word.to_ascii_lowercase();
-    known
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
-        .min()
-        .map(|(_, candidate)| format!("did you mean {candidate:?}?"))
-}
-
 /// `complaint` with a remedy, if there is one.
 pub(crate) fn with_remedy(complaint: Complaint, remedy: Option<String>) -> Complaint {
     match remedy {

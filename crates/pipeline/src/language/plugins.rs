@@ -5,12 +5,13 @@
 use super::executors::{self, Executor};
 use super::include::Document;
 use super::matchers::{self, Matcher};
-use super::place::{Item, Notes, Place, suggest, with_remedy};
+use super::place::{Item, Notes, Place, with_remedy};
 use super::providers::{self, Provider};
 use super::rules::Rule;
 use super::servers::{self, Server};
 use super::tree::{Section, Unknown, sections_of};
 use serde_json::Value;
+use settings::suggest;
 use std::collections::HashMap;
 
 /// Plugins of one file and those it includes, at most.

@@ -5,11 +5,12 @@
 
 use super::executors::{self, Executor};
 use super::matchers::{self, Matcher};
-use super::place::{Item, Notes, Place, suggest, with_remedy};
+use super::place::{Item, Notes, Place, with_remedy};
 use super::tree::{Section, Unknown, sections_of};
 use super::words::{Head, head, no_words, sense};
 use crate::program::Sense;
 use serde_json::Value;
+use settings::suggest;
 
 /// Rules of one sequence, at most.
 pub const RULES_MAX: usize = 4096;

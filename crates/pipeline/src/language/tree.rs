@@ -5,8 +5,9 @@
 //! ignores it silently. Called by the rest of [`super`].
 
 use super::Dialect;
-use super::place::{Item, Notes, Place, suggest, with_remedy};
+use super::place::{Item, Notes, Place, with_remedy};
 use serde_json::{Map, Value};
+use settings::suggest;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 

@@ -5,10 +5,11 @@
 
 use super::answers::then;
 use super::executors::not_yet;
-use super::place::{Item, Notes, Place, suggest, with_remedy};
+use super::place::{Item, Notes, Place, with_remedy};
 use super::tree::{Section, Unknown};
 use super::words::short_circuit;
 use crate::program::Then;
+use settings::suggest;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use vocab::DomainName;

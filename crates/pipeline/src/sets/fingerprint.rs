@@ -2,8 +2,11 @@
 //!
 //! The number of `example.com` is a step on the way to that of `ads.example.com`, so one pass over a
 //! name gives all its parents. Without the seed nobody can make a name whose number is that of a
-//! listed one; by chance a name meets one of a million once in 10^12, for tables keep 62 bits. Used by the tables of names.
-//! `policy` keeps 96 bits, for it blocks; here a rule routes, and a cell is half as large.
+//! listed one; by chance a name meets one of a million once in 10^12, for tables keep 62 bits.
+//! Used by the tables of names. `policy` keeps 96 bits, for it blocks; here a rule routes, and a cell is
+//! half as large.
+
+use policy::{fold, split_mix};
 
 /// The secret numbers that a seed stands for.
 #[derive(Clone, Copy, Debug)]
@@ -79,22 +82,6 @@ impl Iterator for Suffixes<'_> {
         self.end = next;
         Some((self.state, at))
     }
-}
-
-/// The upper and the lower half of the product, laid over each other.
-#[inline]
-fn fold(x: u64, y: u64) -> u64 {
-    let product = u128::from(x) * u128::from(y);
-    (product >> 64) as u64 ^ product as u64
-}
-
-/// Sebastiano Vigna's `SplitMix64`, which turns one seed into many unlike numbers.
-fn split_mix(word: &mut u64) -> u64 {
-    *word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *word;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use super::keywords::{Keywords, KeywordsBuilder};
 use super::rule::BadRule;
 use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::Hir;
 
 /// Expressions of a set, at most: each is built once to see that it can be, some 50 µs apiece.
 pub const REGEXPS_MAX: usize = 3_000;
@@ -225,34 +225,13 @@ impl Group {
 
 /// A text that whatever matches must hold, if there is one that few other names hold.
 fn literal_of(hir: &Hir) -> Option<String> {
-    let mut literals = Vec::new();
-    collect(hir, &mut literals);
-    literals
+    policy::required_literals(hir)
         .into_iter()
         .filter_map(|bytes| String::from_utf8(bytes).ok())
         // Upper case matches no name, or is meant to match any: then the name holds the lower.
         .map(|literal| literal.to_ascii_lowercase())
         .filter(|it| it.len() >= LITERAL_BYTES_MIN && !FREQUENT.contains(&it.as_str()))
         .max_by_key(String::len)
-}
-
-/// Literal runs of a concatenation, or of groups around one; alternatives promise nothing.
-fn collect(hir: &Hir, literals: &mut Vec<Vec<u8>>) {
-    match hir.kind() {
-        HirKind::Literal(literal) => literals.push(literal.0.to_vec()),
-        HirKind::Capture(capture) => collect(&capture.sub, literals),
-        HirKind::Concat(parts) => {
-            for part in parts {
-                collect(part, literals);
-            }
-        }
-        HirKind::Repetition(repeat) if repeat.min > 0 => collect(&repeat.sub, literals),
-        HirKind::Empty
-        | HirKind::Class(_)
-        | HirKind::Look(_)
-        | HirKind::Repetition(_)
-        | HirKind::Alternation(_) => {}
-    }
 }
 
 #[cfg(test)]

@@ -101,12 +101,17 @@ pub(crate) fn read(expression: &str, case: Case) -> Option<Vec<Vec<u8>>> {
         .parse(expression)
         .ok()?;
     build(expression, case)?;
-    let mut literals = Vec::new();
-    collect(&hir, &mut literals);
-    Some(literals)
+    Some(required_literals(&hir))
 }
 
-/// Literal runs of a concatenation, or of groups around one; alternatives promise nothing.
+/// The texts that whatever matches `hir` must hold: literal runs of a concatenation, or of groups
+/// around one; alternatives promise nothing.
+pub fn required_literals(hir: &Hir) -> Vec<Vec<u8>> {
+    let mut literals = Vec::new();
+    collect(hir, &mut literals);
+    literals
+}
+
 fn collect(hir: &Hir, literals: &mut Vec<Vec<u8>>) {
     match hir.kind() {
         HirKind::Literal(literal) => literals.push(literal.0.to_vec()),

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::request::Way;
+use crate::settings::Settings;
 use dns_wire::UDP_BYTES_MAX;
 use dns_wire::ask_options::{OPTION_COOKIE, ResponseOpt};
 use std::net::IpAddr;
@@ -21,34 +22,10 @@ fn at(client: &str, way: Way, mono_ms: u64) -> Caller<'static> {
     Caller { client, way, now, begun: Instant::now(), ..Caller::now(client, way) }
 }
 
-/// Settings that can be changed one by one.
-#[derive(Default)]
-struct All {
-    access: AccessSettings,
-    rate_limit: RateLimitSettings,
-    response_rate_limit: ResponseRateLimitSettings,
-    rebinding: RebindingSettings,
-    cookies: CookieSettings,
-    client_subnet: ClientSubnetSettings,
-}
-
-impl All {
-    fn settings(&self) -> GuardSettings<'_> {
-        GuardSettings {
-            access: &self.access,
-            rate_limit: &self.rate_limit,
-            response_rate_limit: &self.response_rate_limit,
-            rebinding: &self.rebinding,
-            cookies: &self.cookies,
-            client_subnet: &self.client_subnet,
-        }
-    }
-
-    fn guard(&self) -> Guard {
-        assert_eq!(self.settings().check(), []);
-        let secrets = Secrets::from_bytes([7; 48]);
-        Guard::new(self.settings(), &secrets, Duration::from_secs(10), None)
-    }
+fn guard_of(settings: &Settings) -> Guard {
+    assert_eq!(settings.guard().check(), []);
+    let secrets = Secrets::from_bytes([7; 48]);
+    Guard::new(settings.guard(), &secrets, Duration::from_secs(10), None)
 }
 
 /// A query for `www.example` with EDNS and `options`.
@@ -85,7 +62,7 @@ fn networks_of(list: &[&str]) -> Vec<Text<Network>> {
 
 #[test]
 fn by_default_everybody_is_welcome() {
-    let guard = All::default().guard();
+    let guard = guard_of(&Settings::default());
     for way in [Way::Udp, Way::Tcp, Way::Tls, Way::Https, Way::Quic] {
         let caller = caller("203.0.113.1", way);
         for _ in 0..10_000 {
@@ -97,9 +74,9 @@ fn by_default_everybody_is_welcome() {
 
 #[test]
 fn who_may_not_ask_is_refused_or_hears_nothing() {
-    let mut all = All::default();
+    let mut all = Settings::default();
     all.access.allow = networks_of(&["192.168.0.0/16"]);
-    let guard = all.guard();
+    let guard = guard_of(&all);
     assert_eq!(ask(&guard, &caller("192.168.1.1", Way::Udp), b"").0, Admission::Welcome);
     let (admission, answer) = ask(&guard, &caller("203.0.113.1", Way::Udp), b"");
     assert_eq!(admission, Admission::TurnedAway(TurnedAway::Forbidden));
@@ -107,7 +84,7 @@ fn who_may_not_ask_is_refused_or_hears_nothing() {
     let opt = ResponseOpt::of(&answer).unwrap();
     assert_eq!(opt.option(15), Some(&[0, 18][..]), "extended error prohibited");
     all.access.action = AccessAction::Drop;
-    let guard = all.guard();
+    let guard = guard_of(&all);
     assert_eq!(ask(&guard, &caller("203.0.113.1", Way::Udp), b"").0, Admission::Dropped);
     let (_, answer) = ask(&guard, &caller("203.0.113.1", Way::Tls), b"");
     assert_eq!(head(&answer), (5, false), "nobody waits on a connection for nothing");
@@ -116,11 +93,11 @@ fn who_may_not_ask_is_refused_or_hears_nothing() {
 #[test]
 fn who_asks_too_much_gets_what_was_set() {
     let second = |action, way| {
-        let mut all = All::default();
+        let mut all = Settings::default();
         all.rate_limit.queries_per_second = 1;
         all.rate_limit.burst = Some(1);
         all.rate_limit.action = action;
-        let guard = all.guard();
+        let guard = guard_of(&all);
         assert_eq!(ask(&guard, &caller("192.0.2.1", way), b"").0, Admission::Welcome);
         let second = ask(&guard, &caller("192.0.2.1", way), b"");
         assert_eq!(ask(&guard, &at("192.0.2.1", way, 1000), b"").0, Admission::Welcome);
@@ -136,7 +113,7 @@ fn who_asks_too_much_gets_what_was_set() {
 
 #[test]
 fn a_malformed_option_is_a_malformed_query() {
-    let guard = All::default().guard();
+    let guard = guard_of(&Settings::default());
     let (admission, answer) = ask(&guard, &caller("192.0.2.1", Way::Udp), b"\0\x0a\0\x03abc");
     assert_eq!(admission, Admission::TurnedAway(TurnedAway::BadOption(BadOption::Cookie)));
     assert_eq!(head(&answer), (1, false));
@@ -147,11 +124,11 @@ fn a_malformed_option_is_a_malformed_query() {
 /// without has to come over TCP, and neither uses up what the other may ask.
 #[test]
 fn required_cookies_let_real_clients_in() {
-    let mut all = All::default();
+    let mut all = Settings::default();
     all.cookies.mode = CookieMode::Require;
     all.rate_limit.queries_per_second = 1;
     all.rate_limit.burst = Some(1);
-    let guard = all.guard();
+    let guard = guard_of(&all);
     let client = caller("192.0.2.1", Way::Udp);
     for _ in 0..100 {
         assert_eq!(head(&ask(&guard, &client, b"").1), (0, true));
@@ -169,9 +146,9 @@ fn required_cookies_let_real_clients_in() {
 
 #[test]
 fn floods_are_cut_but_not_for_who_has_proven_its_address() {
-    let mut all = All::default();
+    let mut all = Settings::default();
     all.response_rate_limit.responses_per_second = 5;
-    let guard = all.guard();
+    let guard = guard_of(&all);
     let client = caller("192.0.2.1", Way::Udp);
     let reply = packet(b"");
     let judge = |sender| guard.judge(&client, sender, &reply);
@@ -190,26 +167,26 @@ fn floods_are_cut_but_not_for_who_has_proven_its_address() {
 
 #[test]
 fn a_reload_keeps_what_is_known() {
-    let mut all = All::default();
+    let mut all = Settings::default();
     all.rate_limit.queries_per_second = 1;
     all.rate_limit.burst = Some(1);
-    let guard = all.guard();
+    let guard = guard_of(&all);
     let client = caller("192.0.2.1", Way::Udp);
     let (_, _) = ask(&guard, &client, b"");
     let secrets = Secrets::from_bytes([7; 48]);
     let idle = Duration::from_secs(10);
-    let reloaded = Guard::new(all.settings(), &secrets, idle, Some(&guard));
+    let reloaded = Guard::new(all.guard(), &secrets, idle, Some(&guard));
     assert_ne!(ask(&reloaded, &client, b"").0, Admission::Welcome);
 }
 
 #[test]
 fn complaints_say_which_section_they_are_about() {
-    let mut all = All::default();
+    let mut all = Settings::default();
     all.rate_limit.ipv4_prefix = 40;
     all.response_rate_limit.slip = 200;
     all.cookies.secret = Some("short".into());
     all.client_subnet.mode = SubnetMode::Fixed;
-    let paths: Vec<_> = all.settings().check().into_iter().map(|it| it.path).collect();
+    let paths: Vec<_> = all.guard().check().into_iter().map(|it| it.path).collect();
     assert_eq!(
         paths,
         [
