@@ -10,7 +10,7 @@ import subprocess
 import time
 
 SMALL, LARGE = "/index.html", "/jquery.js"
-COPIES = 300  # of the large file, each asked for once where a first compression is measured
+COPIES = 1000  # of the large file, each asked for once where a first compression is measured
 IDLE = 5000
 IDLE_ADDRESSES = 8  # connections to one address from one client are capped by some servers
 

@@ -29,7 +29,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -103,54 +103,68 @@ where
 /// simple, or that `quick` leaves to `handler`; from there on the connection is as with [`serve`].
 ///
 /// The lane is strict, keeps its own time by the same limits, and holds no buffer while a
-/// connection is idle. See [`crate::quick`].
-pub async fn serve_quickly<I, Q, H, F>(
+/// connection is idle. See [`crate::quick`]. The future is small, for it is all that an idle
+/// connection has: what is handed in stands in it once.
+pub fn serve_quickly<I, S, Q, H, F>(
     io: I,
     versions: Versions,
     limits: Limits,
-    stop: impl Future<Output = ()>,
+    stop: S,
     quick: Q,
     handler: H,
-) -> Result<(), ServeError>
+) -> impl Future<Output = Result<(), ServeError>>
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Future<Output = ()> + Unpin,
     Q: Quick,
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
-    let (mut stop, mut stopped) = (pin!(stop), false);
-    // Lane and hyper both ask; a future that has completed must not be asked again.
-    let mut stop = poll_fn(move |cx| {
-        if !stopped {
-            ready!(stop.as_mut().poll(cx));
-            stopped = true;
-        }
-        Poll::Ready(())
-    });
-    let mut stop = Pin::new(&mut stop);
     let preface = match versions {
-        Versions::Http1 => Preface::No,
+        Versions::Http1 | Versions::Http2 => Preface::No,
         Versions::Http1And2 => Preface::Expected,
-        Versions::Http2 => {
-            let serving = by_hyper(io, Bytes::new(), Spoken::Http2, limits, stop, handler);
-            return Box::pin(serving).await;
-        }
     };
     let mut lane = Lane::new(io, preface, Instant::now());
-    match drive_lane(&mut lane, &quick, stop.as_mut(), &limits).await? {
-        End::Closed => {
-            // TLS says goodbye, or the client must take the end for somebody's in between.
-            match timeout(limits.stall_timeout, lane.io.shutdown()).await {
-                // Whoever has gone already needs none.
-                Ok(_) => Ok(()),
-                Err(_) => Err(ServeError::Stalled),
+    let mut stop = Once(Some(stop));
+    // Not an async function: its arguments would stand in the future beside what becomes of them.
+    async move {
+        let end = match versions {
+            Versions::Http2 => End::Over(Bytes::new(), Spoken::Http2),
+            Versions::Http1 | Versions::Http1And2 => {
+                drive_lane(&mut lane, &quick, Pin::new(&mut stop), &limits).await?
+            }
+        };
+        match end {
+            End::Closed => {
+                // TLS says goodbye, or the client must take the end for somebody's in between.
+                match timeout(limits.stall_timeout, lane.io.shutdown()).await {
+                    // Whoever has gone already needs none.
+                    Ok(_) => Ok(()),
+                    Err(_) => Err(ServeError::Stalled),
+                }
+            }
+            End::Failed(why) => Err(ServeError::Io(why)),
+            // Boxed: hyper's part is large, and most connections never need it.
+            End::Over(early, spoken) => {
+                let stop = Pin::new(&mut stop);
+                Box::pin(by_hyper(lane.io, early, spoken, limits, stop, handler)).await
             }
         }
-        End::Failed(why) => Err(ServeError::Io(why)),
-        // Boxed: hyper's part is large, and most connections never need it.
-        End::Over(early, spoken) => {
-            Box::pin(by_hyper(lane.io, early, spoken, limits, stop, handler)).await
+    }
+}
+
+/// A future that lane and hyper both ask: once it has completed, it is not asked again.
+struct Once<S>(Option<S>);
+
+impl<S: Future<Output = ()> + Unpin> Future for Once<S> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(stop) = &mut self.0 {
+            ready!(Pin::new(stop).poll(cx));
+            self.0 = None;
         }
+        Poll::Ready(())
     }
 }
 

@@ -5,6 +5,7 @@
 //! it, and `why` explains it. Bounded, and forgotten with the policy that it was decided by.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use vocab::{DomainName, Name, Now, RuleRef};
 
@@ -17,7 +18,11 @@ const KEPT_MS: u64 = 60 * 60 * 1000;
 
 /// The names.
 #[derive(Debug, Default)]
-pub(crate) struct Aliased(Mutex<HashMap<Box<str>, Behind>>);
+pub(crate) struct Aliased {
+    names: Mutex<HashMap<Box<str>, Behind>>,
+    /// Whether a name was ever noted: until then nobody waits for the lock.
+    noted: AtomicBool,
+}
 
 /// What stands behind a name.
 #[derive(Clone, Debug)]
@@ -30,9 +35,14 @@ pub(crate) struct Behind {
 }
 
 impl Aliased {
+    /// Whether no name was ever noted.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.noted.load(Ordering::Acquire)
+    }
+
     /// Notes that an alias of `name` is blocked by `rule`.
     pub(crate) fn note(&self, name: Name<'_>, alias: Name<'_>, rule: RuleRef, now: Now) {
-        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = names.get_mut(name.as_str())
             && known.rule == rule
         {
@@ -47,18 +57,22 @@ impl Aliased {
         }
         let behind = Behind { alias: alias.to_owned(), rule, noted_ms: now.unix_ms };
         names.insert(name.as_str().into(), behind);
+        self.noted.store(true, Ordering::Release);
     }
 
     /// What was noted of a name, if it is not too long ago.
     pub(crate) fn behind(&self, name: Name<'_>, now: Now) -> Option<Behind> {
-        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_empty() {
+            return None;
+        }
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let behind = names.get(name.as_str())?;
         (now.unix_ms.saturating_sub(behind.noted_ms) < KEPT_MS).then(|| behind.clone())
     }
 
     /// The blocked name behind a name, however long ago: for the texts of rules in the log.
     pub(crate) fn alias_of(&self, name: Name<'_>, rule: RuleRef) -> Option<DomainName> {
-        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names
             .get(name.as_str())
             .filter(|behind| behind.rule == rule)
@@ -98,7 +112,7 @@ mod tests {
             let text = format!("n{number}.example");
             aliased.note(name(&text), name("t.example"), RULE, at(number));
         }
-        let kept = aliased.0.lock().unwrap().len();
+        let kept = aliased.names.lock().unwrap().len();
         assert!((NAMES_MAX / 2..=NAMES_MAX).contains(&kept), "{kept}");
         let last = format!("n{}.example", NAMES_MAX * 3 - 1);
         assert!(aliased.behind(name(&last), at(NAMES_MAX as u64 * 3)).is_some());

@@ -33,8 +33,8 @@ impl Policy {
     /// What is to be done about a request: an important exception passes before an important block
     /// blocks, that before an exception passes, that before a block blocks. Allocates nothing.
     pub fn decide(&self, ask: &Ask<'_>, now: Now) -> Verdict {
-        if self.is_paused(now) {
-            return Verdict { action: Action::Pass, cause: Cause::Paused };
+        if let Some(verdict) = self.verdict_for_all(now) {
+            return verdict;
         }
         let verdict = self.with_request(ask, |request| self.rules.judge(request));
         // A look-up has its aliases judged by the DNS door itself, answer by answer.
@@ -45,6 +45,15 @@ impl Policy {
             return Verdict { action: Action::Block, cause: Cause::Rule(behind.rule) };
         }
         verdict
+    }
+
+    /// What is to be done about any request at this moment, where it makes no difference what it asks
+    /// for: nothing is in force, or there are no rules. None where rules have to be asked.
+    pub fn verdict_for_all(&self, now: Now) -> Option<Verdict> {
+        if self.is_paused(now) {
+            return Some(Verdict { action: Action::Pass, cause: Cause::Paused });
+        }
+        (self.rules.is_empty() && self.aliased.is_empty()).then_some(Verdict::NO_RULE)
     }
 
     /// Notes that `name` is blocked because `alias`, which stands behind it, is blocked by `rule`.

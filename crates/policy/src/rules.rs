@@ -78,6 +78,11 @@ impl Rules {
         &self.lists
     }
 
+    /// Whether there is no rule at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.len() == 0 && self.table.rules.is_empty()
+    }
+
     /// What the rules cost.
     pub fn memory(&self) -> Memory {
         let report = |report: &ListReport| {

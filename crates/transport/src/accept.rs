@@ -209,14 +209,15 @@ where
     H: Fn(Stream) -> F + 'static,
     F: Future<Output = ()> + 'static,
 {
+    // A listener on one address has connections to no other: nobody need ask the kernel for it.
+    let local = Some(listener.local_addr()).filter(|it| !it.ip().is_unspecified());
     let socket = sys::register(listener.socket).map_err(|(_, why)| why)?;
-    let begun = drain.begun();
-    let mut begun = std::pin::pin!(begun);
+    let mut begun = drain.begun();
     loop {
         tokio::select! {
             biased;
             () = &mut begun => return Ok(()),
-            pause = accept_batch(&socket, &limits, &drain, &handle) => match pause? {
+            pause = accept_batch((&socket, local), &limits, &drain, &handle) => match pause? {
                 Pause::None => {}
                 Pause::Yield => tokio::task::yield_now().await,
                 Pause::Exhausted => tokio::time::sleep(EXHAUSTED_PAUSE).await,
@@ -232,7 +233,7 @@ enum Pause {
 }
 
 async fn accept_batch<H, F>(
-    socket: &AsyncFd<OwnedFd>,
+    (socket, local): (&AsyncFd<OwnedFd>, Option<SocketAddr>),
     limits: &ConnectionLimits,
     drain: &Drain,
     handle: &H,
@@ -248,7 +249,7 @@ where
             Ok(Ok((connection, peer))) => {
                 // Over a cap, `connection` is dropped here, which closes it.
                 if let Some(place) = limits.place(peer.ip(), drain) {
-                    let stream = Stream::accepted(connection, peer, place);
+                    let stream = Stream::accepted(connection, peer, local, place);
                     tokio::task::spawn_local(handle(stream));
                 }
             }

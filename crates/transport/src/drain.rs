@@ -3,10 +3,14 @@
 //! One [`Drain`] is shared by everything that holds connections. It closes nothing itself: whoever
 //! holds a connection watches [`Drain::begun`] and finishes up. The binary begins it on stop.
 
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 /// A shared wish to stop, and a count of what is still open.
 #[derive(Clone, Debug)]
@@ -14,7 +18,8 @@ pub struct Drain(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    begun: watch::Sender<bool>,
+    begun: AtomicBool,
+    begins: Notify,
     open: AtomicUsize,
     closed_one: Notify,
 }
@@ -22,6 +27,14 @@ struct Inner {
 /// Counts one thing as open while it lives.
 #[derive(Debug)]
 pub struct Held(Drain);
+
+/// Completes when the drain has begun, and as often as it is asked from then on.
+///
+/// Small, and free of cost until it has to wait: most connections are closed before they ever do.
+pub struct Begun {
+    drain: Drain,
+    waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
 
 /// What was still open when the time for draining ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +50,8 @@ impl Drain {
     /// Nothing open, not begun.
     pub fn new() -> Self {
         Self(Arc::new(Inner {
-            begun: watch::Sender::new(false),
+            begun: AtomicBool::new(false),
+            begins: Notify::new(),
             open: AtomicUsize::new(0),
             closed_one: Notify::new(),
         }))
@@ -45,19 +59,26 @@ impl Drain {
 
     /// Asks everything to finish up. Once begun it stays so.
     pub fn begin(&self) {
-        self.0.begun.send_replace(true);
+        self.0.begun.store(true, Ordering::Release);
+        self.0.begins.notify_waiters();
     }
 
     /// Whether it has begun.
     pub fn has_begun(&self) -> bool {
-        *self.0.begun.borrow()
+        self.0.begun.load(Ordering::Acquire)
     }
 
     /// Completes when it has begun.
-    pub async fn begun(&self) {
-        let mut begun = self.0.begun.subscribe();
-        // The sender lives in `self`, so waiting cannot fail.
-        let _ = begun.wait_for(|begun| *begun).await;
+    pub fn begun(&self) -> Begun {
+        Begun { drain: self.clone(), waiting: None }
+    }
+
+    async fn wait(self) {
+        let begins = self.0.begins.notified();
+        // Looked at after the waiting has begun: whoever begins the drain in between is not missed.
+        if !self.has_begun() {
+            begins.await;
+        }
     }
 
     /// Counts something as open until the returned value is dropped.
@@ -84,6 +105,24 @@ impl Drain {
             }
         };
         tokio::time::timeout(deadline, all_closed).await.map_err(|_| StillOpen(self.open()))
+    }
+}
+
+impl Future for Begun {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.drain.has_begun() {
+            return Poll::Ready(());
+        }
+        let Self { drain, waiting } = &mut *self;
+        waiting.get_or_insert_with(|| Box::pin(drain.clone().wait())).as_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Begun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Begun").field("drain", &self.drain).finish_non_exhaustive()
     }
 }
 

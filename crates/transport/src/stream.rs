@@ -30,6 +30,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub struct Stream {
     socket: Socket,
     peer: SocketAddr,
+    /// This end, where it is known without asking the kernel.
+    local: Option<SocketAddr>,
     /// Its place under the caps and in the drain, given up when the connection closes.
     place: Option<Place>,
 }
@@ -101,19 +103,24 @@ async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Resul
         }
         Err(why) => return Err(why.into()),
     };
-    Ok(Stream { socket, peer: address, place: None })
+    Ok(Stream { socket, peer: address, local: None, place: None })
 }
 
 impl Stream {
-    pub(crate) fn accepted(socket: OwnedFd, peer: SocketAddr, place: Place) -> Self {
-        Self { socket: Socket::Free(socket), peer, place: Some(place) }
+    pub(crate) fn accepted(
+        socket: OwnedFd,
+        peer: SocketAddr,
+        local: Option<SocketAddr>,
+        place: Place,
+    ) -> Self {
+        Self { socket: Socket::Free(socket), peer, local, place: Some(place) }
     }
 
     /// Takes over a connection of the standard library.
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let peer = stream.peer_addr()?;
-        Ok(Self { socket: Socket::Free(stream.into()), peer, place: None })
+        Ok(Self { socket: Socket::Free(stream.into()), peer, local: None, place: None })
     }
 
     /// The other end.
@@ -150,7 +157,9 @@ impl Stream {
 
     /// This end: the address that the client connected to.
     pub fn local(&self) -> io::Result<SocketAddr> {
-        local_address(self.as_fd()).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        self.local
+            .or_else(|| local_address(self.as_fd()))
+            .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     /// Tells the other end that nothing more will be written, while reading goes on: what a tunnel

@@ -110,6 +110,7 @@ enum Case {
     Any,
 }
 
+/// One pass over the bytes; the first thing that is wrong is named.
 fn check(text: &str, case: Case) -> Result<(), NameError> {
     if text.is_empty() {
         return Err(NameError::Empty);
@@ -117,23 +118,27 @@ fn check(text: &str, case: Case) -> Result<(), NameError> {
     if text.len() > PLAIN_BYTES_MAX {
         return Err(NameError::TooLong);
     }
-    for label in text.split('.') {
-        if label.is_empty() {
-            return Err(NameError::EmptyLabel);
+    let mut label_bytes = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'.' if label_bytes == 0 => return Err(NameError::EmptyLabel),
+            b'.' => {
+                label_bytes = 0;
+                continue;
+            }
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => {}
+            b'A'..=b'Z' if case == Case::Any => {}
+            _ => {
+                let wrong = text[at..].chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
+                return Err(NameError::Character(wrong));
+            }
         }
-        if label.len() > LABEL_BYTES_MAX {
+        label_bytes += 1;
+        if label_bytes > LABEL_BYTES_MAX {
             return Err(NameError::LabelTooLong);
         }
     }
-    let fits = |c: char| match c {
-        'a'..='z' | '0'..='9' | '-' | '_' | '.' => true,
-        'A'..='Z' => case == Case::Any,
-        _ => false,
-    };
-    match text.chars().find(|&c| !fits(c)) {
-        Some(c) => Err(NameError::Character(c)),
-        None => Ok(()),
-    }
+    if label_bytes == 0 { Err(NameError::EmptyLabel) } else { Ok(()) }
 }
 
 /// A place on the stack for the text of one name that arrives label by label, as in a DNS message.

@@ -10,6 +10,8 @@ use crate::store::Watcher;
 use crate::table::Table;
 use crate::tls::{self, Fronts};
 use arc_swap::ArcSwap;
+use futures_util::FutureExt;
+use futures_util::future::Either;
 use http_engine::{Limits, Versions, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
@@ -41,6 +43,14 @@ pub struct Door {
     pub(crate) parts: Parts,
     watcher: Arc<Watcher>,
     state: ArcSwap<State>,
+}
+
+/// What the door knows of one connection.
+pub(crate) struct Connection {
+    pub(crate) door: Arc<Door>,
+    pub(crate) table: Arc<Table>,
+    pub(crate) ends: Ends,
+    pub(crate) versions: Versions,
 }
 
 /// What settings say, swapped as one: a front's numbers of sites mean the sites beside it.
@@ -125,32 +135,48 @@ impl Door {
     }
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
-    pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+    ///
+    /// Not an async function: the future is most of what an idle connection takes, and would hold the
+    /// stream a second time.
+    pub fn serve_connection(
+        self: Arc<Self>,
+        stream: Stream,
+        drain: Drain,
+    ) -> impl Future<Output = ()> {
         let state = self.state();
-        let Some(stream) = state.fronts.introduced(stream, &drain).await else { return };
-        let table = state.table_at(&stream, Scheme::Http);
-        let ends = Ends::of(&stream, None);
-        drop(state);
-        self.serve(stream, Versions::Http1, (table, ends), drain).await;
+        if !state.fronts.are_introduced() {
+            return Either::Left(Connection::plain(self, &state, &stream).serve(stream, &drain));
+        }
+        Either::Right(Box::pin(async move {
+            if let Some(stream) = state.fronts.introduced(stream, &drain).await {
+                let connection = Connection::plain(self, &state, &stream);
+                drop(state);
+                connection.serve(stream, &drain).await;
+            }
+        }))
+    }
+}
+
+impl Connection {
+    fn plain(door: Arc<Door>, state: &State, stream: &Stream) -> Arc<Self> {
+        let (table, ends) = (state.table_at(stream, Scheme::Http), Ends::of(stream, None));
+        Arc::new(Self { door, table, ends, versions: Versions::Http1 })
     }
 
     /// Serves what comes by `stream`, whose handshake is over if there is one.
-    pub(crate) async fn serve<S>(
+    pub(crate) fn serve<S>(
         self: Arc<Self>,
         stream: S,
-        versions: Versions,
-        (table, ends): (Arc<Table>, Ends),
-        drain: Drain,
-    ) where
+        drain: &Drain,
+    ) -> impl Future<Output = ()> + use<S>
+    where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let stop = async move { drain.begun().await };
-        let lane = Lane { door: Arc::clone(&self), table: Arc::clone(&table), ends: ends.clone() };
-        let handler = move |incoming| {
-            request::answer(Arc::clone(&self), Arc::clone(&table), ends.clone(), incoming)
-        };
+        let (versions, lane) = (self.versions, Lane(Arc::clone(&self)));
+        let handler = move |incoming| request::answer(Arc::clone(&self), incoming);
+        let stop = drain.begun();
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);
+        serve_quickly(stream, versions, Limits::default(), stop, lane, handler).map(drop)
     }
 }
 

@@ -73,6 +73,23 @@ impl BadPath {
     }
 }
 
+/// The text of the target that a URL's path stands for; as it is where nothing in it is encoded, as in
+/// nearly all.
+pub(crate) fn plain_text(path: &str) -> Option<Cow<'_, str>> {
+    let bytes = path.as_bytes();
+    // A dot behind a slash may be a step up, and two slashes count as one.
+    let is_odd = |at: usize| match bytes[at] {
+        b'%' => true,
+        b'/' => matches!(bytes.get(at + 1), Some(b'/' | b'.')),
+        _ => false,
+    };
+    if bytes.first() == Some(&b'/') && path.is_ascii() && !(0..bytes.len()).any(is_odd) {
+        return Some(Cow::Borrowed(path));
+    }
+    let target = Target::parse(path).ok()?;
+    Some(Cow::Owned(target.text().into_owned()))
+}
+
 impl Target {
     /// Reads the path of a URL, without its query.
     pub(crate) fn parse(path: &str) -> Result<Self, BadPath> {

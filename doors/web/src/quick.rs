@@ -4,17 +4,16 @@
 //! (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched and
 //! unrecorded. Called by the engine for every simple request of a connection.
 
-use crate::access_log::Entry;
+use crate::access_log::{AccessLog, Entry};
 use crate::answer::Source as FileSource;
-use crate::door::Door;
+use crate::door::{Connection, Parts};
 use crate::look::{self, Stands};
 use crate::negotiate;
-use crate::path::Target;
-use crate::request::{host_of, page_host_of};
-use crate::secure::Ends;
+use crate::path::{self, Target};
+use crate::request::{host_part, page_host_of};
 use crate::site::Site;
-use crate::store::Kept;
-use crate::table::{Routed, Table};
+use crate::store::{Form, Kept};
+use crate::table::Routed;
 use http::{HeaderValue, Method, Version};
 use http_engine::conditional::{Precondition, precondition};
 use http_engine::kind;
@@ -33,10 +32,14 @@ const COPIED_BYTES_MAX: usize = 16 << 10;
 const NOT_SIMPLE: [&str; 4] = ["range", "if-range", "if-match", "if-unmodified-since"];
 
 /// The door, as one connection sees it.
-pub(crate) struct Lane {
-    pub(crate) door: Arc<Door>,
-    pub(crate) table: Arc<Table>,
-    pub(crate) ends: Ends,
+pub(crate) struct Lane(pub(crate) Arc<Connection>);
+
+/// What rules and rows ask of a request beyond its host. Nobody puts it together where there are
+/// neither.
+struct Asked<'a> {
+    url: &'a str,
+    kind: Kind,
+    page: Option<DomainName>,
 }
 
 thread_local! {
@@ -49,30 +52,56 @@ impl Quick for Lane {
         if NOT_SIMPLE.iter().any(|name| request.field(name).is_some()) {
             return Quickly::NotMine;
         }
+        let authority = request.host().unwrap_or("");
+        let host = host_part(authority);
+        let lowered;
+        // Clients send names in lower case, nearly all of them.
+        let host = if let Ok(name) = Name::from_lowercase(host) {
+            name
+        } else {
+            lowered = DomainName::parse(host);
+            lowered.as_ref().map_or(Name::ROOT, DomainName::as_name)
+        };
+        let (started, now) = (Instant::now(), clock::now());
+        let Parts { policy, ledger, .. } = &self.0.door.parts;
+        if let Some(verdict) = policy.load().verdict_for_all(now)
+            && !ledger.wants_row(verdict.action)
+        {
+            return self.answer_decided(request, host, (verdict, None), out, (started, now));
+        }
         URL.with_borrow_mut(|url| {
             url.clear();
-            let authority = request.host().unwrap_or("");
-            url.extend([self.ends.scheme(), authority, request.target()]);
-            let host = host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned());
-            self.answer_url(request, host.as_name(), url, out)
+            url.extend([self.0.ends.scheme(), authority, request.target()]);
+            let field = |name: &str| request.text(name).unwrap_or("");
+            let asked = Asked {
+                url,
+                kind: kind::of_fields(&request.method().into(), request.path(), field),
+                page: ["referer", "origin"].iter().find_map(|name| page_host_of(field(name))),
+            };
+            let verdict = self.decide(host, &asked, now);
+            self.answer_decided(request, host, (verdict, Some(asked)), out, (started, now))
         })
     }
 }
 
 impl Lane {
-    fn answer_url(
+    fn decide(&self, host: Name<'_>, asked: &Asked<'_>, now: Now) -> Verdict {
+        let Asked { url, kind, page } = asked;
+        let page = page.as_ref().map(DomainName::as_name);
+        let (door, client) = (vocab::Door::Web, self.0.ends.client.ip());
+        let ask = Ask { door, client, host, kind: *kind, url: Some(url), page };
+        self.0.door.parts.policy.load().decide(&ask, now)
+    }
+
+    /// The request once it is decided about: act, shape, record.
+    fn answer_decided(
         &self,
         request: &Simple<'_>,
         host: Name<'_>,
-        url: &str,
+        (verdict, asked): (Verdict, Option<Asked<'_>>),
         out: &mut Vec<u8>,
+        (started, now): (Instant, Now),
     ) -> Quickly {
-        let (started, now) = (Instant::now(), clock::now());
-        // decide
-        let field = |name: &str| request.text(name).unwrap_or("");
-        let kind = kind::of_fields(&request.method().into(), request.path(), field);
-        let page = ["referer", "origin"].iter().find_map(|name| page_host_of(field(name)));
-        let verdict = self.decide(host, kind, url, page.as_ref(), now);
         if verdict.action == Action::Block {
             return Quickly::NotMine;
         }
@@ -85,86 +114,87 @@ impl Lane {
             return Quickly::NotMine;
         };
         // shape
-        let hsts = site.hsts.as_ref().filter(|_| self.ends.secured.is_some());
+        let hsts = site.hsts.as_ref().filter(|_| self.0.ends.secured.is_some());
         let (status, answer, bytes) = shape(request, &kept, hsts, out);
         // record
         let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
         if let Some(log) = &site.log {
-            let entry = Entry {
-                client: self.ends.client.ip(),
-                user: "",
-                unix_ms: now.unix_ms,
-                method: if request.method() == SimpleMethod::Head { "HEAD" } else { "GET" },
-                target: request.target(),
-                protocol: protocol(request.version()),
-                host: host.as_str(),
-                status,
-                bytes: u64::from(bytes),
-                referrer: request.field("referer").unwrap_or_default(),
-                agent: request.field("user-agent").unwrap_or_default(),
-                took_us: u64::from(took_us),
-            };
-            log.write(&entry, now.mono_ms);
+            self.log(log, request, host, (status, bytes, took_us), now);
         }
-        let ledger = &self.door.parts.ledger;
-        if ledger.wants_row(verdict.action) {
-            ledger.record(Event {
+        let ledger = &self.0.door.parts.ledger;
+        match asked {
+            Some(asked) if ledger.wants_row(verdict.action) => ledger.record(Event {
                 at: now,
                 took_us,
                 door: vocab::Door::Web,
-                client: self.ends.client.ip(),
-                kind,
-                subject: Subject::url(url),
+                client: self.0.ends.client.ip(),
+                kind: asked.kind,
+                subject: Subject::url(asked.url),
                 action: verdict.action,
                 cause: verdict.cause,
                 source: Source::File,
                 status,
                 bytes,
-            });
-        } else {
-            ledger.count(vocab::Door::Web, verdict.action, Source::File, took_us);
+            }),
+            Some(_) | None => {
+                ledger.count(vocab::Door::Web, verdict.action, Source::File, took_us);
+            }
         }
         answer
     }
 
-    fn decide(
+    fn log(
         &self,
+        log: &AccessLog,
+        request: &Simple<'_>,
         host: Name<'_>,
-        kind: Kind,
-        url: &str,
-        page: Option<&DomainName>,
+        (status, bytes, took_us): (u16, u32, u32),
         now: Now,
-    ) -> Verdict {
-        let page = page.map(DomainName::as_name);
-        let door = vocab::Door::Web;
-        let ask = Ask { door, client: self.ends.client.ip(), host, kind, url: Some(url), page };
-        self.door.parts.policy.load().decide(&ask, now)
+    ) {
+        let entry = Entry {
+            client: self.0.ends.client.ip(),
+            user: "",
+            unix_ms: now.unix_ms,
+            method: if request.method() == SimpleMethod::Head { "HEAD" } else { "GET" },
+            target: request.target(),
+            protocol: protocol(request.version()),
+            host: host.as_str(),
+            status,
+            bytes: u64::from(bytes),
+            referrer: request.field("referer").unwrap_or_default(),
+            agent: request.field("user-agent").unwrap_or_default(),
+            took_us: u64::from(took_us),
+        };
+        log.write(&entry, now.mono_ms);
     }
 
     /// The site and its file at this path, if that is in memory or can be kept there now, and nothing
     /// stands before it: another handshake, a password, HTTPS, a redirect, a script.
     fn find(&self, host: Name<'_>, path: &str, now: Now) -> Option<(&Site, Arc<Kept>)> {
-        let target = Target::parse(path).ok()?;
-        let text = target.text();
-        let Routed::Site(site) = self.table.route(host, &text) else { return None };
-        if !site.demand.is_met(&self.ends)
-            || (site.redirect.is_some() && self.ends.secured.is_none())
+        let Connection { table, ends, .. } = &*self.0;
+        let text = path::plain_text(path)?;
+        let Routed::Site(site) = table.route(host, &text) else { return None };
+        if !site.demand.is_met(ends)
+            || (site.redirect.is_some() && ends.secured.is_none())
             || site.auth.guards(&text)
             || site.rules.redirect(&text).is_some()
         {
             return None;
         }
-        match look::look(site, path, &target, now) {
-            Stands::File(FileSource::Kept(kept)) => {
-                // An index or a fallback may be guarded where its folder is not.
-                (!site.auth.guards(&kept.meta.path)).then_some((&**site, kept))
-            }
-            Stands::Script(_)
-            | Stands::File(FileSource::Open(..) | FileSource::Coded(..))
-            | Stands::Slash
-            | Stands::Folder(_)
-            | Stands::Nothing(_) => None,
-        }
+        // What is kept under a path was found there before, past scripts and hidden names.
+        let kept =
+            site.store.get(path, Form::Plain, &site.root, now).or_else(|| {
+                match look::look(site, path, &Target::parse(path).ok()?, now) {
+                    Stands::File(FileSource::Kept(kept)) => Some(kept),
+                    Stands::Script(_)
+                    | Stands::File(FileSource::Open(..) | FileSource::Coded(..))
+                    | Stands::Slash
+                    | Stands::Folder(_)
+                    | Stands::Nothing(_) => None,
+                }
+            })?;
+        // An index or a fallback may be guarded where its folder is not.
+        (!site.auth.guards(&kept.meta.path)).then_some((&**site, kept))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::answer::{Payload, Source as FileSource};
 use crate::content::{Content, read_now};
-use crate::door::Door;
+use crate::door::Connection;
 use crate::fastcgi::{Answer, Failure};
 use crate::listing;
 use crate::listing::Listed;
@@ -75,20 +75,19 @@ pub(crate) enum Refusal {
 
 /// Answers one request. The bytes of a large file follow as its body is read.
 pub(crate) async fn answer(
-    door: Arc<Door>,
-    table: Arc<Table>,
-    ends: Ends,
+    connection: Arc<Connection>,
     request: Request<Incoming>,
 ) -> Response<Body> {
+    let Connection { door, table, ends, .. } = &*connection;
     let now = clock::now();
     let client = ends.client.ip();
     let mut ticket = Ticket::open(&door.parts.ledger, now, client);
 
     // read
     let (head, body) = request.into_parts();
-    let wish = read(&head, &ends);
+    let wish = read(&head, ends);
     ticket.asked(wish.kind, Subject::url(&wish.url));
-    let (site, standing) = route(&table, &wish);
+    let (site, standing) = route(table, &wish);
     let log = site.and_then(|site| site.log.clone());
     let mut line = log.map(|log| Line::begin(log, &head, wish.host.as_str(), client, now));
 
@@ -104,7 +103,7 @@ pub(crate) async fn answer(
         (Action::Pass, _, Err(_)) => Outcome::Refused(Refusal::Method),
         (Action::Pass, None, Ok(_)) => Outcome::NotOpened(NotOpened::Nothing),
         (Action::Pass, Some(site), Ok(target)) => {
-            let mut visit = Visit { site, host: wish.host.as_str(), user: None, ends: &ends, now };
+            let mut visit = Visit { site, host: wish.host.as_str(), user: None, ends, now };
             let outcome = visit::answer(&mut visit, standing, target, (&head, body)).await;
             if let Some(line) = &mut line {
                 line.user(visit.user);
@@ -303,10 +302,14 @@ fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
     headers.get(field).and_then(|value| value.to_str().ok()).unwrap_or("")
 }
 
+/// What stands before the port in `host[:port]`.
+pub(crate) fn host_part(authority: &str) -> &str {
+    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
+}
+
 /// The name in `host[:port]`.
-pub(crate) fn host_of(authority: &str) -> Option<DomainName> {
-    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
-    DomainName::parse(host).ok()
+fn host_of(authority: &str) -> Option<DomainName> {
+    DomainName::parse(host_part(authority)).ok()
 }
 
 /// The host of the page that asks, where it says so and is one.

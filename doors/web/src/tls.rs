@@ -4,7 +4,7 @@
 //! site's hosts. A site that wants clients' certificates is shown to no connection whose handshake
 //! was another site's. It reads no request. Called by `door`.
 
-use crate::door::{Door, Parts};
+use crate::door::{Connection, Door, Parts};
 use crate::host::HostPattern;
 use crate::secure::{Demand, Ends, Secured};
 use crate::settings::SiteSettings;
@@ -92,12 +92,14 @@ impl Fronts {
             .or_else(|| fronts().find(any_port))
     }
 
+    /// Whether a proxy stands before any listener.
+    pub(crate) fn are_introduced(&self) -> bool {
+        self.fronts.iter().any(|front| !front.proxies.is_empty())
+    }
+
     /// The connection with the client's own address, where a proxy in front says who that is;
     /// nothing where it should and does not, or where it comes from somebody else.
     pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
-        if self.fronts.iter().all(|front| front.proxies.is_empty()) {
-            return Some(stream);
-        }
         let front = self.at(&stream)?;
         if front.proxies.is_empty() {
             return Some(stream);
@@ -221,7 +223,14 @@ impl Door {
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         // Held through the handshake: what it was for must mean the same afterwards.
         let state = self.state();
-        let Some(stream) = state.fronts.introduced(stream, &drain).await else { return };
+        let stream = if state.fronts.are_introduced() {
+            match Box::pin(state.fronts.introduced(stream, &drain)).await {
+                Some(stream) => stream,
+                None => return,
+            }
+        } else {
+            stream
+        };
         let Some((front, tls)) =
             state.fronts.at(&stream).and_then(|it| Some((it, it.tls.as_ref()?)))
         else {
@@ -244,6 +253,7 @@ impl Door {
         let ends = Ends::of(stream.tcp(), Some(Secured { demand, client_certificate }));
         let table = state.table_at(stream.tcp(), Scheme::Https);
         drop(state);
-        self.serve(stream, versions, (table, ends), drain).await;
+        let connection = Arc::new(Connection { door: self, table, ends, versions });
+        connection.serve(stream, &drain).await;
     }
 }

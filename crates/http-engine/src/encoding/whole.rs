@@ -39,27 +39,40 @@ pub fn compress(coding: Coding, level: Level, input: &[u8]) -> Result<Vec<u8>, E
     }
 }
 
+/// What gzip needs on one thread, kept between bodies.
+struct Gzip {
+    level: Level,
+    coder: libdeflater::Compressor,
+    /// Where bodies of at most [`SCRATCH_BYTES_MAX`] are coded to: memory that is touched already.
+    scratch: Vec<u8>,
+}
+
+/// A result of this length at most is made in memory that the thread keeps, in bytes.
+const SCRATCH_BYTES_MAX: usize = 512 << 10;
+
 thread_local! {
-    /// The gzip coder of this thread and its level, kept between bodies.
-    static GZIP: RefCell<Option<(Level, libdeflater::Compressor)>> = const { RefCell::new(None) };
+    static GZIP: RefCell<Option<Gzip>> = const { RefCell::new(None) };
 }
 
 fn gzip(level: Level, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
     GZIP.with_borrow_mut(|kept| {
-        if kept.as_ref().is_none_or(|(at, _)| *at != level) {
+        let failed = |why: String| EncodeError::Coder(io::Error::other(why));
+        if kept.as_ref().is_none_or(|it| it.level != level) {
             let effort = GZIP_EFFORT[usize::from(level.get() - Level::MIN)];
             let effort = libdeflater::CompressionLvl::new(effort)
-                .map_err(|why| EncodeError::Coder(io::Error::other(format!("{why:?}"))))?;
-            *kept = Some((level, libdeflater::Compressor::new(effort)));
+                .map_err(|why| failed(format!("{why:?}")))?;
+            let coder = libdeflater::Compressor::new(effort);
+            *kept = Some(Gzip { level, coder, scratch: Vec::new() });
         }
-        let Some((_, coder)) = kept else { unreachable!("made just above") };
-        let mut output = vec![0; coder.gzip_compress_bound(input.len())];
-        let len = coder
-            .gzip_compress(input, &mut output)
-            .map_err(|why| EncodeError::Coder(io::Error::other(format!("{why:?}"))))?;
-        output.truncate(len);
-        output.shrink_to_fit();
-        Ok(output)
+        let Some(Gzip { coder, scratch, .. }) = kept else { unreachable!("made just above") };
+        let bound = coder.gzip_compress_bound(input.len());
+        let mut large = Vec::new();
+        let output = if bound <= SCRATCH_BYTES_MAX { scratch } else { &mut large };
+        if output.len() < bound {
+            output.resize(bound, 0);
+        }
+        let len = coder.gzip_compress(input, output).map_err(|why| failed(format!("{why:?}")))?;
+        Ok(output[..len].to_vec())
     })
 }
 

@@ -58,7 +58,8 @@ fn serve_over(pipe_bytes: usize, stop: impl Future<Output = ()> + 'static) -> Se
     let noted = Rc::clone(&slow);
     let handler = move |request| note(Rc::clone(&noted), request);
     let limits = Limits::default();
-    let serving = serve_quickly(server, Versions::Http1And2, limits, stop, quick.clone(), handler);
+    let serving =
+        serve_quickly(server, Versions::Http1And2, limits, Box::pin(stop), quick.clone(), handler);
     tokio::task::spawn_local(async move { done.send(serving.await) });
     Served { client, ended, quick, slow }
 }

@@ -51,8 +51,8 @@ pub(crate) fn write(out: &mut Vec<u8>, format: Format, entry: &Entry<'_>, date: 
 }
 
 fn common(out: &mut Vec<u8>, entry: &Entry<'_>, date: &mut DateKept) {
-    // Writing to memory cannot fail.
-    let _ = write!(out, "{} - ", entry.client);
+    address(out, entry.client);
+    out.extend_from_slice(b" - ");
     if entry.user.is_empty() {
         out.push(b'-');
     } else {
@@ -65,11 +65,37 @@ fn common(out: &mut Vec<u8>, entry: &Entry<'_>, date: &mut DateKept) {
     escape(out, entry.method.as_bytes(), b'"');
     out.push(b' ');
     escape(out, entry.target.as_bytes(), b'"');
-    let _ = write!(out, " {}\" {} ", entry.protocol, entry.status);
+    out.push(b' ');
+    out.extend_from_slice(entry.protocol.as_bytes());
+    out.extend_from_slice(b"\" ");
+    number(out, entry.status);
+    out.push(b' ');
     if entry.bytes == 0 {
         out.push(b'-');
     } else {
-        let _ = write!(out, "{}", entry.bytes);
+        number(out, entry.bytes);
+    }
+}
+
+/// Appends a number. The formatting machinery of the standard library would be a third of the line.
+fn number(out: &mut Vec<u8>, it: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(it).as_bytes());
+}
+
+fn address(out: &mut Vec<u8>, it: IpAddr) {
+    match it {
+        IpAddr::V4(address) => {
+            for (at, octet) in address.octets().into_iter().enumerate() {
+                if at > 0 {
+                    out.push(b'.');
+                }
+                number(out, octet);
+            }
+        }
+        IpAddr::V6(address) => {
+            // Writing to memory cannot fail.
+            let _ = write!(out, "{address}");
+        }
     }
 }
 
@@ -82,15 +108,20 @@ fn quoted_or_dash(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 fn escape(out: &mut Vec<u8>, text: &[u8], also: u8) {
-    for byte in &text[..text.len().min(FIELD_BYTES_MAX)] {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
-            0x20..=0x7E if *byte != also => out.push(*byte),
-            _ => {
+    let is_plain = |byte: &u8| matches!(byte, 0x20..=0x7E) && ![b'"', b'\\', also].contains(byte);
+    let mut rest = &text[..text.len().min(FIELD_BYTES_MAX)];
+    // Stretches that need nothing are copied whole.
+    while let Some(at) = rest.iter().position(|byte| !is_plain(byte)) {
+        out.extend_from_slice(&rest[..at]);
+        match rest[at] {
+            byte @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', byte]),
+            byte => {
                 let _ = write!(out, "\\x{byte:02x}");
             }
         }
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
 }
 
 fn json(out: &mut Vec<u8>, entry: &Entry<'_>) {
