@@ -7,6 +7,7 @@
 use crate::access_log::Entry;
 use crate::answer::Source as FileSource;
 use crate::door::Door;
+use crate::forwarded::FORWARDED_PROTO;
 use crate::look::{self, Stands};
 use crate::negotiate;
 use crate::path::Target;
@@ -77,7 +78,8 @@ impl Lane {
             return Quickly::NotMine;
         }
         // act
-        let Some((site, kept)) = self.find(host, request.path(), now) else {
+        let said = request.field(FORWARDED_PROTO);
+        let Some((site, kept)) = self.find(host, request.path(), said, now) else {
             return Quickly::NotMine;
         };
         let accepts = request.text("accept-encoding");
@@ -143,12 +145,18 @@ impl Lane {
 
     /// The site and its file at this path, if that is in memory or can be kept there now, and nothing
     /// stands before it: another handshake, a password, HTTPS, a redirect, a script.
-    fn find(&self, host: Name<'_>, path: &str, now: Now) -> Option<(&Site, Arc<Kept>)> {
+    fn find(
+        &self,
+        host: Name<'_>,
+        path: &str,
+        forwarded: Option<&[u8]>,
+        now: Now,
+    ) -> Option<(&Site, Arc<Kept>)> {
         let target = Target::parse(path).ok()?;
         let text = target.text();
         let Routed::Site(site) = self.table.route(host, &text) else { return None };
         if !site.demand.is_met(&self.ends)
-            || (site.redirect.is_some() && self.ends.secured.is_none())
+            || site.sends_on(&self.ends, forwarded).is_some()
             || site.auth.guards(&text)
             || site.rules.redirect(&text).is_some()
         {
