@@ -6,6 +6,7 @@
 
 pub(crate) mod changes;
 pub(crate) mod counts;
+pub(crate) mod notes;
 pub(crate) mod requests;
 pub(crate) mod session;
 pub(crate) mod state;
@@ -130,6 +131,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(counts::top))
         .routes(routes!(requests::requests))
         .routes(routes!(requests::request))
+        .routes(routes!(notes::notes))
         .routes(routes!(why::why))
         .routes(routes!(state::lists))
         .routes(routes!(state::upstreams))

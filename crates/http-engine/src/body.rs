@@ -4,9 +4,9 @@
 //! else that is an `http_body::Body`. It never buffers on its own: what is not read is not
 //! received. Called by every HTTP door and by the client side.
 
+use crate::incoming::Incoming;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -18,6 +18,9 @@ use tokio::sync::mpsc;
 pub enum BodyError {
     /// The message that it came in broke off or was malformed.
     Received(hyper::Error),
+    /// HTTP/2: whoever sends it was slower than [`crate::Limits::rate_bytes_min`], and its stream was
+    /// cut.
+    TooSlow,
     /// Whoever produced it gave up; the client must not take it for complete.
     Aborted,
     /// Another body's own error.
@@ -180,9 +183,7 @@ impl HttpBody for Body {
                 self.0 = Form::Empty;
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
-            Form::Incoming(body) => {
-                Pin::new(body).poll_frame(cx).map(|it| it.map(|it| it.map_err(BodyError::Received)))
-            }
+            Form::Incoming(body) => Pin::new(body).poll_frame(cx),
             Form::Channel(pieces) => {
                 Poll::Ready(ready!(pieces.poll_recv(cx)).map(|piece| piece.map(Frame::data)))
             }
@@ -252,6 +253,7 @@ impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Received(why) => write!(f, "the body broke off: {why}"),
+            Self::TooSlow => f.write_str("the body came more slowly than the least rate"),
             Self::Aborted => f.write_str("the body was given up by its producer"),
             Self::Other(why) => write!(f, "the body failed: {why}"),
         }

@@ -5,9 +5,9 @@
 //! Called by the origin pool and by DNS over HTTPS.
 
 use crate::body::Body;
+use crate::incoming::Incoming;
 use crate::rt::LocalExec;
 use http::{Request, Response};
-use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::time::Duration;
@@ -121,7 +121,7 @@ impl Sender {
             Version::Http1(sender) => sender.try_send_request(request).await,
             Version::Http2(sender) => sender.try_send_request(request).await,
         };
-        sent.map_err(|mut why| {
+        sent.map(|answer| answer.map(Incoming::from)).map_err(|mut why| {
             let unsent = why.take_message().map(Box::new);
             SendError { why: why.into_error(), unsent }
         })

@@ -61,6 +61,10 @@ pub(crate) const HTTP2_RESETS_PENDING_MAX: usize = 20;
 /// HTTP/2 streams that we had to reset for the client's errors. Beyond it the connection ends
 /// (CVE-2025-8671).
 pub(crate) const HTTP2_RESETS_OURS_MAX: usize = 128;
+/// HTTP/2: streams of a connection that were cut for their closed windows while bytes of theirs were
+/// queued, so that h2 cannot reset them. One more, and the connection ends: a page's worth of paused
+/// videos is below it, and each may hold a piece of 256 KiB.
+pub(crate) const HTTP2_STUCK_MAX: u32 = 16;
 /// HTTP/2: bytes of one answer that wait for the client's window, in frames of its own; hyper's
 /// default is 400 KiB, which times 128 streams would be 50 MiB a connection.
 pub(crate) const HTTP2_SEND_BUFFER_BYTES: usize = 64 << 10;

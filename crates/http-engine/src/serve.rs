@@ -5,21 +5,22 @@
 //! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
 use crate::body::Body;
+use crate::incoming::Incoming;
 use crate::limits::{
     HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_RESETS_OURS_MAX,
-    HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES, Limits,
+    HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES, HTTP2_STUCK_MAX,
+    Limits,
 };
+use crate::pace::{Pace, StreamExec};
 use crate::patience::{Next, Patience};
 use crate::quick::Quick;
-use crate::quick::lane::{End, Lane, Preface, Spoken};
+use crate::quick::lane::{Begun, End, Lane, Preface, Spoken};
 use crate::refuse::{Refusal, refusal};
 use crate::reply;
-use crate::rt::LocalExec;
 use crate::taken::Taken;
-use crate::watch::{Guarded, Watch};
+use crate::watch::{Guarded, InFlight, Watch};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Request, Response, Version, header};
-use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -84,6 +85,7 @@ where
     F: Future<Output = Response<Body>> + 'static,
 {
     let mut stop = pin!(stop);
+    let since = Instant::now();
     let (io, early, spoken) = match versions {
         Versions::Http1 => (io, Bytes::new(), Spoken::Http1),
         Versions::Http2 => (io, Bytes::new(), Spoken::Http2),
@@ -96,7 +98,7 @@ where
             }
         }
     };
-    by_hyper(io, early, spoken, limits, stop, handler).await
+    by_hyper(io, Begun { early, spoken, since }, limits, stop, handler).await
 }
 
 /// The same with a quick lane: simple requests are answered by `quick` until the first that is not
@@ -129,7 +131,10 @@ where
     // Not an async function: its arguments would stand in the future beside what becomes of them.
     async move {
         let end = match versions {
-            Versions::Http2 => End::Over(Bytes::new(), Spoken::Http2),
+            Versions::Http2 => {
+                let since = Instant::now();
+                End::Over(Begun { early: Bytes::new(), spoken: Spoken::Http2, since })
+            }
             Versions::Http1 | Versions::Http1And2 => {
                 drive_lane(&mut lane, &quick, Pin::new(&mut stop), &limits).await?
             }
@@ -145,9 +150,9 @@ where
             }
             End::Failed(why) => Err(ServeError::Io(why)),
             // Boxed: hyper's part is large, and most connections never need it.
-            End::Over(early, spoken) => {
+            End::Over(begun) => {
                 let stop = Pin::new(&mut stop);
-                Box::pin(by_hyper(lane.io, early, spoken, limits, stop, handler)).await
+                Box::pin(by_hyper(lane.io, begun, limits, stop, handler)).await
             }
         }
     }
@@ -168,11 +173,10 @@ impl<S: Future<Output = ()> + Unpin> Future for Once<S> {
     }
 }
 
-/// Serves what the lane does not, or a connection without one. `early` was read already.
+/// Serves what the lane does not, or a connection without one.
 async fn by_hyper<I, S, H, F>(
     io: I,
-    early: Bytes,
-    spoken: Spoken,
+    Begun { early, spoken, since }: Begun,
     limits: Limits,
     stop: Pin<&mut S>,
     handler: H,
@@ -183,17 +187,17 @@ where
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
-    let watch = Arc::new(Watch::new());
+    let watch = Arc::new(Watch::new(since));
     match spoken {
         Spoken::Http2 => {
-            let service = service_of(handler, &watch, Taken::new);
+            let service = service_of(handler, &watch, Pace::new);
             let io = TokioIo::new(Guarded::http2(io, early, Arc::clone(&watch)));
             let connection = http2_builder(&limits).serve_connection(io, service);
             let close = http2::Connection::graceful_shutdown;
             drive(pin!(connection), close, stop, &watch, &limits).await
         }
         Spoken::Http1 => {
-            let service = service_of(handler, &watch, |body, _| body);
+            let service = service_of(handler, &watch, |busy| busy);
             let head_bytes_max = limits.header_bytes_max.max(HEADER_BYTES_MIN);
             let io = Guarded::http1(io, early, Arc::clone(&watch), head_bytes_max);
             let io = TokioIo::new(io);
@@ -204,36 +208,79 @@ where
     }
 }
 
+/// How a version of HTTP carries the bodies of a request and its answer.
+trait Exchange: 'static {
+    type Answer: http_body::Body + 'static;
+
+    fn received(&self, body: hyper::body::Incoming) -> Incoming;
+    /// The task that runs now is the exchange's own.
+    fn run_by_this_task(&self);
+    fn answered(self, body: Body) -> Self::Answer;
+}
+
+/// HTTP/1 carries one at a time: what there is to note, the connection notes.
+impl Exchange for InFlight {
+    type Answer = Body;
+
+    fn received(&self, body: hyper::body::Incoming) -> Incoming {
+        Incoming::from(body)
+    }
+
+    fn run_by_this_task(&self) {}
+
+    fn answered(self, body: Body) -> Body {
+        body
+    }
+}
+
+/// Each stream of HTTP/2 has a pace of its own.
+impl Exchange for Arc<Pace> {
+    type Answer = Taken;
+
+    fn received(&self, body: hyper::body::Incoming) -> Incoming {
+        Incoming::of_stream(body, self)
+    }
+
+    fn run_by_this_task(&self) {
+        Pace::run_by_this_task(self);
+    }
+
+    fn answered(self, body: Body) -> Taken {
+        Taken::new(body, self)
+    }
+}
+
 /// What hyper calls for each request: refuses, or asks the handler.
-fn service_of<H, F, B>(
+fn service_of<H, F, E>(
     handler: H,
     watch: &Arc<Watch>,
-    shape: fn(Body, &Arc<Watch>) -> B,
+    begin: fn(InFlight) -> E,
 ) -> impl Service<
-    Request<Incoming>,
-    Response = Response<B>,
+    Request<hyper::body::Incoming>,
+    Response = Response<E::Answer>,
     Error = Infallible,
-    Future = impl Future<Output = Result<Response<B>, Infallible>> + 'static,
+    Future = impl Future<Output = Result<Response<E::Answer>, Infallible>> + 'static,
 > + 'static
 where
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
-    B: http_body::Body + 'static,
+    E: Exchange,
 {
     let watch = Arc::clone(watch);
-    service_fn(move |request: Request<Incoming>| {
-        let busy = watch.begin_request();
+    service_fn(move |request: Request<hyper::body::Incoming>| {
+        let exchange = begin(watch.begin_request());
         let version = request.version();
         let outcome = match refusal(&request, watch.take_faults()) {
-            None => Ok(handler(request)),
+            None => Ok(handler(request.map(|body| exchange.received(body)))),
             Some(why) => Err(refused(why, version)),
         };
         async move {
+            exchange.run_by_this_task();
             let answer = match outcome {
                 Ok(answer) => answer.await,
                 Err(answer) => answer,
             };
-            Ok::<_, Infallible>(answer.map(|body| shape(body, busy.watch())))
+            Ok::<_, Infallible>(answer.map(|body| exchange.answered(body)))
         }
     })
 }
@@ -249,8 +296,8 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
     builder
 }
 
-fn http2_builder(limits: &Limits) -> http2::Builder<LocalExec> {
-    let mut builder = http2::Builder::new(LocalExec);
+fn http2_builder(limits: &Limits) -> http2::Builder<StreamExec> {
+    let mut builder = http2::Builder::new(StreamExec(*limits));
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.http2_streams_max)
@@ -302,7 +349,8 @@ where
     S: Future<Output = ()>,
 {
     let mut patience = Patience::new(limits, Instant::now());
-    let mut tick = pin!(sleep(limits.header_timeout));
+    // Time that the quick lane has waited for the head is not given twice.
+    let mut tick = pin!(sleep_until(watch.started() + limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
         loop {
@@ -318,17 +366,21 @@ where
                 return Poll::Pending;
             }
             let now = Instant::now();
+            if watch.stuck() > HTTP2_STUCK_MAX {
+                return Poll::Ready(Err(ServeError::Stalled));
+            }
             match patience.judge(watch.standing(), limits, now) {
                 Next::Wait(until) => tick.as_mut().reset(until),
-                Next::Close => {
+                Next::Close if open => {
                     tick.as_mut().reset(now + limits.idle_timeout);
-                    if open {
-                        open = false;
-                        close(connection.as_mut());
-                    }
+                    open = false;
+                    close(connection.as_mut());
                 }
+                // It was asked to close, nothing is in flight, and still it is there.
                 Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
-                Next::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
+                Next::Close | Next::Stalled => {
+                    return Poll::Ready(Err(ServeError::Stalled));
+                }
                 Next::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
             }
         }

@@ -3,10 +3,10 @@
 //! In HTTP/2 a client may keep a stream's window shut while the socket flows and pings are answered:
 //! nothing of that is seen from below. [`Taken`] wraps a body and notes when the next move is the
 //! client's; [`Piece`] is a frame of it and counts the bytes that leave. It cuts nothing: the notes
-//! go to [`Watch`], and [`crate::patience`] judges. Called by the server side for HTTP/2 only.
+//! go to the stream's [`Pace`], and [`crate::patience`] judges. Called by the server side for HTTP/2 only.
 
 use crate::body::{Body, BodyError};
-use crate::watch::Watch;
+use crate::pace::Pace;
 use bytes::{Buf, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use std::io::IoSlice;
@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 /// A body in whose streams the client is waited for.
 pub(crate) struct Taken {
     body: Body,
-    watch: Arc<Watch>,
+    stream: Arc<Pace>,
     /// While the client is to make room before more is asked of the body.
     room_due: Option<Due>,
 }
@@ -29,25 +29,25 @@ pub(crate) struct Piece {
 }
 
 /// The next move is the client's while this lives.
-struct Due(Arc<Watch>);
+struct Due(Arc<Pace>);
 
 impl Due {
-    fn new(watch: &Arc<Watch>) -> Self {
-        watch.stream_waits();
-        Self(Arc::clone(watch))
+    fn new(stream: &Arc<Pace>) -> Self {
+        stream.room_due();
+        Self(Arc::clone(stream))
     }
 }
 
 impl Drop for Due {
     fn drop(&mut self) {
-        self.0.stream_goes_on();
+        self.0.room_made();
     }
 }
 
 impl Taken {
     /// hyper asks for the first piece once the stream has room.
-    pub(crate) fn new(body: Body, watch: &Arc<Watch>) -> Self {
-        Self { body, room_due: Some(Due::new(watch)), watch: Arc::clone(watch) }
+    pub(crate) fn new(body: Body, stream: Arc<Pace>) -> Self {
+        Self { body, room_due: Some(Due::new(&stream)), stream }
     }
 }
 
@@ -62,10 +62,10 @@ impl HttpBody for Taken {
         self.room_due = None;
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         if let Poll::Ready(Some(Ok(_))) = &frame {
-            self.room_due = Some(Due::new(&self.watch));
+            self.room_due = Some(Due::new(&self.stream));
         }
-        let watch = &self.watch;
-        frame.map_ok(|it| it.map_data(|bytes| Piece { bytes, due: Due::new(watch) }))
+        let stream = &self.stream;
+        frame.map_ok(|it| it.map_data(|bytes| Piece { bytes, due: Due::new(stream) }))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -91,12 +91,12 @@ impl Buf for Piece {
     }
 
     fn advance(&mut self, count: usize) {
-        self.due.0.stream_took(count);
+        self.due.0.took(count);
         self.bytes.advance(count);
     }
 
     fn copy_to_bytes(&mut self, count: usize) -> Bytes {
-        self.due.0.stream_took(count);
+        self.due.0.took(count);
         self.bytes.copy_to_bytes(count)
     }
 }

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 /// wants streams that may be sent.
 #[derive(Debug)]
 pub(crate) struct Watch {
+    /// Since when the first head is due.
     started: Instant,
     progress: AtomicU32,
     head_since_ms: AtomicU32,
@@ -34,19 +35,20 @@ pub(crate) struct Watch {
     bytes: AtomicU32,
     /// How long the client was waited for, in milliseconds; wraps.
     waited_ms: AtomicU32,
-    /// HTTP/2: answers and pieces of them whose next move is the client's.
-    streams_wait: AtomicU32,
     /// Since when it is waited for, in milliseconds from the start and never 0; 0: it is not.
     waits_since_ms: AtomicU32,
+    /// HTTP/2: streams that were cut and cannot be reset, for bytes of theirs are queued before it.
+    stuck: AtomicU32,
 }
 
 /// Counts a request as in flight while it lives.
 pub(crate) struct InFlight(Arc<Watch>);
 
 impl Watch {
-    pub(crate) fn new() -> Self {
+    /// A connection whose first head is due since `since`, whoever has waited for it until now.
+    pub(crate) fn new(since: Instant) -> Self {
         Self {
-            started: Instant::now(),
+            started: since,
             progress: AtomicU32::new(0),
             head_since_ms: AtomicU32::new(0),
             // The first head is due from the start, though not a byte of it has come.
@@ -59,9 +61,14 @@ impl Watch {
             faults: AtomicU8::new(0),
             bytes: AtomicU32::new(0),
             waited_ms: AtomicU32::new(0),
-            streams_wait: AtomicU32::new(0),
             waits_since_ms: AtomicU32::new(0),
+            stuck: AtomicU32::new(0),
         }
+    }
+
+    /// Since when the first head is due.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
     }
 
     /// The faults found since last asked.
@@ -70,6 +77,7 @@ impl Watch {
     }
 
     pub(crate) fn begin_request(self: &Arc<Self>) -> InFlight {
+        self.moved();
         self.in_flight.fetch_add(1, Relaxed);
         self.begun.store(self.begun.load(Relaxed).wrapping_add(1), Relaxed);
         InFlight(Arc::clone(self))
@@ -82,7 +90,7 @@ impl Watch {
         let awaits = if !busy && self.in_head.load(Relaxed) {
             let since = Duration::from_millis(self.head_since_ms.load(Relaxed).into());
             Awaits::Head { since: self.started + since }
-        } else if owes || self.write_waits.load(Relaxed) || self.streams_wait.load(Relaxed) > 0 {
+        } else if owes || self.write_waits.load(Relaxed) {
             Awaits::Client
         } else if busy && self.in_body.load(Relaxed) {
             Awaits::UsWithinBody
@@ -116,9 +124,6 @@ impl Watch {
     /// The client has moved `bytes` of a body or an answer.
     fn wait_ends(&self, bytes: usize) {
         self.count(bytes);
-        if self.streams_wait.load(Relaxed) > 0 {
-            return;
-        }
         let since = self.waits_since_ms.swap(0, Relaxed);
         if since != 0 {
             let waited = self.now_ms().saturating_sub(since);
@@ -130,24 +135,26 @@ impl Watch {
         self.bytes.store(self.bytes.load(Relaxed).wrapping_add(bytes as u32), Relaxed);
     }
 
-    /// HTTP/2: one more answer, or piece of it, waits for the client to make room.
-    pub(crate) fn stream_waits(&self) {
-        self.streams_wait.fetch_add(1, Relaxed);
-        self.wait_begins();
-    }
-
-    /// It has been sent, or given up.
-    pub(crate) fn stream_goes_on(&self) {
-        self.streams_wait.fetch_sub(1, Relaxed);
-        if !self.write_waits.load(Relaxed) {
-            self.wait_ends(0);
-        }
-    }
-
-    /// The client made room for `bytes` of an answer.
+    /// HTTP/2: the client made room for `bytes` of an answer. Whether it keeps a stream waiting is
+    /// that stream's own affair: see [`crate::pace`].
     pub(crate) fn stream_took(&self, bytes: usize) {
         self.moved();
         self.count(bytes);
+    }
+
+    /// HTTP/2: one more stream was cut that cannot be reset.
+    pub(crate) fn stuck_begins(&self) {
+        self.stuck.fetch_add(1, Relaxed);
+    }
+
+    /// It could.
+    pub(crate) fn stuck_ends(&self) {
+        self.stuck.fetch_sub(1, Relaxed);
+    }
+
+    /// Streams that were cut and cannot be reset.
+    pub(crate) fn stuck(&self) -> u32 {
+        self.stuck.load(Relaxed)
     }
 
     fn moved(&self) {
@@ -173,6 +180,7 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        self.0.moved();
         self.0.in_flight.fetch_sub(1, Relaxed);
     }
 }
@@ -201,8 +209,9 @@ impl<I> Guarded<I> {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.watch.moved();
+        // Answered pings are no sign that HTTP/2 is used: there, requests are.
         let Some(scan) = &mut self.scan else { return Ok(()) };
+        self.watch.moved();
         if scan.in_body() {
             self.watch.wait_ends(bytes.len());
         }
@@ -221,12 +230,15 @@ impl<I> Guarded<I> {
     }
 
     fn note_write(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        self.watch.write_waits.store(outcome.is_pending(), Relaxed);
+        let waited = self.watch.write_waits.swap(outcome.is_pending(), Relaxed);
         match &outcome {
+            // HTTP/2's frames are not all answers: its streams count for themselves.
             Poll::Ready(Ok(count)) => {
-                self.watch.moved();
-                // HTTP/2's frames are not all answers: its streams count for themselves.
-                self.watch.wait_ends(if self.scan.is_some() { *count } else { 0 });
+                let is_http1 = self.scan.is_some();
+                if is_http1 || waited {
+                    self.watch.moved();
+                }
+                self.watch.wait_ends(if is_http1 { *count } else { 0 });
             }
             Poll::Ready(Err(_)) => {}
             Poll::Pending => self.watch.wait_begins(),

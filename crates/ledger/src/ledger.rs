@@ -9,6 +9,7 @@ use crate::counters::Counters;
 use crate::error::OpenError;
 use crate::event::Event;
 use crate::metrics;
+use crate::notes::Notes;
 use crate::queue::Full;
 use crate::report::{
     Filter, Health, Latency, Page, Range, ReadError, Row, Series, Top, TopLine, Totals,
@@ -108,6 +109,17 @@ impl Ledger {
             Action::Pass => self.inner.rows.load(Relaxed) == rows_code(Log::All),
             Action::Block => self.inner.rows.load(Relaxed) != rows_code(Log::None),
         }
+    }
+
+    /// Notes a line that a program behind `door` complains with; `from` says which. The last
+    /// [`crate::NOTES_MAX`] are kept, in memory.
+    pub fn note(&self, now: Now, door: Door, from: &str, text: &str) {
+        self.inner.shared.notes.add(now, door, from, text);
+    }
+
+    /// The notes.
+    pub fn notes(&self) -> Notes {
+        self.inner.shared.notes.read()
     }
 
     /// Takes new settings; what they no longer keep is deleted at once.

@@ -13,6 +13,7 @@ mod event;
 #[allow(clippy::module_inception, reason = "the handle has the crate's name, as it should")]
 mod ledger;
 mod metrics;
+mod notes;
 mod queue;
 mod report;
 mod setup;
@@ -24,6 +25,7 @@ mod writer;
 pub use error::OpenError;
 pub use event::{CUT_MARK, Event, NAME_BYTES_MAX, NameText, Subject, URL_BYTES_MAX};
 pub use ledger::{Ledger, RuleTexts, open};
+pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, Note, Notes};
 pub use prometheus_client;
 pub use prometheus_client::collector::Collector;
 pub use report::{

@@ -63,6 +63,13 @@ impl Collector for Own {
         for (reason, count) in lost {
             counter(&mut dropped, &[("reason", reason)], count.load(Relaxed))?;
         }
+        let mut notes = encoder.encode_descriptor(
+            "tidegate_notes",
+            "Lines that scripts have written to their standard error",
+            None,
+            MetricType::Counter,
+        )?;
+        notes.encode_counter::<NoLabelSet, _, u64>(&self.0.notes.seen(), None)?;
         let mut stored = encoder.encode_descriptor(
             "tidegate_ledger_stored",
             "Rows of the request log that were stored",

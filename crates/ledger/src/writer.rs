@@ -7,6 +7,7 @@
 use crate::RuleTexts;
 use crate::clock::Clock;
 use crate::counters::{Counters, Sums};
+use crate::notes::Book;
 use crate::queue::Queue;
 use crate::setup::{Log, Settings};
 use crate::store::retain::{Bounds, Progress};
@@ -36,6 +37,7 @@ const WARNINGS_MAX: usize = 16;
 pub(crate) struct Shared {
     pub(crate) counters: Counters,
     pub(crate) queue: Queue,
+    pub(crate) notes: Book,
     pub(crate) rules: Arc<dyn RuleTexts>,
     pub(crate) dropped_queue: AtomicU64,
     pub(crate) dropped_store: AtomicU64,
@@ -82,6 +84,7 @@ impl Shared {
         Self {
             counters: Counters::new(),
             queue: Queue::new(),
+            notes: Book::default(),
             rules,
             dropped_queue: AtomicU64::new(0),
             dropped_store: AtomicU64::new(0),

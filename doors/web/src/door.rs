@@ -103,11 +103,6 @@ impl Door {
         }
     }
 
-    /// What scripts have complained about lately, at most 64 lines a site, oldest first.
-    pub fn script_complaints(&self) -> Vec<String> {
-        self.state().sites.all.iter().flat_map(|site| site.fastcgi.complaints()).collect()
-    }
-
     /// Connections to `FastCGI` servers opened so far.
     pub fn script_connections(&self) -> u32 {
         self.state().sites.all.iter().map(|site| site.fastcgi.connections()).sum()

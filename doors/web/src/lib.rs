@@ -13,6 +13,8 @@ mod content;
 mod door;
 mod errors;
 mod fastcgi;
+mod forwarded;
+mod handshake;
 mod host;
 mod hsts;
 mod listing;

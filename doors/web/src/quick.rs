@@ -7,6 +7,7 @@
 use crate::access_log::{AccessLog, Entry};
 use crate::answer::Source as FileSource;
 use crate::door::{Connection, Parts};
+use crate::forwarded::FORWARDED_PROTO;
 use crate::look::{self, Stands};
 use crate::negotiate;
 use crate::path::{self, Target};
@@ -106,7 +107,8 @@ impl Lane {
             return Quickly::NotMine;
         }
         // act
-        let Some((site, kept)) = self.find(host, request.path(), now) else {
+        let said = request.field(FORWARDED_PROTO);
+        let Some((site, kept)) = self.find(host, request.path(), said, now) else {
             return Quickly::NotMine;
         };
         let accepts = request.text("accept-encoding");
@@ -170,12 +172,18 @@ impl Lane {
 
     /// The site and its file at this path, if that is in memory or can be kept there now, and nothing
     /// stands before it: another handshake, a password, HTTPS, a redirect, a script.
-    fn find(&self, host: Name<'_>, path: &str, now: Now) -> Option<(&Site, Arc<Kept>)> {
+    fn find(
+        &self,
+        host: Name<'_>,
+        path: &str,
+        forwarded: Option<&[u8]>,
+        now: Now,
+    ) -> Option<(&Site, Arc<Kept>)> {
         let Connection { table, ends, .. } = &*self.0;
         let text = path::plain_text(path)?;
         let Routed::Site(site) = table.route(host, &text) else { return None };
         if !site.demand.is_met(ends)
-            || (site.redirect.is_some() && ends.secured.is_none())
+            || site.sends_on(ends, forwarded).is_some()
             || site.auth.guards(&text)
             || site.rules.redirect(&text).is_some()
         {

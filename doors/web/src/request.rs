@@ -103,7 +103,8 @@ pub(crate) async fn answer(
         (Action::Pass, _, Err(_)) => Outcome::Refused(Refusal::Method),
         (Action::Pass, None, Ok(_)) => Outcome::NotOpened(NotOpened::Nothing),
         (Action::Pass, Some(site), Ok(target)) => {
-            let mut visit = Visit { site, host: wish.host.as_str(), user: None, ends, now };
+            let (host, ledger) = (wish.host.as_str(), &door.parts.ledger);
+            let mut visit = Visit { site, host, user: None, ends, ledger, now };
             let outcome = visit::answer(&mut visit, standing, target, (&head, body)).await;
             if let Some(line) = &mut line {
                 line.user(visit.user);

@@ -43,7 +43,7 @@ pub(crate) async fn ask(
         user: visit.user.as_deref(),
         body_len: 0,
     };
-    visit.site.fastcgi.ask(script, call, Body::from(body)).await
+    visit.site.fastcgi.ask(script, call, Body::from(body), visit.ledger).await
 }
 
 /// The script's answer as ours.

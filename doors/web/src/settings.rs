@@ -83,6 +83,10 @@ pub struct SiteSettings {
     pub access_log: Option<AccessLogChoice>,
     /// Whether every request without TLS is sent on to `https://` (308). Default false.
     pub redirect_https: bool,
+    /// The networks of proxies that end HTTPS in front: a request from there that says
+    /// `X-Forwarded-Proto: https` is not sent on by `redirect_https`. At most 64. Default none:
+    /// nobody is believed.
+    pub trusted_proxies: Vec<Text<Network>>,
     /// HSTS, said over TLS only. Needs an `https://` listener. Default none.
     pub hsts: Option<HstsSettings>,
 }
@@ -112,6 +116,7 @@ impl Default for SiteSettings {
             auth: Vec::new(),
             access_log: None,
             redirect_https: false,
+            trusted_proxies: Vec::new(),
             hsts: None,
         }
     }

@@ -8,12 +8,13 @@ use crate::auth::Auth;
 use crate::compress::Compress;
 use crate::errors::ErrorPages;
 use crate::fastcgi::Fastcgi;
+use crate::forwarded;
 use crate::host::HostPattern;
 use crate::hsts::HstsSettings;
 use crate::path::Target;
 use crate::root::Root;
 use crate::rules::Rules;
-use crate::secure::Demand;
+use crate::secure::{Demand, Ends};
 use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
 use crate::settings::written::{Hidden, Listing};
@@ -22,7 +23,7 @@ use http::HeaderValue;
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
-use vocab::{Complaint, Listen, Scheme};
+use vocab::{Complaint, Listen, Network, Scheme};
 
 /// One site.
 pub(crate) struct Site {
@@ -45,7 +46,9 @@ pub(crate) struct Site {
     pub(crate) auth: Auth,
     pub(crate) log: Option<Arc<AccessLog>>,
     /// The port of HTTPS that every request in the clear is sent on to.
-    pub(crate) redirect: Option<u16>,
+    redirect: Option<u16>,
+    /// Who is believed that a request came by HTTPS.
+    trusted_proxies: Vec<Network>,
     /// `Strict-Transport-Security`, where it is wished for.
     pub(crate) hsts: Option<HeaderValue>,
 }
@@ -58,6 +61,13 @@ pub(crate) enum Logs {
 }
 
 impl Site {
+    /// The port of HTTPS that a request is sent on to; `said` is its `X-Forwarded-Proto`.
+    pub(crate) fn sends_on(&self, ends: &Ends, said: Option<&[u8]>) -> Option<u16> {
+        let is_by_https = ends.secured.is_some()
+            || forwarded::is_by_https(&self.trusted_proxies, ends.client.ip(), said);
+        self.redirect.filter(|_| !is_by_https)
+    }
+
     /// Opens the site with this number; what is wrong is returned, with paths relative to its entry.
     pub(crate) fn open(
         (number, settings): (usize, &SiteSettings),
@@ -117,6 +127,7 @@ impl Site {
                 redirect: settings
                     .redirect_https
                     .then(|| https.map_or(443, |it| it.address.port())),
+                trusted_proxies: settings.trusted_proxies.iter().map(|it| it.0).collect(),
                 hsts: settings.hsts.as_ref().map(HstsSettings::value),
             }),
             (Ok(_) | Err(()), _) => Err(complaints),

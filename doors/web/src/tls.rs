@@ -5,6 +5,7 @@
 //! was another site's. It reads no request. Called by `door`.
 
 use crate::door::{Connection, Door, Parts};
+use crate::handshake;
 use crate::host::HostPattern;
 use crate::secure::{Demand, Ends, Secured};
 use crate::settings::SiteSettings;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::tls::{
     Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, Identity,
@@ -236,13 +238,16 @@ impl Door {
         else {
             return;
         };
+        let (client, started) = (stream.peer().ip().to_canonical(), Instant::now());
         let accepted = tokio::select! {
             accepted = tls.accept(stream, HANDSHAKE_DEADLINE) => accepted,
             // A handshake that is not through yet has asked for nothing.
             () = drain.begun() => return,
         };
-        // A client that fails the handshake has asked for nothing, and leaves no row.
-        let Ok(stream) = accepted else { return };
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(why) => return handshake::record(&self.parts.ledger, client, started, &why),
+        };
         let versions = match stream.alpn() {
             Some(Alpn::Http2) => Versions::Http2,
             Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,

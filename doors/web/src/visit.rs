@@ -5,6 +5,7 @@
 
 use crate::auth::Access;
 use crate::fastcgi::Script;
+use crate::forwarded;
 use crate::hsts::https_location;
 use crate::listing;
 use crate::look::{self, Stands};
@@ -16,6 +17,7 @@ use crate::secure::Ends;
 use crate::site::Site;
 use http::{Method, request};
 use http_engine::Incoming;
+use ledger::Ledger;
 use std::sync::Arc;
 use vocab::Now;
 
@@ -27,6 +29,8 @@ pub(crate) struct Visit<'r> {
     /// The name that the client has proven.
     pub(crate) user: Option<Arc<str>>,
     pub(crate) ends: &'r Ends,
+    /// Where scripts' complaints go.
+    pub(crate) ledger: &'r Ledger,
     pub(crate) now: Now,
 }
 
@@ -106,9 +110,7 @@ async fn enter(visit: &mut Visit<'_>, path: &str, head: &request::Parts) -> Resu
     if !site.demand.is_met(visit.ends) {
         return Err(Outcome::Refused(Refusal::Misdirected));
     }
-    if let Some(port) = site.redirect
-        && visit.ends.secured.is_none()
-    {
+    if let Some(port) = site.sends_on(visit.ends, forwarded::said(&head.headers)) {
         let asked = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
         let location = https_location(visit.host, port, asked);
         return Err(location.map_or(Outcome::Refused(Refusal::Plain), Outcome::Secure));

@@ -34,7 +34,17 @@ pub(crate) enum End {
     /// The byte stream failed, or ended within a head.
     Failed(io::Error),
     /// hyper goes on, with what was read and not answered.
-    Over(Bytes, Spoken),
+    Over(Begun),
+}
+
+/// What hyper takes over.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    /// Read, and not answered.
+    pub(crate) early: Bytes,
+    pub(crate) spoken: Spoken,
+    /// Since when the head that comes next is due.
+    pub(crate) since: Instant,
 }
 
 /// What is spoken after the lane.
@@ -185,7 +195,11 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
                 return done;
             }
             After::Close => End::Closed,
-            After::HandOver(spoken) => End::Over(std::mem::take(&mut self.kept).into(), spoken),
+            After::HandOver(spoken) => End::Over(Begun {
+                early: std::mem::take(&mut self.kept).into(),
+                spoken,
+                since: self.head_since.unwrap_or_else(Instant::now),
+            }),
         };
         Poll::Ready(ControlFlow::Break(end))
     }

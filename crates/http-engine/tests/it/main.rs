@@ -1,10 +1,14 @@
 //! The crate's promises, over real sockets and simulated time.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
+mod asks_first;
 mod both_sides;
+mod crowd;
 mod http2_abuse;
+mod http2_pace;
 mod patience;
 mod quick_lane;
 mod rfc9112_framing;
 mod strictness;
 mod support;
+mod trailers;

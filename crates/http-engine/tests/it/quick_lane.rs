@@ -252,6 +252,30 @@ fn silent_slow_and_idle_clients_are_cut_in_the_lane_too() {
 }
 
 #[test]
+fn the_time_for_a_head_is_not_given_twice() {
+    run_in_simulated_time(async {
+        // Eight seconds of silence in the lane, and the rest of the ten behind it; on a kept connection
+        // as on a new one.
+        for answered_before in [false, true] {
+            let mut served = serve_with(pending());
+            if answered_before {
+                served.client.write_all(get("/quick").as_bytes()).await.unwrap();
+                sleep(Duration::from_secs(30)).await;
+                served.client.write_all(b"GET /quick HTTP/1.1\r\n").await.unwrap();
+            }
+            let start = Instant::now();
+            sleep(Duration::from_secs(8)).await;
+            // Neither stays in the lane: the one is too long, the other no GET.
+            let long = format!("Cookie: {}", "y".repeat(9000));
+            let odd = if answered_before { &long } else { "POST / HT" };
+            served.client.write_all(odd.as_bytes()).await.unwrap();
+            assert!(matches!(served.ended.await.unwrap(), Err(ServeError::HeadTooSlow)));
+            assert_eq!(start.elapsed().as_secs(), 10, "{answered_before}");
+        }
+    });
+}
+
+#[test]
 fn stopping_closes_what_is_idle_and_finishes_what_runs() {
     run_in_simulated_time(async {
         let (stop, stopped) = oneshot::channel::<()>();

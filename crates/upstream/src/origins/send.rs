@@ -13,9 +13,9 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::LengthLimitError;
+use http_engine::Incoming;
 use http_engine::body::{Body, BodyError};
 use http_engine::client::{SendError as EngineError, connect_http1};
-use hyper::body::Incoming;
 use std::cell::Cell;
 use std::error::Error;
 use std::pin::{Pin, pin};
@@ -241,7 +241,7 @@ fn body_blamed(failure: &BodyError) -> SendError {
         BodyError::Other(why) => {
             why.downcast_ref::<BodyError>().map_or(SendError::BodyBroken, body_blamed)
         }
-        BodyError::Received(_) | BodyError::Aborted => SendError::BodyBroken,
+        BodyError::Received(_) | BodyError::TooSlow | BodyError::Aborted => SendError::BodyBroken,
     }
 }
 
@@ -267,12 +267,12 @@ struct Leased {
 
 impl HttpBody for Leased {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         let ended = match &frame {
             None => true,

@@ -6,6 +6,7 @@
 
 mod answer;
 mod exchange;
+mod names;
 mod pool;
 mod records;
 mod settings;
@@ -21,12 +22,13 @@ use self::exchange::{Broken, Request, drive};
 use self::pool::{Age, NoConnection, Pool};
 use self::records::Keep;
 use self::settings::Address;
-use self::stderr::{Complaints, Stderr};
+use self::stderr::Stderr;
 use crate::pattern::Pattern;
 use http::{Method, StatusCode};
 use http_body::Body as _;
 use http_engine::Body;
 use http_engine::body::{ReadError, read_all};
+use ledger::Ledger;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -41,7 +43,6 @@ const UNKNOWN_BODY_BYTES_MAX: usize = 1 << 20;
 /// The programs of one site.
 pub(crate) struct Fastcgi {
     servers: Vec<(Pattern, Arc<Server>)>,
-    complaints: Arc<Complaints>,
 }
 
 /// One program.
@@ -100,7 +101,7 @@ impl Fastcgi {
             .collect();
         // The longest pattern says the most.
         servers.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
-        Self { servers, complaints: Arc::default() }
+        Self { servers }
     }
 
     /// Whether there is none.
@@ -136,11 +137,6 @@ impl Fastcgi {
         self.servers.iter().filter_map(fits).collect::<Vec<_>>().into_iter()
     }
 
-    /// What scripts have complained about lately.
-    pub(crate) fn complaints(&self) -> Vec<String> {
-        self.complaints.recent()
-    }
-
     /// Connections opened so far.
     pub(crate) fn connections(&self) -> u32 {
         self.servers.iter().map(|(_, server)| server.pool.opened()).sum()
@@ -152,6 +148,7 @@ impl Fastcgi {
         script: &Script,
         mut call: Call<'_>,
         body: Body,
+        ledger: &Ledger,
     ) -> Result<Answer, Failure> {
         let settings = &script.server.settings;
         let (body, len) = sized(body, settings).await?;
@@ -181,7 +178,7 @@ impl Fastcgi {
             if may_repeat && was_reused {
                 request = Some(this.again(&parameters));
             }
-            let stderr = Stderr::new(Arc::clone(&self.complaints), &script.name);
+            let stderr = Stderr::new(ledger.clone(), &[call.host, &script.name].concat());
             let (sender, receiver) = oneshot::channel();
             spawn_local(drive(lease, this, stderr, sender));
             match receiver.await {

@@ -7,6 +7,7 @@
 
 use super::settings::Address;
 use std::io::{self, ErrorKind, Read};
+use std::net::SocketAddr;
 use std::net::TcpStream as StdTcp;
 use std::os::unix::net::UnixStream as StdUnix;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -208,12 +209,16 @@ impl Socket {
     async fn connect(address: &Address) -> io::Result<Self> {
         match address {
             Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
-            Address::Tcp(address) => {
-                let socket = TcpStream::connect(address).await?;
-                socket.set_nodelay(true)?;
-                Ok(Self::Tcp(socket))
-            }
+            Address::Tcp(address) => Self::tcp(&[*address]).await,
+            Address::Named(named) => Self::tcp(&named.addresses().await?).await,
         }
+    }
+
+    /// To the first of these that takes it.
+    async fn tcp(addresses: &[SocketAddr]) -> io::Result<Self> {
+        let socket = TcpStream::connect(addresses).await?;
+        socket.set_nodelay(true)?;
+        Ok(Self::Tcp(socket))
     }
 
     /// Reads what is there into `buffer`, waiting until something is.

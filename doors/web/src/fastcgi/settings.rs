@@ -1,14 +1,16 @@
 //! What can be set about `FastCGI`: `fastcgi` of a site, by pattern of path.
 
+use super::names::Named;
 use crate::pattern::Pattern;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, Span};
+use vocab::{ByteSize, Complaint, DomainName, Span};
 
 /// Patterns of one site.
 const PATTERNS_MAX: usize = 64;
@@ -25,7 +27,7 @@ const SOCKET_PATH_BYTES_MAX: usize = 107;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FastcgiChoice {
-    /// `unix:///PATH` or `tcp://ADDRESS:PORT`.
+    /// `unix:///PATH`, `tcp://ADDRESS:PORT` or `tcp://NAME:PORT`.
     Address(String),
     /// The address with how to use it.
     Detailed(FastcgiSettings),
@@ -35,7 +37,8 @@ pub enum FastcgiChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FastcgiSettings {
-    /// Where the server is: `unix:///run/php/php-fpm.sock` or `tcp://127.0.0.1:9000`. No default.
+    /// Where the server is: `unix:///run/php/php-fpm.sock`, `tcp://127.0.0.1:9000` or
+    /// `tcp://php:9000`; a name is asked of the system's resolver anew every 30 s. No default.
     pub server: String,
     /// The script of a folder that has no index file of its own; empty for none. Default
     /// `index.php`.
@@ -78,14 +81,15 @@ impl Default for FastcgiSettings {
 }
 
 /// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Address {
     Unix(PathBuf),
     Tcp(SocketAddr),
+    Named(Arc<Named>),
 }
 
 impl Address {
-    /// Reads `unix:///PATH` or `tcp://ADDRESS:PORT`.
+    /// Reads `unix:///PATH`, `tcp://ADDRESS:PORT` or `tcp://NAME:PORT`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix://") {
             return if path.starts_with('/') && path.len() <= SOCKET_PATH_BYTES_MAX {
@@ -96,12 +100,28 @@ impl Address {
                 ))
             };
         }
-        match text.strip_prefix("tcp://").map(str::parse) {
-            Some(Ok(address)) => Ok(Self::Tcp(address)),
-            Some(Err(_)) => Err(format!("{text:?} has no address with a port after tcp://")),
-            None => Err(format!("{text:?} is no address of a FastCGI server")),
+        let Some(place) = text.strip_prefix("tcp://") else {
+            return Err(format!("{text:?} is no address of a FastCGI server"));
+        };
+        if let Ok(address) = place.parse() {
+            return Ok(Self::Tcp(address));
         }
+        named(place)
+            .map(|it| Self::Named(Arc::new(it)))
+            .ok_or_else(|| format!("{text:?} has no address or name with a port after tcp://"))
     }
+}
+
+/// Reads `NAME:PORT`.
+fn named(place: &str) -> Option<Named> {
+    let (host, port) = place.rsplit_once(':')?;
+    let port = port.parse().ok().filter(|port| *port != 0)?;
+    let name = DomainName::parse(host).ok()?;
+    // What ends in a number is a misspelt address (RFC 3696 §2), and resolvers read it in odd ways.
+    let last = host.trim_end_matches('.').rsplit('.').next()?;
+    let is_number = last.bytes().all(|it| it.is_ascii_digit());
+    let is_address = host.parse::<IpAddr>().is_ok();
+    (!is_number && !is_address && !name.as_str().is_empty()).then(|| Named::new(host, port))
 }
 
 impl FastcgiChoice {
@@ -124,10 +144,9 @@ impl FastcgiChoice {
         };
         let mut complaints = Vec::new();
         if let Err(why) = Address::parse(&settings.server) {
-            complaints.push(
-                Complaint::new(at("server"), why)
-                    .remedy("write unix:///run/php/php-fpm.sock or tcp://127.0.0.1:9000"),
-            );
+            complaints.push(Complaint::new(at("server"), why).remedy(
+                "write unix:///run/php/php-fpm.sock, tcp://127.0.0.1:9000 or tcp://php:9000",
+            ));
         }
         if settings.index.contains(['/', '\0']) {
             let complaint = Complaint::new("index", "the index script is a name without a path");
@@ -193,7 +212,15 @@ mod tests {
         check("tcp://127.0.0.1:9000", true);
         check("tcp://[::1]:9000", true);
         check("unix://run/php.sock", false);
+        check("tcp://php:9000", true);
+        check("tcp://php.internal.:9000", true);
         check("tcp://127.0.0.1", false);
+        check("tcp://php", false);
+        check("tcp://php:0", false);
+        check("tcp://php:90000", false);
+        check("tcp://:9000", false);
+        check("tcp://127.0.0:9000", false);
+        check("tcp://a b:9000", false);
         check("127.0.0.1:9000", false);
         check(&format!("unix:///{}", "x".repeat(107)), false);
     }

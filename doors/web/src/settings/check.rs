@@ -5,6 +5,7 @@
 
 use super::SiteSettings;
 use crate::errors::ErrorPages;
+use crate::forwarded;
 use crate::host::HostPattern;
 use crate::path::{Form, Target};
 use crate::rules::Rules;
@@ -40,6 +41,7 @@ impl SiteSettings {
         complaints.extend(ErrorPages::compile(&self.errors).1);
         complaints.extend(Rules::compile(self).1);
         complaints.extend(secure::check(self));
+        complaints.extend(forwarded::check(self));
         if self.memory.bytes() > MEMORY_BYTES_MAX {
             let complaint = Complaint::new("memory", "a site can keep 16 GiB at most");
             complaints.push(complaint.remedy("write memory: 64MiB"));

@@ -1,8 +1,10 @@
 //! Files that are kept in memory and change on disk: what is served is what is there.
 
-use crate::support::{DEADLINE, Edge, Folder, site};
+use crate::support::{Answer, DEADLINE, Edge, Folder, send, site};
 use door_web::{CompressChoice, SiteSettings};
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 use std::time::Instant;
 
@@ -178,4 +180,85 @@ fn a_store_of_no_memory_keeps_nothing_and_serves_all() {
     assert_eq!(edge.ask("GET /x.txt", &[]).text(), "one");
     base.write("www/x.txt", "two");
     assert_eq!(edge.ask("GET /x.txt", &[]).text(), "two");
+}
+
+/// More than the buffers between a server and a client that does not read.
+const LARGE_BYTES: usize = 48 << 20;
+
+/// A door that is in the middle of sending `large.bin`, and the part that came; the rest waits for
+/// the client.
+fn half_sent() -> (Folder, Edge, TcpStream, usize) {
+    let base = Folder::new();
+    base.write("www/large.bin", vec![b'a'; LARGE_BYTES]);
+    let edge = Edge::start(&base);
+    let mut stream = edge.connect();
+    send(&mut stream, "www.example", "GET /large.bin", &[("Connection", "close")]);
+    let mut first = vec![0; 4096];
+    stream.read_exact(&mut first).unwrap();
+    let head = first.windows(4).position(|it| it == b"\r\n\r\n").unwrap() + 4;
+    let length = format!("content-length: {LARGE_BYTES}\r\n");
+    assert!(String::from_utf8_lossy(&first[..head]).contains(&length));
+    (base, edge, stream, first.len() - head)
+}
+
+/// All that comes until the end, behind the `came` bytes of body.
+fn rest_is_whole(mut stream: TcpStream, came: usize) {
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).unwrap();
+    assert_eq!(came + rest.len(), LARGE_BYTES);
+    assert!(rest.iter().all(|it| *it == b'a'), "bytes of another version");
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_sent_ends_where_it_was_said_to() {
+    let (base, edge, stream, came) = half_sent();
+    let mut file =
+        fs::File::options().append(true).open(base.path().join("www/large.bin")).unwrap();
+    file.write_all(&vec![b'b'; 1 << 20]).unwrap();
+    rest_is_whole(stream, came);
+    let length = (LARGE_BYTES + (1 << 20)).to_string();
+    assert_eq!(edge.ask("HEAD /large.bin", &[]).field("content-length"), length);
+}
+
+#[test]
+fn a_file_that_vanishes_while_it_is_sent_is_sent_to_its_end() {
+    let (base, edge, stream, came) = half_sent();
+    fs::remove_file(base.path().join("www/large.bin")).unwrap();
+    rest_is_whole(stream, came);
+    assert_eq!(edge.ask("GET /large.bin", &[]).status, 404);
+}
+
+#[test]
+fn a_file_that_becomes_a_folder_while_it_is_sent_is_sent_to_its_end() {
+    let (base, edge, stream, came) = half_sent();
+    fs::remove_file(base.path().join("www/large.bin")).unwrap();
+    base.write("www/large.bin/index.html", "a folder");
+    rest_is_whole(stream, came);
+    assert_eq!(edge.ask("GET /large.bin", &[]).field("location"), "/large.bin/");
+    assert_eq!(edge.ask("GET /large.bin/", &[]).text(), "a folder");
+}
+
+#[test]
+fn a_file_that_is_replaced_while_it_is_sent_is_not_mixed_with_the_next() {
+    let (base, edge, stream, came) = half_sent();
+    base.write("next.bin", vec![b'b'; LARGE_BYTES]);
+    fs::rename(base.path().join("next.bin"), base.path().join("www/large.bin")).unwrap();
+    rest_is_whole(stream, came);
+    assert_eq!(edge.ask("GET /large.bin", &[("Range", "bytes=0-3")]).text(), "bbbb");
+}
+
+#[test]
+fn a_file_cut_short_takes_down_its_own_answer_only() {
+    let (base, edge, mut stream, came) = half_sent();
+    let mut other = edge.connect();
+    send(&mut other, "www.example", "GET /none", &[]);
+    assert_eq!(Answer::read(&mut other, false).status, 404);
+    let file = fs::File::options().write(true).open(base.path().join("www/large.bin")).unwrap();
+    file.set_len(1).unwrap();
+    let mut rest = Vec::new();
+    // By a reset or by the end, before the promised length.
+    let _ = stream.read_to_end(&mut rest);
+    assert!(came + rest.len() < LARGE_BYTES);
+    send(&mut other, "www.example", "GET /large.bin", &[]);
+    assert_eq!(Answer::read(&mut other, false).text(), "a");
 }

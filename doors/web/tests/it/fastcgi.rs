@@ -161,3 +161,19 @@ fn a_kept_connection_that_the_server_closed_is_replaced() {
         assert_eq!(edge.ask("GET /a.php", &[]).text(), "ok");
     }
 }
+
+#[test]
+fn a_server_may_be_given_by_name() {
+    let address = server(|mut stream| {
+        read_request(&mut stream);
+        let answer =
+            [record(6, b"Content-Length: 2\r\nContent-Type: a/b\r\n\r\nok"), record(3, &[0; 8])];
+        let _ = stream.write_all(&answer.concat());
+    });
+    let port = address.rsplit_once(':').unwrap().1;
+    let (_base, named) = edge(format!("tcp://localhost:{port}"));
+    assert_eq!(named.ask("GET /a.php", &[]).text(), "ok");
+    assert_eq!(named.ask("GET /a.php", &[]).text(), "ok");
+    let (_base, nobody) = edge(format!("tcp://nothing.invalid:{port}"));
+    assert_eq!(nobody.ask("GET /a.php", &[]).status, 502);
+}

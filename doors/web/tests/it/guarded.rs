@@ -132,3 +132,25 @@ fn a_site_may_send_everyone_to_https() {
     assert_eq!(answer.status, 308);
     assert_eq!(answer.field("location"), "https://www.example/a%20b?c=d");
 }
+
+#[test]
+fn who_came_by_https_to_a_trusted_proxy_is_not_sent_on() {
+    let base = base();
+    let trusting = |network: &str| SiteSettings {
+        redirect_https: true,
+        trusted_proxies: vec![settings::Text(network.parse().unwrap())],
+        ..site("www", &[])
+    };
+    let edge = Edge::start_with(&base, &[trusting("127.0.0.0/8")], "");
+    let by = |said: &str| edge.ask("GET /a.js", &[("X-Forwarded-Proto", said)]).status;
+    assert_eq!((by("https"), by("http"), by("http, https")), (200, 308, 308));
+    assert_eq!(edge.ask("GET /a.js", &[]).status, 308);
+    // The same by the long way.
+    let long = [("X-Forwarded-Proto", "https"), ("Range", "bytes=0-3")];
+    assert_eq!(edge.ask("GET /a.js", &long).status, 206);
+    let twice = [("X-Forwarded-Proto", "https"), ("X-Forwarded-Proto", "https")];
+    assert_eq!(edge.ask("GET /a.js", &twice).status, 308);
+    let elsewhere = Edge::start_with(&base, &[trusting("192.0.2.0/24")], "");
+    let answer = elsewhere.ask("GET /a.js", &[("X-Forwarded-Proto", "https")]);
+    assert_eq!(answer.status, 308, "a stranger is not believed");
+}

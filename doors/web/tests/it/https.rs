@@ -296,3 +296,18 @@ fn a_site_whose_certificate_cannot_be_used_is_refused_with_its_place() {
     let complaints = door_web::check_folders(&[wrong], base.path());
     assert_eq!(complaints[0].path, "0.tls.client_ca");
 }
+
+#[test]
+fn handshakes_that_fail_leave_a_row() {
+    let base = base();
+    let edge = Edge::start_with(&base, &[secure("one")], "");
+    let mut plain = edge.connect();
+    std::io::Write::write_all(&mut plain, b"GET / HTTP/1.1\r\nHost: one.example\r\n\r\n").unwrap();
+    let row = edge.rows(1).remove(0);
+    assert_eq!((row.status, row.source), (400, vocab::Source::Refused));
+    // A client that does not know who vouches for the certificate.
+    let refused = curl(&edge, &base, "one.example", &[]);
+    assert!(refused.is_err(), "{refused:?}");
+    let row = edge.rows(2).remove(0);
+    assert_eq!((row.status, row.client.to_string().as_str()), (495, "127.0.0.1"));
+}

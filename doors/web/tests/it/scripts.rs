@@ -107,10 +107,12 @@ fn status_and_location_are_the_scripts() {
     assert!(there.starts_with("HTTP/1.1 302") && there.contains("location: /elsewhere"), "{there}");
     assert!(close("/fatal.php").starts_with("HTTP/1.1 500"));
     let begun = Instant::now();
-    while !edge.door.script_complaints().iter().any(|it| it.contains("undefined_function")) {
-        assert!(begun.elapsed() < crate::support::DEADLINE, "{:?}", edge.door.script_complaints());
+    let notes = || edge.parts().ledger.notes().notes;
+    while !notes().iter().any(|it| it.text.contains("undefined_function")) {
+        assert!(begun.elapsed() < crate::support::DEADLINE, "{:?}", notes());
         thread::yield_now();
     }
+    assert!(notes().iter().all(|it| it.from == "x/fatal.php"), "{:?}", notes());
 }
 
 #[test]

@@ -1,0 +1,28 @@
+//! What programs behind the doors complain about.
+
+use super::{App, Asked};
+use crate::iso::iso;
+use crate::model::{NoteLine, NoteTable, Problem};
+use crate::refused::Refused;
+use axum::Json;
+use axum::extract::State;
+use std::sync::Arc;
+
+/// The last lines that scripts have written to their standard error, newest first.
+#[utoipa::path(get, path = "/api/notes", responses(
+    (status = 200, body = NoteTable), (status = 401, body = Problem)
+))]
+pub(crate) async fn notes(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+) -> Result<Json<NoteTable>, Refused> {
+    let found = app.ask(|app| app.ledger.notes()).await?;
+    let shape = |note: ledger::Note| NoteLine {
+        at: iso(note.at_ms),
+        door: note.door.as_str().into(),
+        from: note.from,
+        text: note.text,
+    };
+    let notes = found.notes.into_iter().rev().map(shape).collect();
+    Ok(Json(NoteTable { notes, seen: found.seen }))
+}

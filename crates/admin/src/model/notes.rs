@@ -1,0 +1,28 @@
+//! The JSON of notes: what programs behind the doors complain about.
+//!
+//! Filled by the handler of `/api/notes`, described by utoipa. See [`super`] for what all of it shares.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What programs behind the doors complain about.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct NoteTable {
+    /// The last lines, newest first; at most 256.
+    pub notes: Vec<NoteLine>,
+    /// All of them since the start.
+    pub seen: u64,
+}
+
+/// One line that a script has written to its standard error.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct NoteLine {
+    /// When it came.
+    pub at: String,
+    /// Behind which door.
+    pub door: String,
+    /// The script, with its host.
+    pub from: String,
+    /// What it says.
+    pub text: String,
+}

@@ -1,0 +1,268 @@
+//! One HTTP/2 stream seen from outside: whether the client keeps it waiting, and its end if so.
+//!
+//! A client may stall one stream while the socket flows, pings are answered and other streams live, so
+//! the connection's own figures say nothing of it. [`Pace`] is what a stream's bodies note of
+//! themselves; [`StreamExec`] runs each stream as a task that holds the notes against
+//! [`crate::patience`], and drops the stream, which resets it, when that is at its end. It never
+//! touches the connection. Called by [`crate::serve`] for HTTP/2 only.
+
+use crate::limits::Limits;
+use crate::patience::{Awaits, Next, Patience, Standing};
+use crate::watch::{InFlight, Watch};
+use hyper::rt::Executor;
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// One stream. Touched by one thread only; a lock because bodies of requests may be sent.
+pub(crate) struct Pace {
+    watch: Arc<Watch>,
+    notes: Mutex<Notes>,
+}
+
+/// What is noted of a stream.
+struct Notes {
+    /// The request counts as in flight until both bodies are done with, or the stream is cut.
+    busy: Option<InFlight>,
+    progress: u32,
+    bytes: u32,
+    waited_ms: u32,
+    /// Answers, and pieces of them, for which the client is to make room.
+    rooms_due: u32,
+    upload: Upload,
+    /// Since when the client is waited for.
+    since: Option<Instant>,
+    /// Told when the last room is made: all that is left of a stream whose answer is handed on.
+    last_room: Option<Waker>,
+}
+
+/// How far the request's body is.
+enum Upload {
+    /// Nobody has asked for it, or it is over.
+    Idle,
+    /// What came was taken, and the client owes more.
+    Within,
+    /// The client owes what this one waits for.
+    Awaited(Waker),
+    /// The stream was cut: no more of it is given.
+    Cut,
+}
+
+/// Whether a body may be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Course {
+    Open,
+    Cut,
+}
+
+thread_local! {
+    /// The stream whose task is running: its request says so at its first step.
+    static RUNNING: RefCell<Option<Arc<Pace>>> = const { RefCell::new(None) };
+}
+
+impl Pace {
+    pub(crate) fn new(busy: InFlight) -> Arc<Self> {
+        let watch = Arc::clone(busy.watch());
+        let notes = Notes {
+            busy: Some(busy),
+            progress: 0,
+            bytes: 0,
+            waited_ms: 0,
+            rooms_due: 0,
+            upload: Upload::Idle,
+            since: None,
+            last_room: None,
+        };
+        Arc::new(Self { watch, notes: Mutex::new(notes) })
+    }
+
+    /// Makes the running task the one that watches over this stream.
+    pub(crate) fn run_by_this_task(self: &Arc<Self>) {
+        RUNNING.set(Some(Arc::clone(self)));
+    }
+
+    /// One more answer, or piece of it, waits for the client to make room.
+    pub(crate) fn room_due(&self) {
+        let mut notes = self.notes();
+        notes.rooms_due += 1;
+        notes.settle();
+    }
+
+    /// It has been sent, or given up.
+    pub(crate) fn room_made(&self) {
+        let mut notes = self.notes();
+        notes.rooms_due -= 1;
+        notes.settle();
+        if notes.rooms_due > 0 {
+            return;
+        }
+        if notes.busy.is_none() {
+            self.watch.stuck_ends();
+        }
+        if let Some(watcher) = notes.last_room.take() {
+            drop(notes);
+            watcher.wake();
+        }
+    }
+
+    /// The client made room for `bytes` of an answer.
+    pub(crate) fn took(&self, bytes: usize) {
+        self.notes().moved(bytes);
+        self.watch.stream_took(bytes);
+    }
+
+    /// The request's body has nothing at hand; `reader` waits for more.
+    pub(crate) fn upload_waits(&self, reader: &Waker) {
+        let mut notes = self.notes();
+        if !matches!(notes.upload, Upload::Cut) {
+            notes.upload = Upload::Awaited(reader.clone());
+        }
+        notes.settle();
+    }
+
+    /// `bytes` of the request's body came.
+    pub(crate) fn upload_came(&self, bytes: usize) {
+        let mut notes = self.notes();
+        notes.moved(bytes);
+        notes.upload_is(Upload::Within);
+    }
+
+    /// The request's body is over, or nobody reads it any more.
+    pub(crate) fn upload_over(&self) {
+        self.notes().upload_is(Upload::Idle);
+    }
+
+    /// Whether all of the answer has left; if not, `watcher` is woken when it has.
+    fn is_sent(&self, watcher: &Waker) -> bool {
+        let mut notes = self.notes();
+        if notes.rooms_due > 0 {
+            notes.last_room = Some(watcher.clone());
+        }
+        notes.rooms_due == 0
+    }
+
+    /// Whether the request's body may be read on.
+    pub(crate) fn course(&self) -> Course {
+        if matches!(self.notes().upload, Upload::Cut) { Course::Cut } else { Course::Open }
+    }
+
+    fn standing(&self) -> Standing {
+        let notes = self.notes();
+        let awaits = match notes.upload {
+            _ if notes.rooms_due > 0 => Awaits::Client,
+            Upload::Awaited(_) => Awaits::Client,
+            Upload::Within => Awaits::UsWithinBody,
+            Upload::Idle | Upload::Cut => Awaits::Us,
+        };
+        Standing {
+            progress: notes.progress,
+            awaits,
+            messages: 0,
+            bytes: notes.bytes,
+            waited_ms: notes.waited_ms.wrapping_add(notes.waiting_ms()),
+        }
+    }
+
+    /// The stream was dropped; whoever still reads its body is told. Pieces that h2 has queued and the
+    /// client takes no byte of stay there, and the reset behind them: the connection counts those.
+    fn cut(&self) {
+        let mut notes = self.notes();
+        let upload = std::mem::replace(&mut notes.upload, Upload::Cut);
+        notes.busy = None;
+        if notes.rooms_due > 0 {
+            self.watch.stuck_begins();
+        }
+        drop(notes);
+        if let Upload::Awaited(reader) = upload {
+            reader.wake();
+        }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Notes {
+    fn moved(&mut self, bytes: usize) {
+        self.progress = self.progress.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(bytes as u32);
+    }
+
+    fn upload_is(&mut self, upload: Upload) {
+        if !matches!(self.upload, Upload::Cut) {
+            self.upload = upload;
+        }
+        self.settle();
+    }
+
+    /// Begins or ends the time for which the client is waited for.
+    fn settle(&mut self) {
+        if self.rooms_due > 0 || matches!(self.upload, Upload::Awaited(_)) {
+            self.since.get_or_insert_with(Instant::now);
+        } else {
+            self.waited_ms = self.waited_ms.wrapping_add(self.waiting_ms());
+            self.since = None;
+        }
+    }
+
+    fn waiting_ms(&self) -> u32 {
+        self.since.map_or(0, |since| since.elapsed().as_millis() as u32)
+    }
+}
+
+/// Runs hyper's tasks on the current thread, and cuts the streams among them that keep us waiting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamExec(pub(crate) Limits);
+
+impl<F: Future + 'static> Executor<F> for StreamExec {
+    fn execute(&self, task: F) {
+        tokio::task::spawn_local(watch_over(task, self.0));
+    }
+}
+
+/// Runs `stream` until all of it is sent, or drops it.
+async fn watch_over(stream: impl Future, limits: Limits) {
+    if let Some(pace) = run(stream, limits).await {
+        pace.cut();
+    }
+}
+
+/// Runs `stream`; gives its pace if it did not come to its end, and is no more. hyper is done with a
+/// stream when h2 has the last piece of its answer: that piece is waited for too.
+async fn run(stream: impl Future, limits: Limits) -> Option<Arc<Pace>> {
+    let mut stream = Some(Box::pin(stream));
+    let mut watched: Option<Arc<Pace>> = None;
+    let mut patience = Patience::new(&limits, Instant::now());
+    let mut tick: Option<Pin<Box<Sleep>>> = None;
+    poll_fn(|cx| {
+        if let Some(running) = &mut stream {
+            RUNNING.set(watched.take());
+            let done = running.as_mut().poll(cx).is_ready();
+            watched = RUNNING.take();
+            if done {
+                stream = None;
+            }
+        }
+        let Some(pace) = &watched else {
+            return if stream.is_none() { Poll::Ready(None) } else { Poll::Pending };
+        };
+        if stream.is_none() && pace.is_sent(cx.waker()) {
+            return Poll::Ready(None);
+        }
+        let tick = tick.get_or_insert_with(|| Box::pin(sleep(limits.header_timeout)));
+        while tick.as_mut().poll(cx).is_ready() {
+            match patience.judge(pace.standing(), &limits, Instant::now()) {
+                Next::Wait(until) => tick.as_mut().reset(until),
+                Next::Close | Next::HeadTooSlow | Next::Stalled | Next::TooSlow => {
+                    return Poll::Ready(watched.take());
+                }
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}

@@ -1,0 +1,88 @@
+//! The addresses of a `FastCGI` server that is given by name.
+//!
+//! The system's resolver is asked on a thread of its own, and what it said is used for a while; where
+//! it fails, what it said last goes on. It opens no connection. Called by `pool`.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::lookup_host;
+use tokio::time::Instant;
+
+/// How long an answer is used: long enough to cost nothing, short enough that a container which
+/// comes back elsewhere is found.
+const KEPT_FOR: Duration = Duration::from_secs(30);
+/// After a failure the last answer is used for so long before the next question.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// Addresses of one name that are tried; more are left out.
+const ADDRESSES_MAX: usize = 8;
+
+/// A name with a port, and what it stood for last.
+#[derive(Debug)]
+pub(crate) struct Named {
+    host: String,
+    port: u16,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    addresses: Vec<SocketAddr>,
+    fresh_until: Option<Instant>,
+}
+
+impl Named {
+    pub(crate) fn new(host: &str, port: u16) -> Self {
+        Self { host: host.to_owned(), port, known: Mutex::default() }
+    }
+
+    /// Its addresses, in the resolver's order; never none.
+    pub(crate) async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        let now = Instant::now();
+        {
+            let mut known = self.known();
+            if known.fresh_until.is_some_and(|until| now < until) {
+                return Ok(known.addresses.clone());
+            }
+            // One question is enough: meanwhile others use what is known.
+            if !known.addresses.is_empty() {
+                known.fresh_until = Some(now + RETRY_AFTER);
+            }
+        }
+        let found = lookup_host((self.host.as_str(), self.port)).await;
+        let found = found.map(|all| all.take(ADDRESSES_MAX).collect::<Vec<_>>());
+        let mut known = self.known();
+        match found {
+            Ok(found) if !found.is_empty() => {
+                *known = Known { addresses: found, fresh_until: Some(now + KEPT_FOR) };
+                Ok(known.addresses.clone())
+            }
+            _ if !known.addresses.is_empty() => Ok(known.addresses.clone()),
+            Ok(_) => Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address")),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_the_resolver_said_last_goes_on() {
+        let named = Named::new("localhost", 9000);
+        let first = named.addresses().await.unwrap();
+        assert!(first.iter().all(|it| it.ip().is_loopback() && it.port() == 9000), "{first:?}");
+        // As if its time were over, and the resolver knew it no more.
+        let gone = Named::new("nothing.invalid", 9000);
+        *gone.known() = Known { addresses: first.clone(), fresh_until: None };
+        assert_eq!(gone.addresses().await.unwrap(), first);
+        assert!(gone.known().fresh_until.is_some(), "the next question waits");
+        assert!(Named::new("nothing.invalid", 9000).addresses().await.is_err());
+    }
+}

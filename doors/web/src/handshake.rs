@@ -1,0 +1,41 @@
+//! A handshake that failed, as an event.
+//!
+//! It decides nothing: the TLS library did. A client that merely went away is not recorded: browsers
+//! open connections on suspicion and drop them. Called by `tls`.
+
+use ledger::{Event, Ledger, Subject};
+use std::net::IpAddr;
+use std::time::Instant;
+use transport::{HandshakeError, clock};
+use vocab::{Action, Cause, Door, Kind, Name, Source};
+
+/// Records why `client` could not speak TLS with us. No request was read, so there is nothing that it
+/// asked for but perhaps a name.
+pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &HandshakeError) {
+    let (status, name) = match why {
+        HandshakeError::Closed => return,
+        HandshakeError::Busy => (503, None),
+        HandshakeError::Timeout => (408, None),
+        HandshakeError::NotTls | HandshakeError::NoName | HandshakeError::Other(_) => (400, None),
+        HandshakeError::BadName(name) => (400, Some(name)),
+        // Only a signer that asks a policy says so; none does here.
+        HandshakeError::NameNotBlocked(name) => (421, Some(name)),
+        HandshakeError::RateLimited(name) => (429, Some(name)),
+        // No standard status says this; nginx writes it so.
+        HandshakeError::ClientDistrusts(_) => (495, None),
+    };
+    let name = name.and_then(|name| Name::from_lowercase(name).ok()).unwrap_or(Name::ROOT);
+    ledger.record(Event {
+        at: clock::now(),
+        took_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
+        door: Door::Web,
+        client,
+        kind: Kind::Other,
+        subject: Subject::name(name),
+        action: Action::Pass,
+        cause: Cause::NotAsked,
+        source: Source::Refused,
+        status,
+        bytes: 0,
+    });
+}
