@@ -38,7 +38,7 @@ async fn echo(request: Request<Incoming>) -> Response<Body> {
     while let Some(frame) = body.frame().await {
         match frame.unwrap().into_data() {
             Ok(data) => {
-                frames.push_back(Frame::data(Bytes::from([b"[", &data[..], b"]"].concat())))
+                frames.push_back(Frame::data(Bytes::from([b"[", &data[..], b"]"].concat())));
             }
             Err(frame) => sum = frame.into_trailers().unwrap().remove("sum").unwrap(),
         }
