@@ -20,8 +20,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::{ConnectionLimits, Drain, Signer, Stream};
+
+use transport::{CONNECTIONS_MAX_DEFAULT, ConnectionLimits, Drain, Signer, Stream};
 use vocab::{Complaint, Listen, Scheme};
+
+/// Connections at once from one client. Thousands of people may stand behind one address (RFC 6888),
+/// and they come to a web server more often than to any other door.
+const CONNECTIONS_PER_CLIENT_MAX: usize = 2048;
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -121,7 +126,7 @@ impl Door {
 
     /// The caps on its connections, to share among all its listeners.
     pub fn connection_limits(&self) -> ConnectionLimits {
-        ConnectionLimits::default()
+        ConnectionLimits::new(CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX)
     }
 
     /// What settings say now.
