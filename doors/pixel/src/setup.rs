@@ -34,8 +34,8 @@ pub(crate) fn wanted(host: &str, method: &Method, path: &str) -> Option<Wanted> 
     }
     match path {
         "/" => Some(Wanted::Instructions),
-        "/ca.crt" => Some(Wanted::Certificate),
-        "/ca.pem" => Some(Wanted::File),
+        "/ca.crt" | "/tidegate-ca.crt" => Some(Wanted::Certificate),
+        "/ca.pem" | "/tidegate-ca.pem" => Some(Wanted::File),
         _ => None,
     }
 }
@@ -51,17 +51,21 @@ pub(crate) fn answer(door: &Door, wanted: Wanted, headers: &HeaderMap) -> Respon
         }
         Wanted::Certificate => {
             door.counters.one(Count::Certificate);
-            // The type that has phones offer to install it.
-            file(signer.ca_pem(), "application/x-x509-ca-cert", "tidegate-ca.crt")
+            // The type that has phones and Firefox offer to install it, which they do not for a
+            // file that is to be kept.
+            file(signer.ca_pem(), "application/x-x509-ca-cert")
         }
         Wanted::File => {
             door.counters.one(Count::Certificate);
-            file(signer.ca_pem(), "application/x-pem-file", "tidegate-ca.pem")
+            let mut kept = file(signer.ca_pem(), "application/x-pem-file");
+            let name = HeaderValue::from_static("attachment; filename=\"tidegate-ca.pem\"");
+            kept.headers_mut().insert(CONTENT_DISPOSITION, name);
+            kept
         }
     }
 }
 
-fn file(text: &str, media: &'static str, name: &'static str) -> Response<Body> {
+fn file(text: &str, media: &'static str) -> Response<Body> {
     let bytes = Bytes::copy_from_slice(text.as_bytes());
     let length = bytes.len();
     let mut response = Response::new(Body::full(bytes));
@@ -70,9 +74,6 @@ fn file(text: &str, media: &'static str, name: &'static str) -> Response<Body> {
     fields.insert(CONTENT_LENGTH, HeaderValue::from(length));
     fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     fields.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
-        fields.insert(CONTENT_DISPOSITION, value);
-    }
     response
 }
 

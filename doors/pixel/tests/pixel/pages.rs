@@ -106,6 +106,7 @@ fn an_address_leads_to_the_page_that_sets_a_device_up() {
     }
     let kind = edge.ask_host(&authority, "GET /ca.crt", &[]);
     assert_eq!(kind.field("content-type"), "application/x-x509-ca-cert");
+    assert_eq!(kind.field("content-disposition"), "", "phones are to install it, not to keep it");
     assert!(!kind.text().contains("PRIVATE"));
     // Not under a name: what is blocked is blocked, whatever its path.
     let blocked = edge.ask("GET /ca.crt", &[]);
