@@ -70,24 +70,40 @@ fn is_report(content_type: &str) -> bool {
 /// By what the client accepts first. `*/*` says nothing.
 fn of_accept(accept: &str) -> Option<Kind> {
     let first = accept.split(',').next().unwrap_or("");
-    let essence = first.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    Some(match essence.as_str() {
-        "text/html" | "application/xhtml+xml" => Kind::Document,
-        "text/css" => Kind::Stylesheet,
-        "text/javascript" | "application/javascript" => Kind::Script,
-        "application/json" | "text/event-stream" => Kind::Fetch,
-        other => match other.split_once('/')?.0 {
-            "image" => Kind::Image,
-            "font" => Kind::Font,
-            "audio" | "video" => Kind::Media,
-            _ => return None,
-        },
-    })
+    let essence = first.split(';').next().unwrap_or("").trim();
+    let known = [
+        ("text/html", Kind::Document),
+        ("application/xhtml+xml", Kind::Document),
+        ("text/css", Kind::Stylesheet),
+        ("text/javascript", Kind::Script),
+        ("application/javascript", Kind::Script),
+        ("application/json", Kind::Fetch),
+        ("text/event-stream", Kind::Fetch),
+    ];
+    let family = [
+        ("image", Kind::Image),
+        ("font", Kind::Font),
+        ("audio", Kind::Media),
+        ("video", Kind::Media),
+    ];
+    let (before, _) = essence.split_once('/')?;
+    let named = |word: &str, of: &[(&str, Kind)]| {
+        of.iter().find(|(it, _)| it.eq_ignore_ascii_case(word)).map(|(_, kind)| *kind)
+    };
+    named(essence, &known).or_else(|| named(before, &family))
 }
+
+/// Longest extension that is looked up, in bytes.
+const EXTENSION_BYTES_MAX: usize = 8;
 
 /// By the extension of a path, without its dot.
 pub fn of_extension(extension: &str) -> Option<Kind> {
-    Some(match extension.to_ascii_lowercase().as_str() {
+    // Lower case on the stack: no extension that is known is longer.
+    let mut lower = [0; EXTENSION_BYTES_MAX];
+    let lower = lower.get_mut(..extension.len())?;
+    lower.copy_from_slice(extension.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match std::str::from_utf8(lower).ok()? {
         "html" | "htm" | "xhtml" => Kind::Document,
         "js" | "mjs" | "cjs" => Kind::Script,
         "css" => Kind::Stylesheet,

@@ -22,7 +22,9 @@ pub use files::{
 pub use identity::{IDENTITY_NAMES_MAX, Identity, Subject};
 pub use pins::{PINS_MAX, Verify, key_pin};
 pub(crate) use server::server_config;
-pub use server::{Distrust, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, TlsStream};
+pub use server::{
+    Distrust, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, Session, TlsStream, TlsVersion,
+};
 pub use sites::{ClientAuthorities, ClientCertificates, SiteIdentity};
 pub use under_way::HANDSHAKES_PER_CORE_MAX;
 

@@ -2,34 +2,28 @@
 //!
 //! What depends on the request is added to a copy: the origin that may read it, the range, the
 //! callback. It chooses nothing (`null` does) and writes no page for people (`page` does). Called by
-//! `request`.
+//! `request` with hyper's kind of answer, by `quick` with bytes as they go over the wire.
 
-use crate::null::Null;
-use crate::objects;
-use bytes::Bytes;
+use crate::callback;
+use crate::door::Transport;
+use crate::null::{Blank, Null};
+use crate::ready::{self, Ready};
 use http::header::{
-    ACCEPT_RANGES, ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS,
-    ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, ALT_SVC, CACHE_CONTROL,
-    CONTENT_LENGTH, CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName,
-    HeaderValue, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap,
+    HeaderName, HeaderValue, ORIGIN,
 };
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
+use http_engine::quick::{Simple, SimpleMethod};
 use http_engine::range::{self, Selection};
-use std::sync::LazyLock;
+use std::io::Write as _;
 
-const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-const EMBEDDER_POLICY: HeaderName = HeaderName::from_static("cross-origin-embedder-policy");
-const TIMING: HeaderName = HeaderName::from_static("timing-allow-origin");
 const ASKS_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOWS_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-const METHODS: HeaderValue =
-    HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-/// Long enough for one visit, short enough that nobody notices after a name is let through.
-const BRIEFLY: HeaderValue = HeaderValue::from_static("max-age=60");
 /// Two hours: what Chromium caps a preflight's age at.
 const PREFLIGHT_AGE: HeaderValue = HeaderValue::from_static("7200");
 const TRUE: HeaderValue = HeaderValue::from_static("true");
@@ -43,115 +37,6 @@ pub(crate) enum Keep {
     No,
 }
 
-/// One answer, ready to be copied.
-struct Ready {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-/// The type of an answer, and whether browsers may be told to take it at its word.
-enum Type {
-    Exact(&'static str),
-    /// Asked for by who knows what: a script tag must not be refused for it.
-    Loose(&'static str),
-    None,
-}
-
-struct AllReady {
-    frame: Ready,
-    script: Ready,
-    style: Ready,
-    bitmap: Ready,
-    drawing: Ready,
-    font: Ready,
-    sound: Ready,
-    captions: Ready,
-    playlist: Ready,
-    json: Ready,
-    vast: Ready,
-    vmap: Ready,
-    text: Ready,
-    nothing: Ready,
-    no_socket: Ready,
-    no_method: Ready,
-}
-
-static READY: LazyLock<AllReady> = LazyLock::new(|| {
-    let ok = |media: Type, body| Ready::new(StatusCode::OK, &media, body);
-    let exact = |media, body| ok(Type::Exact(media), body);
-    let mut frame = exact("text/html; charset=utf-8", objects::FRAME);
-    frame.set(CONTENT_SECURITY_POLICY, "default-src 'none'");
-    // A page that requires this of its frames (COEP) would otherwise show an error in it.
-    frame.set(EMBEDDER_POLICY, "require-corp");
-    let mut sound = exact("audio/wav", &objects::SOUND);
-    sound.set(ACCEPT_RANGES, "bytes");
-    let mut nothing = Ready::new(StatusCode::NO_CONTENT, &Type::None, b"");
-    nothing.headers.insert(CACHE_CONTROL, NO_STORE);
-    let mut no_socket = Ready::new(StatusCode::FORBIDDEN, &Type::None, b"");
-    no_socket.headers.insert(CACHE_CONTROL, NO_STORE);
-    let mut no_method = Ready::new(StatusCode::METHOD_NOT_ALLOWED, &Type::None, b"");
-    no_method.headers.insert(ALLOW, METHODS);
-    AllReady {
-        frame,
-        script: exact("text/javascript; charset=utf-8", b""),
-        style: exact("text/css; charset=utf-8", b""),
-        bitmap: exact("image/gif", objects::BITMAP),
-        drawing: exact("image/svg+xml", objects::DRAWING),
-        font: Ready::new(StatusCode::NOT_FOUND, &Type::None, b""),
-        sound,
-        captions: exact("text/vtt; charset=utf-8", objects::CAPTIONS),
-        playlist: exact("application/vnd.apple.mpegurl", objects::PLAYLIST),
-        json: exact("application/json", b"{}"),
-        vast: exact("application/xml; charset=utf-8", objects::VAST),
-        vmap: exact("application/xml; charset=utf-8", objects::VMAP),
-        text: ok(Type::Loose("text/plain; charset=utf-8"), b""),
-        nothing,
-        no_socket,
-        no_method,
-    }
-});
-
-impl Ready {
-    fn new(status: StatusCode, media: &Type, body: &'static [u8]) -> Self {
-        // Room for what `copy` adds, so that a copy never grows.
-        let mut headers = HeaderMap::with_capacity(16);
-        headers.insert(VARY, HeaderValue::from_static("Origin, Accept, Sec-Fetch-Dest"));
-        // Pages with COEP embed only what says that it may be embedded.
-        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
-        headers.insert(TIMING, HeaderValue::from_static("*"));
-        // A blocked host may have promised HTTP/3 before: have the browser forget it.
-        headers.insert(ALT_SVC, HeaderValue::from_static("clear"));
-        headers.insert(CACHE_CONTROL, BRIEFLY);
-        match media {
-            Type::Exact(media) => {
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-                headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-            }
-            Type::Loose(media) => {
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-            }
-            Type::None => {}
-        }
-        // RFC 9110 §8.6: 204 has no length.
-        if status != StatusCode::NO_CONTENT {
-            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        }
-        Self { status, headers, body: Bytes::from_static(body) }
-    }
-
-    fn set(&mut self, field: HeaderName, value: &'static str) {
-        self.headers.insert(field, HeaderValue::from_static(value));
-    }
-
-    fn copy(&self) -> Response<Body> {
-        let mut answer = Response::new(Body::full(self.body.clone()));
-        *answer.status_mut() = self.status;
-        *answer.headers_mut() = self.headers.clone();
-        answer
-    }
-}
-
 /// The answer to a request of this method with these fields.
 pub(crate) fn render(
     null: &Null<'_>,
@@ -159,26 +44,16 @@ pub(crate) fn render(
     method: &Method,
     headers: &HeaderMap,
 ) -> Response<Body> {
-    let ready = &*READY;
     let mut answer = match null {
-        Null::Frame => ready.frame.copy(),
-        Null::Script => ready.script.copy(),
-        Null::Callback(name) => call(name, &ready.script),
-        Null::Style => ready.style.copy(),
-        Null::Bitmap => ready.bitmap.copy(),
-        Null::Drawing => ready.drawing.copy(),
-        Null::Font => ready.font.copy(),
-        Null::Sound => part(&ready.sound, method, headers),
-        Null::Captions => ready.captions.copy(),
-        Null::Playlist => ready.playlist.copy(),
-        Null::Json => ready.json.copy(),
-        Null::Vast => ready.vast.copy(),
-        Null::Vmap => ready.vmap.copy(),
-        Null::Text => ready.text.copy(),
-        Null::Nothing => ready.nothing.copy(),
-        Null::NoSocket => ready.no_socket.copy(),
-        Null::Preflight => preflight(&ready.nothing, headers),
-        Null::NoMethod => ready.no_method.copy(),
+        Null::Blank(blank @ (Blank::Sound | Blank::Film)) => {
+            part(ready::blank(*blank), method, headers)
+        }
+        Null::Blank(blank) => copy(ready::blank(*blank)),
+        Null::Stub(stub) => copy(ready::stub(*stub)),
+        Null::Callback(name) => call(name),
+        // Where it can be opened, `request` has done so.
+        Null::Socket => copy(ready::blank(Blank::NoSocket)),
+        Null::Preflight => preflight(headers),
     };
     let fields = answer.headers_mut();
     if let Some(origin) = headers.get(ORIGIN) {
@@ -193,12 +68,19 @@ pub(crate) fn render(
     answer
 }
 
-/// Calls a JSONP callback. One that does not exist, or that throws, is no error on the page; the
-/// comment in front keeps the body from being read as anything but a script.
-fn call(name: &str, script: &Ready) -> Response<Body> {
-    let body = format!("/**/try{{{name}({{}})}}catch(e){{}}");
+fn copy(ready: &Ready) -> Response<Body> {
+    let mut answer = Response::new(Body::full(ready.body.clone()));
+    *answer.status_mut() = ready.status;
+    *answer.headers_mut() = ready.headers.clone();
+    answer
+}
+
+/// Calls a JSONP callback.
+fn call(name: &str) -> Response<Body> {
+    let [before, behind] = callback::AROUND;
+    let body = [before, name, behind].concat();
     let length = body.len();
-    let mut answer = script.copy();
+    let mut answer = copy(ready::blank(Blank::Script));
     answer.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     *answer.body_mut() = Body::from(body);
     answer
@@ -207,7 +89,7 @@ fn call(name: &str, script: &Ready) -> Response<Body> {
 /// Media players insist on ranges.
 fn part(whole: &Ready, method: &Method, headers: &HeaderMap) -> Response<Body> {
     let total = whole.body.len() as u64;
-    let mut answer = whole.copy();
+    let mut answer = copy(whole);
     match range::select(method, headers, total) {
         Selection::Whole => {}
         Selection::Part(part) => {
@@ -228,11 +110,11 @@ fn part(whole: &Ready, method: &Method, headers: &HeaderMap) -> Response<Body> {
 }
 
 /// Allows what is asked for (Fetch §3.2): refusing would only have the page try again.
-fn preflight(nothing: &Ready, headers: &HeaderMap) -> Response<Body> {
-    let mut answer = nothing.copy();
+fn preflight(headers: &HeaderMap) -> Response<Body> {
+    let mut answer = copy(ready::blank(Blank::Nothing));
     let fields = answer.headers_mut();
     let Some(method) = headers.get(ACCESS_CONTROL_REQUEST_METHOD) else {
-        fields.insert(ALLOW, METHODS);
+        fields.insert(ALLOW, ready::METHODS);
         return answer;
     };
     fields.insert(ACCESS_CONTROL_ALLOW_METHODS, method.clone());
@@ -244,4 +126,62 @@ fn preflight(nothing: &Ready, headers: &HeaderMap) -> Response<Body> {
     }
     fields.insert(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_AGE);
     answer
+}
+
+/// What was written to a client at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) status: u16,
+    /// Of the body.
+    pub(crate) bytes: u32,
+}
+
+/// Appends the whole answer to a simple request; `None`, and nothing appended, where it is for
+/// `render` to make.
+pub(crate) fn write(
+    null: &Null<'_>,
+    carrier: &Transport,
+    request: &Simple<'_>,
+    out: &mut Vec<u8>,
+) -> Option<Written> {
+    let (ready, called) = match null {
+        Null::Blank(Blank::Sound | Blank::Film) if request.field("range").is_some() => return None,
+        Null::Blank(blank) => (ready::blank(*blank), None),
+        Null::Stub(stub) => (ready::stub(*stub), None),
+        Null::Callback(name) => (ready::blank(Blank::Script), Some(*name)),
+        Null::Socket | Null::Preflight => return None,
+    };
+    out.extend_from_slice(ready.head(carrier));
+    let [before, behind] = callback::AROUND;
+    let length = match called {
+        None => {
+            out.extend_from_slice(&ready.length_field);
+            ready.body.len()
+        }
+        Some(name) => {
+            let length = before.len() + name.len() + behind.len();
+            // Writing into memory cannot fail.
+            let _ = write!(out, "content-length: {length}\r\n");
+            length
+        }
+    };
+    if let Some(origin) = request.field("origin") {
+        out.extend_from_slice(b"access-control-allow-origin: ");
+        out.extend_from_slice(origin);
+        out.extend_from_slice(b"\r\naccess-control-allow-credentials: true\r\n");
+    }
+    request.end_head(out);
+    let status = ready.status.as_u16();
+    if request.method() == SimpleMethod::Head {
+        return Some(Written { status, bytes: 0 });
+    }
+    match called {
+        None => out.extend_from_slice(&ready.body),
+        Some(name) => {
+            for piece in [before, name, behind] {
+                out.extend_from_slice(piece.as_bytes());
+            }
+        }
+    }
+    Some(Written { status, bytes: length as u32 })
 }

@@ -1,19 +1,28 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
+use crate::counters::{Count, Counters};
+use crate::figures::Figures;
 use crate::handshake;
+use crate::quick::Lane;
 use crate::request;
 use crate::settings::Settings;
+use crate::socket;
 use arc_swap::ArcSwap;
-use http_engine::{Limits, Versions, serve};
+use http::Method;
+use http_engine::upgrade::OnUpgrade;
+use http_engine::{Limits, Versions, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::tls::{Alpn, HANDSHAKE_DEADLINE};
-use transport::{ConnectionLimits, Drain, ServerTls, Stream, TlsStream};
-use vocab::{DomainName, Listen, Name};
+use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
+use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
+use vocab::{DomainName, Listen, Name, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -24,6 +33,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// TLS with certificates that are made for blocked names, in the handshake.
     pub tls: ServerTls,
+    /// The signer, whose authority devices are to trust.
+    pub signer: Arc<Signer>,
     /// Where the dashboard listens: the block page leads there whoever can reach it.
     pub dashboard: Option<SocketAddr>,
 }
@@ -31,13 +42,20 @@ pub struct Parts {
 /// The pixel door.
 pub struct Door {
     pub(crate) parts: Parts,
+    pub(crate) counters: Arc<Counters>,
     settings: ArcSwap<Settings>,
+    /// The caps that were handed out last, which know how many were refused.
+    limits: ArcSwap<((u32, u32), ConnectionLimits)>,
 }
 
 /// One connection, as its requests see it.
 pub(crate) struct Connection {
     pub(crate) client: IpAddr,
     pub(crate) transport: Transport,
+    /// Requests so far.
+    requests: Cell<u64>,
+    /// A WebSocket that waits for the connection to leave HTTP.
+    pub(crate) upgrade: Cell<Option<OnUpgrade>>,
 }
 
 /// What carries HTTP.
@@ -46,6 +64,28 @@ pub(crate) enum Transport {
     Plain,
     /// TLS, and the name that the handshake was for.
     Tls(DomainName),
+}
+
+impl Connection {
+    fn new(client: IpAddr, transport: Transport) -> Self {
+        Self { client, transport, requests: Cell::new(0), upgrade: Cell::new(None) }
+    }
+
+    /// Counts a request.
+    pub(crate) fn note_request(&self, door: &Door, method: &Method) {
+        self.requests.set(self.requests.get() + 1);
+        door.counters.one(match *method {
+            Method::GET => Count::Get,
+            Method::HEAD => Count::Head,
+            Method::POST => Count::Post,
+            Method::OPTIONS => Count::Options,
+            _ => Count::OtherMethod,
+        });
+        door.counters.one(match self.transport {
+            Transport::Plain => Count::Plain,
+            Transport::Tls(_) => Count::Secure,
+        });
+    }
 }
 
 impl Transport {
@@ -60,7 +100,10 @@ impl Transport {
 impl Door {
     /// A door with settings that [`Settings::check`] finds right.
     pub fn new(settings: Settings, parts: Parts) -> Arc<Self> {
-        Arc::new(Self { parts, settings: ArcSwap::from_pointee(settings) })
+        let caps = (settings.connections, settings.connections_per_client);
+        let limits = ArcSwap::from_pointee((caps, limits_of(&settings)));
+        let settings = ArcSwap::from_pointee(settings);
+        Arc::new(Self { parts, counters: Arc::new(Counters::new()), settings, limits })
     }
 
     /// Takes new settings. Listeners are the caller's.
@@ -77,16 +120,40 @@ impl Door {
     /// The caps on its connections, to share among all its listeners.
     pub fn connection_limits(&self) -> ConnectionLimits {
         let settings = self.settings.load();
-        ConnectionLimits::new(
-            settings.connections as usize,
-            settings.connections_per_client as usize,
-        )
+        let caps = (settings.connections, settings.connections_per_client);
+        let known = self.limits.load();
+        if known.0 == caps {
+            return known.1.clone();
+        }
+        let limits = limits_of(&settings);
+        self.limits.store(Arc::new((caps, limits.clone())));
+        limits
+    }
+
+    /// The door's own figures, for the metrics page.
+    pub fn figures(&self) -> Arc<dyn ledger::Collector> {
+        Arc::new(Figures::new(Arc::clone(&self.counters), self.limits.load().1.counts()))
+    }
+
+    /// Where devices find our authority's certificate; none if there is no listener for it.
+    pub(crate) fn setup_url(&self) -> Option<String> {
+        let settings = self.settings.load();
+        let plain = settings.listen.iter().find(|it| it.scheme == Scheme::Http)?.address;
+        let address = settings.addresses.first().map_or(plain.ip(), |address| address.0);
+        if address.is_unspecified() {
+            return None;
+        }
+        Some(match plain.port() {
+            80 => format!("http://{}/", bracketed(address)),
+            port => format!("http://{}/", SocketAddr::from((address, port))),
+        })
     }
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let client = stream.peer().ip().to_canonical();
-        let connection = Connection { client, transport: Transport::Plain };
+        let connection = Connection::new(client, Transport::Plain);
+        self.counters.one(Count::ConnectionPlain);
         self.serve(stream, connection, Versions::Http1, drain).await;
     }
 
@@ -106,10 +173,14 @@ impl Door {
                     Some(Alpn::Http2) => Versions::Http2,
                     Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
                 };
-                let connection = Connection { client, transport: Transport::Tls(asked) };
+                self.note_handshake(&stream);
+                let connection = Connection::new(client, Transport::Tls(asked));
                 self.serve(stream, connection, versions, drain).await;
             }
-            Err(why) => handshake::record(&self.parts.ledger, client, started, &why),
+            Err(why) => {
+                self.counters.failed(&why);
+                handshake::record(&self.parts.ledger, client, started, &why);
+            }
         }
     }
 
@@ -122,14 +193,73 @@ impl Door {
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let connection = Arc::new(connection);
+        let connection = Rc::new(connection);
+        let _open = Open::note(Arc::clone(&self.counters), Rc::clone(&connection));
+        let (door, at) = (Arc::clone(&self), Rc::clone(&connection));
         let handler = move |incoming| {
-            let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
+            let (door, connection) = (Arc::clone(&door), Rc::clone(&at));
             async move { request::answer(&door, &connection, incoming).await }
         };
         let stop = async move { drain.begun().await };
+        let lane = Lane { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(io, versions, Limits::default(), stop, handler).await);
+        drop(serve_quickly(io, versions, Limits::default(), stop, lane, handler).await);
+        // A WebSocket is closed here, so that it keeps its place under the caps until it is.
+        if let Some(upgrade) = connection.upgrade.take() {
+            socket::close(upgrade).await;
+        }
+    }
+
+    fn note_handshake(&self, stream: &TlsStream) {
+        self.counters.one(Count::ConnectionSecure);
+        self.counters.one(match stream.version() {
+            TlsVersion::Tls12 => Count::Tls12,
+            TlsVersion::Tls13 => Count::Tls13,
+        });
+        self.counters.one(match stream.session() {
+            Session::Resumed => Count::Resumed,
+            Session::New => Count::Full,
+        });
+    }
+}
+
+/// An open connection, counted until it is dropped.
+struct Open {
+    counters: Arc<Counters>,
+    connection: Rc<Connection>,
+}
+
+impl Open {
+    fn note(counters: Arc<Counters>, connection: Rc<Connection>) -> Self {
+        let now = counters.open.fetch_add(1, Relaxed) + 1;
+        counters.open_max.fetch_max(now, Relaxed);
+        Self { counters, connection }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.counters.open.fetch_sub(1, Relaxed);
+        let requests = self.connection.requests.get();
+        self.counters.requests_max.fetch_max(requests, Relaxed);
+        if requests == 0 {
+            self.counters.one(match self.connection.transport {
+                Transport::Plain => Count::SilentPlain,
+                Transport::Tls(_) => Count::SilentSecure,
+            });
+        }
+    }
+}
+
+fn limits_of(settings: &Settings) -> ConnectionLimits {
+    ConnectionLimits::new(settings.connections as usize, settings.connections_per_client as usize)
+}
+
+/// An address as it stands in a URL.
+fn bracketed(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
     }
 }
 

@@ -5,15 +5,27 @@
 //! makes a [`Door`] and hands it connections.
 
 mod answer;
+mod callback;
+mod counters;
 mod covers;
+mod decision;
 mod door;
+mod figures;
 mod handshake;
+mod media;
 mod null;
 mod objects;
+mod onward;
 mod page;
+mod quick;
+mod ready;
 mod request;
 mod settings;
+mod setup;
+mod socket;
+mod stubs;
 mod ticket;
+mod wish;
 
 pub use crate::door::{Door, Parts};
 pub use crate::settings::Settings;

@@ -1,51 +1,141 @@
 //! Which null answer is due: the choice alone, without a byte of it.
 //!
 //! The kind of a request comes from its method and metadata (`http_engine::kind`); here the kinds
-//! that scripts fetch are told apart further, by what they accept and by path. It never looks at
-//! host names. Called by `request`, once per request.
+//! that scripts fetch are told apart further, by what they accept and by path, and well-known scripts
+//! get their stand-in (`stubs`). Called by `request` and `quick`, once per request.
 
+use crate::callback;
+use crate::stubs::{self, Stub};
 use http::Method;
-use vocab::Kind;
+use vocab::{Kind, Name};
 
-/// An answer that does nothing, of the type that whoever asked can digest.
+/// An answer of fixed bytes that does nothing, of the type that whoever asked can digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Null<'r> {
+#[repr(u8)]
+pub(crate) enum Blank {
     /// An empty page inside another, whose load event fires.
     Frame,
     /// An empty script.
     Script,
-    /// A script that calls this function with an empty object (JSONP).
-    Callback(&'r str),
+    /// A service worker that takes itself off.
+    Worker,
     /// An empty style sheet.
     Style,
-    /// A transparent bitmap of one pixel.
+    /// A transparent bitmap of one pixel, as GIF.
     Bitmap,
+    /// The same as PNG.
+    Png,
+    /// The same as ICO.
+    Icon,
+    /// Our sign, for a tab.
+    Favicon,
     /// A transparent drawing.
     Drawing,
-    /// No font: the page falls back to one of its own at once.
+    /// A font without a letter: the page falls back to one of its own at once.
     Font,
     /// A tenth of a second of silence.
     Sound,
+    /// A second of black.
+    Film,
     /// Captions that caption nothing.
     Captions,
     /// A stream that has ended.
     Playlist,
     /// `{}`
     Json,
-    /// A video advertisement response without an advertisement.
-    Vast,
+    /// A video advertisement response without an advertisement, VAST 2.
+    Vast2,
+    /// The same, VAST 3.
+    Vast3,
+    /// The same, VAST 4.
+    Vast4,
     /// A list of advertisement breaks without a break.
     Vmap,
     /// No bytes at all, as text.
     Text,
     /// 204: taken, and nothing to say.
     Nothing,
-    /// A WebSocket that is not opened.
+    /// A WebSocket that is not opened: its handshake is none.
     NoSocket,
-    /// The answer to a CORS preflight.
-    Preflight,
     /// A method that has no meaning here.
     NoMethod,
+}
+
+impl Blank {
+    /// All, in the order of their numbers.
+    pub(crate) const ALL: [Self; 23] = [
+        Self::Frame,
+        Self::Script,
+        Self::Worker,
+        Self::Style,
+        Self::Bitmap,
+        Self::Png,
+        Self::Icon,
+        Self::Favicon,
+        Self::Drawing,
+        Self::Font,
+        Self::Sound,
+        Self::Film,
+        Self::Captions,
+        Self::Playlist,
+        Self::Json,
+        Self::Vast2,
+        Self::Vast3,
+        Self::Vast4,
+        Self::Vmap,
+        Self::Text,
+        Self::Nothing,
+        Self::NoSocket,
+        Self::NoMethod,
+    ];
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Its name in metrics.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Frame => "frame",
+            Self::Script => "script",
+            Self::Worker => "service_worker",
+            Self::Style => "style",
+            Self::Bitmap => "gif",
+            Self::Png => "png",
+            Self::Icon => "ico",
+            Self::Favicon => "favicon",
+            Self::Drawing => "svg",
+            Self::Font => "font",
+            Self::Sound => "audio",
+            Self::Film => "video",
+            Self::Captions => "captions",
+            Self::Playlist => "playlist",
+            Self::Json => "json",
+            Self::Vast2 => "vast2",
+            Self::Vast3 => "vast3",
+            Self::Vast4 => "vast4",
+            Self::Vmap => "vmap",
+            Self::Text => "empty",
+            Self::Nothing => "no_content",
+            Self::NoSocket => "websocket_refused",
+            Self::NoMethod => "method_refused",
+        }
+    }
+}
+
+/// A null answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Null<'r> {
+    /// One of fixed bytes.
+    Blank(Blank),
+    /// A script that stands in for a well-known one.
+    Stub(Stub),
+    /// A script that calls this function with an empty object (JSONP).
+    Callback(&'r str),
+    /// A WebSocket that is opened and closed in order.
+    Socket,
+    /// The answer to a CORS preflight.
+    Preflight,
 }
 
 /// What is due: words for a person, or nothing for a program.
@@ -72,23 +162,24 @@ pub(crate) struct Hints<'r> {
     pub(crate) method: &'r Method,
     pub(crate) kind: Kind,
     pub(crate) seat: Seat,
+    pub(crate) host: Name<'r>,
     /// The path, without the query.
     pub(crate) path: &'r str,
     pub(crate) query: &'r str,
     /// The `Accept` field, or nothing.
     pub(crate) accept: &'r str,
+    /// The `Sec-Fetch-Dest` field, or nothing.
+    pub(crate) destination: &'r str,
+    /// The `Service-Worker` field, or nothing.
+    pub(crate) service_worker: &'r str,
 }
-
-/// Longest name of a JSONP callback that is called.
-const CALLBACK_BYTES_MAX: usize = 128;
-/// Parameters in which callbacks are named.
-const CALLBACK_WORDS: [&str; 7] =
-    ["callback", "jsonp", "jsoncallback", "json_callback", "jsonpcallback", "_callback", "cb"];
 
 /// The answer that is due.
 pub(crate) fn due<'r>(hints: &Hints<'r>) -> Due<'r> {
     match null(hints) {
-        Null::Frame if hints.kind == Kind::Document && hints.seat == Seat::Tab => Due::Page,
+        Null::Blank(Blank::Frame) if hints.kind == Kind::Document && hints.seat == Seat::Tab => {
+            Due::Page
+        }
         null => Due::Null(null),
     }
 }
@@ -98,30 +189,27 @@ fn null<'r>(hints: &Hints<'r>) -> Null<'r> {
         return Null::Preflight;
     }
     if *hints.method == Method::CONNECT || *hints.method == Method::TRACE {
-        return Null::NoMethod;
+        return Null::Blank(Blank::NoMethod);
     }
     let reads = *hints.method == Method::GET || *hints.method == Method::HEAD;
     if reads && is_connectivity_check(hints.path) {
-        return Null::Nothing;
+        return Null::Blank(Blank::Nothing);
     }
     // What is posted as an image or a script is a beacon in disguise.
     if !reads && is_element(hints.kind) {
-        return Null::Nothing;
+        return Null::Blank(Blank::Nothing);
     }
     match hints.kind {
-        Kind::Document | Kind::Subdocument | Kind::Object => Null::Frame,
-        Kind::Websocket => Null::NoSocket,
-        Kind::Ping => Null::Nothing,
+        Kind::Document | Kind::Subdocument | Kind::Object => Null::Blank(Blank::Frame),
+        Kind::Websocket => Null::Socket,
+        Kind::Ping => Null::Blank(Blank::Nothing),
         Kind::Fetch | Kind::Other => fetched(hints),
-        Kind::Script => callback(hints.query).map_or(Null::Script, Null::Callback),
-        Kind::Stylesheet => Null::Style,
-        Kind::Image if extension_is(hints.path, "svg") => Null::Drawing,
-        Kind::Image => Null::Bitmap,
-        Kind::Font => Null::Font,
-        Kind::Media if extension_is(hints.path, "vtt") => Null::Captions,
-        Kind::Media if extension_is(hints.path, "m3u8") => Null::Playlist,
-        Kind::Media => Null::Sound,
-        Kind::Tunnel | Kind::Lookup(_) => Null::NoMethod,
+        Kind::Script => script(hints),
+        Kind::Stylesheet => Null::Blank(Blank::Style),
+        Kind::Image => Null::Blank(image(hints)),
+        Kind::Font => Null::Blank(Blank::Font),
+        Kind::Media => Null::Blank(media(hints)),
+        Kind::Tunnel | Kind::Lookup(_) => Null::Blank(Blank::NoMethod),
     }
 }
 
@@ -129,31 +217,95 @@ fn is_element(kind: Kind) -> bool {
     matches!(kind, Kind::Script | Kind::Stylesheet | Kind::Image | Kind::Font | Kind::Media)
 }
 
+fn script<'r>(hints: &Hints<'r>) -> Null<'r> {
+    if hints.destination == "serviceworker" || hints.service_worker == "script" {
+        return Null::Blank(Blank::Worker);
+    }
+    let called = || callback::named(hints.query).map(Null::Callback);
+    stubs::find(hints.host, hints.path)
+        .map(Null::Stub)
+        .or_else(called)
+        .unwrap_or(Null::Blank(Blank::Script))
+}
+
+fn image(hints: &Hints<'_>) -> Blank {
+    if hints.path == "/favicon.ico" {
+        return Blank::Favicon;
+    }
+    match http_engine::kind::extension(hints.path) {
+        it if it.eq_ignore_ascii_case("svg") => Blank::Drawing,
+        it if it.eq_ignore_ascii_case("png") => Blank::Png,
+        it if it.eq_ignore_ascii_case("ico") => Blank::Icon,
+        _ => Blank::Bitmap,
+    }
+}
+
+fn media(hints: &Hints<'_>) -> Blank {
+    let extension = http_engine::kind::extension(hints.path);
+    let is = |known: &[&str]| known.iter().any(|it| it.eq_ignore_ascii_case(extension));
+    if is(&["vtt"]) || hints.destination == "track" {
+        return Blank::Captions;
+    }
+    if is(&["m3u8"]) {
+        return Blank::Playlist;
+    }
+    // A video element plays sound too, but some players wait for a picture's measures.
+    match hints.destination {
+        "video" => Blank::Film,
+        "audio" => Blank::Sound,
+        _ if is(&["mp4", "m4v", "webm", "ogv", "mpd"]) => Blank::Film,
+        _ if hints.accept.starts_with("video/") => Blank::Film,
+        _ => Blank::Sound,
+    }
+}
+
 /// What a script fetches, or what nothing is known of.
 fn fetched<'r>(hints: &Hints<'r>) -> Null<'r> {
     let accepts = |word| contains_ignoring_case(hints.accept, word);
     // Anything but 204 has an EventSource connect again for ever (HTML §9.2).
     if accepts("text/event-stream") {
-        return Null::Nothing;
+        return Null::Blank(Blank::Nothing);
     }
     if accepts("application/json") || accepts("+json") || extension_is(hints.path, "json") {
-        return Null::Json;
+        return Null::Blank(Blank::Json);
     }
     if *hints.method != Method::GET && *hints.method != Method::HEAD {
-        return Null::Nothing;
+        return Null::Blank(Blank::Nothing);
     }
-    if contains_ignoring_case(hints.path, "vmap") {
-        return Null::Vmap;
+    let says = |word| {
+        contains_ignoring_case(hints.path, word) || contains_ignoring_case(hints.query, word)
+    };
+    if says("vmap") {
+        return Null::Blank(Blank::Vmap);
     }
     let is_xml =
         extension_is(hints.path, "xml") || accepts("application/xml") || accepts("text/xml");
-    if is_xml || contains_ignoring_case(hints.path, "vast") {
-        return Null::Vast;
+    if is_xml || says("vast") {
+        let version = vast_version(hints.path).or_else(|| vast_version(hints.query));
+        return Null::Blank(version.unwrap_or(Blank::Vast3));
     }
     if extension_is(hints.path, "m3u8") {
-        return Null::Playlist;
+        return Null::Blank(Blank::Playlist);
     }
-    callback(hints.query).map_or(Null::Text, Null::Callback)
+    // Pages probe for blockers by fetching the script that they have a tag for, too.
+    if let Some(stub) = stubs::find(hints.host, hints.path) {
+        return Null::Stub(stub);
+    }
+    callback::named(hints.query).map_or(Null::Blank(Blank::Text), Null::Callback)
+}
+
+/// The version that stands behind the word: `vast4`, `xml_vast2`, `vast_version=3`, `vast/v4.1`.
+fn vast_version(text: &str) -> Option<Blank> {
+    let bytes = text.as_bytes();
+    let behind = bytes.windows(4).position(|it| it.eq_ignore_ascii_case(b"vast"))? + 4;
+    // Between the word and its number stand some letters at most.
+    let number = bytes[behind..].iter().take(12).find(|it| it.is_ascii_digit())?;
+    match number {
+        b'2' => Some(Blank::Vast2),
+        b'3' => Some(Blank::Vast3),
+        b'4' => Some(Blank::Vast4),
+        _ => None,
+    }
 }
 
 /// Where devices ask whether they are online; they want 204 and take all else for a captive portal.
@@ -169,48 +321,29 @@ fn contains_ignoring_case(text: &str, word: &str) -> bool {
     text.as_bytes().windows(word.len()).any(|it| it.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// The callback that a query names, if it is the name of a function and nothing else.
-pub(crate) fn callback(query: &str) -> Option<&str> {
-    query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .find(|(word, _)| CALLBACK_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)))
-        .map(|(_, name)| name)
-        .filter(|name| is_function_name(name))
-}
-
-/// Identifiers joined by dots: nothing that could be more than a name.
-fn is_function_name(name: &str) -> bool {
-    let is_identifier = |part: &str| {
-        let mut bytes = part.bytes();
-        let starts = bytes.next().is_some_and(|it| it.is_ascii_alphabetic() || b"_$".contains(&it));
-        starts && bytes.all(|it| it.is_ascii_alphanumeric() || b"_$".contains(&it))
-    };
-    name.len() <= CALLBACK_BYTES_MAX && name.split('.').all(is_identifier)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_callback_is_a_name_and_nothing_else() {
-        assert_eq!(callback("a=1&callback=jQuery1_2&b"), Some("jQuery1_2"));
-        assert_eq!(callback("CB=a.b.$c"), Some("a.b.$c"));
-        for hostile in [
-            "callback=alert(1)",
-            "callback=a;b",
-            "callback=",
-            "callback=a..b",
-            "callback=1a",
-            "callback=%61",
-            "callback=a'b",
-            "cb=5829301",
-            "callbacks=a",
-            "",
-        ] {
-            assert_eq!(callback(hostile), None, "{hostile}");
+    fn a_blanks_number_is_its_place() {
+        for (index, blank) in Blank::ALL.into_iter().enumerate() {
+            assert_eq!(blank.index(), index, "{blank:?}");
         }
-        assert_eq!(callback(&format!("cb={}", "a".repeat(CALLBACK_BYTES_MAX + 1))), None);
+    }
+
+    #[test]
+    fn the_version_of_an_advertisement_is_read_behind_its_word() {
+        for (text, version) in [
+            ("/vast4.xml", Some(Blank::Vast4)),
+            ("output=xml_vast2&x=3", Some(Blank::Vast2)),
+            ("env=vp&VAST_version=3.0", Some(Blank::Vast3)),
+            ("/vast/v4.1/tag", Some(Blank::Vast4)),
+            ("/vast?x", None),
+            ("/vast1", None),
+            ("", None),
+        ] {
+            assert_eq!(vast_version(text), version, "{text}");
+        }
     }
 }

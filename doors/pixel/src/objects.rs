@@ -1,19 +1,50 @@
 //! The bytes of null answers: the smallest ones that are valid.
+//!
+//! Films and sounds are made in `media`. It chooses nothing and knows no request. Read by `answer`.
 
 /// A `GIF89a` of one transparent pixel, 43 bytes.
 pub(crate) const BITMAP: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff\x21\xf9\x04\x01\0\0\0\0\
 \x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0\x3b";
 
+/// A PNG of one transparent pixel in grey with alpha, 68 bytes: `IHDR`, an `IDAT` of the filter byte
+/// and two zeros (deflated), `IEND`.
+pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x04\0\0\0\
+\xb5\x1c\x0c\x02\0\0\0\x0bIDATx\xdac``\0\0\0\x03\0\x01\x2b\x09\x4d\x84\0\0\0\0IEND\xaeB`\x82";
+
+/// An ICO of one transparent pixel: directory, a bitmap head of twice the height (colours, then the
+/// mask), the pixel, the mask.
+pub(crate) const ICON: &[u8] = b"\0\0\x01\0\x01\0\
+\x01\x01\0\0\x01\0\x20\0\x30\0\0\0\x16\0\0\0\
+\x28\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\x20\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+\0\0\0\0\0\0\0\x80";
+
+/// Our sign in 16 and 32 pixels, for tabs that show a page of ours.
+pub(crate) const FAVICON: &[u8] = include_bytes!("favicon.ico");
+
 /// An SVG of one transparent pixel.
 pub(crate) const DRAWING: &[u8] =
     b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"/>";
 
+/// A WOFF2 font without a character: every letter falls back at once, and nothing stands in the
+/// console. Made with `FontBuilder` of fontTools: a `.notdef` of one triangle (browsers refuse an empty
+/// `glyf`), and a `cmap` that maps U+10FFFD, which is no character, to it.
+pub(crate) const FONT: &[u8] = include_bytes!("empty.woff2");
+
 /// A page that shows nothing.
 pub(crate) const FRAME: &[u8] = b"<!doctype html><title></title>";
 
-/// A VAST response without an advertisement (IAB VAST 3.0 §2.2.1).
-pub(crate) const VAST: &[u8] = b"<?xml version=\"1.0\"?><VAST version=\"3.0\"/>";
+/// A service worker that takes itself off: one that stayed would outlast the block.
+pub(crate) const WORKER: &[u8] = b"addEventListener('install',()=>skipWaiting());\
+addEventListener('activate',()=>registration.unregister());";
+
+/// VAST responses without an advertisement, of versions 2, 3 and 4 (IAB VAST 2.0 §2.1, 3.0 §2.2.1,
+/// 4.2 §3.1).
+pub(crate) const VAST: [&[u8]; 3] = [
+    b"<?xml version=\"1.0\"?><VAST version=\"2.0\"/>",
+    b"<?xml version=\"1.0\"?><VAST version=\"3.0\"/>",
+    b"<?xml version=\"1.0\"?><VAST version=\"4.2\" xmlns=\"http://www.iab.com/VAST\"/>",
+];
 
 /// A VMAP response without a break (IAB VMAP 1.0 §2.3.1).
 pub(crate) const VMAP: &[u8] = b"<?xml version=\"1.0\"?>\
@@ -25,38 +56,3 @@ pub(crate) const CAPTIONS: &[u8] = b"WEBVTT\n";
 /// An HLS playlist that has ended (RFC 8216 §4.3.3.4).
 pub(crate) const PLAYLIST: &[u8] =
     b"#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXT-X-ENDLIST\n";
-
-const SAMPLES_PER_SECOND: u32 = 8000;
-const SAMPLES: usize = 800;
-const WAV_HEAD_BYTES: usize = 44;
-
-/// A tenth of a second of silence: a WAV of 8 bits mono. `<video>` plays it as it plays any sound.
-pub(crate) static SOUND: [u8; WAV_HEAD_BYTES + SAMPLES] = silence();
-
-const fn silence() -> [u8; WAV_HEAD_BYTES + SAMPLES] {
-    // 128 is the middle, so silence, of unsigned samples.
-    let mut wav = [128; WAV_HEAD_BYTES + SAMPLES];
-    put(&mut wav, 0, b"RIFF");
-    put(&mut wav, 4, &((WAV_HEAD_BYTES - 8 + SAMPLES) as u32).to_le_bytes());
-    put(&mut wav, 8, b"WAVEfmt ");
-    put(&mut wav, 16, &16_u32.to_le_bytes());
-    // Plain PCM, one channel.
-    put(&mut wav, 20, &1_u16.to_le_bytes());
-    put(&mut wav, 22, &1_u16.to_le_bytes());
-    put(&mut wav, 24, &SAMPLES_PER_SECOND.to_le_bytes());
-    // Bytes a second, bytes a sample, bits a sample.
-    put(&mut wav, 28, &SAMPLES_PER_SECOND.to_le_bytes());
-    put(&mut wav, 32, &1_u16.to_le_bytes());
-    put(&mut wav, 34, &8_u16.to_le_bytes());
-    put(&mut wav, 36, b"data");
-    put(&mut wav, 40, &(SAMPLES as u32).to_le_bytes());
-    wav
-}
-
-const fn put(into: &mut [u8], at: usize, bytes: &[u8]) {
-    let mut index = 0;
-    while index < bytes.len() {
-        into[at + index] = bytes[index];
-        index += 1;
-    }
-}

@@ -5,15 +5,21 @@
 //! pages or frame them: they name the client's profile. Called by `request`.
 
 use crate::answer::NO_STORE;
+use crate::onward;
+use crate::setup::Platform;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::header::{
-    ALT_SVC, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{HeaderName, Response, StatusCode};
 use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::{Policy, Verdict};
+use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::LazyLock;
 use vocab::{DomainName, Now};
 
 const PAGE: &str = include_str!("page.html");
@@ -21,14 +27,19 @@ const STYLE: &str = include_str!("page.css");
 const BLOCKED: &str = include_str!("blocked.html");
 const LAW: &str = include_str!("law.html");
 const NOT_BLOCKED: &str = include_str!("not_blocked.html");
+const TARGET: &str = include_str!("target.html");
+const SETUP: &str = include_str!("setup.html");
 const NOT_COVERED: &str = include_str!("not_covered.html");
 
-/// `style-src` holds the SHA-256 of the style sheet; a test says what to write here when that
-/// changes.
-const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'sha256-RAJSyfWucqlDaHfV4NMYTeN2gGTNo1MdnjO4k1WX06U='; \
-     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-);
+/// What a page may do: show our style sheet, named by its hash, and pictures that stand in it.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let hash = STANDARD.encode(Sha256::digest(STYLE));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'"
+    );
+    HeaderValue::try_from(policy).expect("base64 and words: visible ASCII")
+});
 
 /// Characters of a URL that are shown; the ledger holds more.
 const URL_SHOWN_MAX: usize = 400;
@@ -39,6 +50,8 @@ pub(crate) struct Told<'p> {
     pub(crate) verdict: Verdict,
     pub(crate) client: IpAddr,
     pub(crate) dashboard: Option<SocketAddr>,
+    /// Where devices find our authority's certificate.
+    pub(crate) setup: Option<String>,
     pub(crate) now: Now,
 }
 
@@ -69,9 +82,12 @@ pub(crate) fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response
             ("law", &law),
             ("client", &client),
             ("profile", &escape(told.policy.profile_of(told.client))),
+            ("target", &target(url, host)),
+            ("id", &request_id(told.now)),
             ("time", conditional::format_date(told.now.unix_secs()).to_str().unwrap_or("")),
             ("command", &escape(&command)),
             ("dashboard", &dashboard(url, told)),
+            ("setup", &setup_link(told.setup.as_deref())),
         ],
     );
     respond(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
@@ -87,6 +103,38 @@ pub(crate) fn not_blocked(host: &DomainName) -> Response<Body> {
 pub(crate) fn not_covered(host: &DomainName) -> Response<Body> {
     let content = fill(NOT_COVERED, &[("host", &escape(host_shown(host)))]);
     respond(StatusCode::MISDIRECTED_REQUEST, "Wrong connection", &content)
+}
+
+/// The page with which a device comes to trust our certificates: 200.
+pub(crate) fn setup(fingerprint: &str, platform: Platform) -> Response<Body> {
+    // Between bytes is where a line may break.
+    let fingerprint = fingerprint.replace(':', ":<wbr>");
+    let slots = [("fingerprint", fingerprint.as_str()), (platform.as_str(), "open")];
+    let content = fill(SETUP, &slots);
+    respond(StatusCode::OK, "Trust this network’s certificates", &content)
+}
+
+/// The number of a request: its time in the ledger, in milliseconds since 1970, as twelve hex digits.
+fn request_id(now: Now) -> String {
+    let digits = format!("{:012X}", now.unix_ms);
+    let (first, rest) = digits.split_at(4);
+    let (second, third) = rest.split_at(4);
+    [first, second, third].join("-")
+}
+
+/// A link to where the click was to lead.
+fn target(url: &str, host: &DomainName) -> String {
+    onward::find(url, host).map_or_else(String::new, |onward| {
+        let (host, url) = (escape(onward.host.as_str()), escape(&onward.url));
+        fill(TARGET, &[("host", &host), ("url", &url)])
+    })
+}
+
+/// For devices that were warned before they came here.
+fn setup_link(address: Option<&str>) -> String {
+    address.map_or_else(String::new, |address| {
+        format!("<a href=\"{}\">Certificate warnings on this device?</a>", escape(address))
+    })
 }
 
 /// A request without a host, or for one that is no name.
@@ -116,11 +164,11 @@ fn respond(status: StatusCode, title: &str, content: &str) -> Response<Body> {
     let length = page.len();
     let mut response = Response::new(Body::from(page));
     *response.status_mut() = status;
-    let fields: [(HeaderName, HeaderValue); 9] = [
+    let fields: [(HeaderName, HeaderValue); 8] = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CONTENT_LENGTH, HeaderValue::from(length)),
         (CACHE_CONTROL, NO_STORE),
-        (CONTENT_SECURITY_POLICY, POLICY),
+        (CONTENT_SECURITY_POLICY, POLICY.clone()),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -128,7 +176,6 @@ fn respond(status: StatusCode, title: &str, content: &str) -> Response<Body> {
             HeaderName::from_static("cross-origin-resource-policy"),
             HeaderValue::from_static("same-origin"),
         ),
-        (ALT_SVC, HeaderValue::from_static("clear")),
     ];
     response.headers_mut().extend(fields);
     response
@@ -177,29 +224,6 @@ fn shortened(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sha2::Digest;
-
-    #[test]
-    fn the_pages_policy_names_its_style_sheet() {
-        let expected = format!("'sha256-{}'", base64(&sha2::Sha256::digest(STYLE.as_bytes())));
-        assert!(POLICY.to_str().unwrap().contains(&expected), "write {expected} into POLICY");
-    }
-
-    fn base64(bytes: &[u8]) -> String {
-        const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let mut text = String::new();
-        for three in bytes.chunks(3) {
-            let bits = three
-                .iter()
-                .enumerate()
-                .fold(0, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
-            for at in 0..4 {
-                let letter = LETTERS[(bits >> (18 - 6 * at)) as usize & 63];
-                text.push(if at <= three.len() { char::from(letter) } else { '=' });
-            }
-        }
-        text
-    }
 
     #[test]
     fn what_fills_a_slot_is_not_searched_for_slots() {

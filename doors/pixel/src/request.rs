@@ -1,29 +1,38 @@
 //! One request at the pixel door, top to bottom: read, decide, act, review, shape, record.
+//!
+//! Every request that the quick lane leaves comes here, over HTTP/1 and /2. It dials nobody. Called by
+//! `door`, once per request.
 
 use crate::answer::{self, Keep};
-use crate::covers::covers;
+use crate::counters::Count;
+use crate::decision::{Asked, Decision, decide};
 use crate::door::{Connection, Door, Transport};
-use crate::null::{self, Due, Hints, Null, Seat};
+use crate::null::{self, Blank, Due, Hints, Null};
 use crate::page;
+use crate::ready;
+use crate::setup::{self, Wanted};
+use crate::socket;
 use crate::ticket::Ticket;
-use http::header::{ACCEPT, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
+use crate::wish::{host_of, host_text, page_text, seat};
+use http::header::{
+    ACCEPT, ALT_SVC, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, UPGRADE,
+};
 use http::{Method, Request, Response, Version};
 use http_body::Body as _;
 use http_body_util::BodyExt;
+use http_engine::upgrade::{self, OnUpgrade};
 use http_engine::{Body, Incoming, kind};
 use ledger::Subject;
-use policy::{Ask, Policy, Verdict};
+use policy::{Policy, Verdict};
 use std::time::Duration;
 use transport::clock;
-use vocab::{Action, DomainName, Kind, Name, Now, Source};
+use vocab::{Action, Cause, DomainName, Kind, Name, Source};
 
 /// Bytes of a request body that are taken and thrown away; beyond it the connection is closed. The
 /// longest reports that pages send are some 100 KiB, and taking one costs less than a new handshake.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 /// How long that may take.
 const BODY_DEADLINE: Duration = Duration::from_secs(5);
-/// DNS type A, the question that led here.
-const TYPE_A: u16 = 1;
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -31,18 +40,10 @@ struct Wish {
     host: DomainName,
     page: Option<DomainName>,
     kind: Kind,
-    seat: Seat,
     /// Absolute.
     url: String,
-}
-
-/// What is to be done with a request.
-enum Decision {
-    Block(Verdict),
-    /// The name is not blocked: it came here by an address that a device remembers.
-    NotBlocked(Verdict),
-    /// The connection's certificate is for other names.
-    NotCovered(Verdict),
+    /// One of our own pages.
+    own: Option<Wanted>,
 }
 
 /// What the client gets.
@@ -51,6 +52,7 @@ enum Outcome<'r> {
     BlockPage(Verdict),
     NotBlockedPage,
     NotCoveredPage,
+    Own(Wanted),
 }
 
 /// Whether the request's body has been read to its end.
@@ -64,51 +66,63 @@ enum Drained {
 pub(crate) async fn answer(
     door: &Door,
     connection: &Connection,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
-    let mut ticket = Ticket::open(&door.parts.ledger, now, connection.client);
+    let mut ticket = Ticket::open(door, now, connection.client);
 
     // read
+    let upgrade = request.headers().contains_key(UPGRADE).then(|| upgrade::on(&mut request));
     let (head, body) = request.into_parts();
+    connection.note_request(door, &head.method);
     let wish = read(connection, &head);
     ticket.asked(wish.kind, Subject::url(&wish.url));
-    let drained = drain(body).await;
+    let drained = drain(door, body).await;
 
     // decide
     let policy = door.parts.policy.load();
-    let decision = decide(&policy, connection, &wish, now);
-    let (Decision::Block(verdict) | Decision::NotBlocked(verdict) | Decision::NotCovered(verdict)) =
-        decision;
-    ticket.decided(verdict.action, verdict.cause);
+    let page = wish.page.as_ref().map(DomainName::as_name);
+    let asked = Asked { host: wish.host.as_name(), url: &wish.url, kind: wish.kind, page };
+    let decision = decide(&policy, connection, &asked, now);
+    let verdict = decision.verdict();
 
     // act
     let outcome = act(&decision, connection, &wish, &head);
 
     // review: nothing comes from elsewhere, so there is nothing to distrust.
-    let source = match outcome {
-        Outcome::Null(..) if verdict.action == Action::Pass => Source::Local,
-        Outcome::Null(..) | Outcome::BlockPage(_) => Source::Policy,
-        Outcome::NotBlockedPage | Outcome::NotCoveredPage => Source::Refused,
+    let (source, action, cause) = match outcome {
+        Outcome::Own(_) => (Source::Local, Action::Pass, Cause::NotAsked),
+        Outcome::Null(..) if verdict.action == Action::Pass => {
+            (Source::Local, verdict.action, verdict.cause)
+        }
+        Outcome::Null(..) | Outcome::BlockPage(_) => {
+            (Source::Policy, verdict.action, verdict.cause)
+        }
+        Outcome::NotBlockedPage | Outcome::NotCoveredPage => {
+            (Source::Refused, verdict.action, verdict.cause)
+        }
     };
+    ticket.decided(action, cause);
 
     // shape
     let mut response = match outcome {
-        Outcome::Null(null, keep) => answer::render(&null, keep, &head.method, &head.headers),
-        Outcome::BlockPage(verdict) => {
-            let told = page::Told {
-                policy: &policy,
-                verdict,
-                client: connection.client,
-                dashboard: door.parts.dashboard,
-                now,
-            };
-            page::blocked(&wish.host, &wish.url, &told)
+        Outcome::Null(Null::Socket, keep) => open_socket(door, connection, &head, upgrade, keep),
+        Outcome::Null(null, keep) => {
+            door.counters.answered(&null);
+            answer::render(&null, keep, &head.method, &head.headers)
         }
-        Outcome::NotBlockedPage => page::not_blocked(&wish.host),
-        Outcome::NotCoveredPage => page::not_covered(&wish.host),
+        Outcome::BlockPage(verdict) => blocked_page(door, connection, &policy, verdict, &wish, now),
+        Outcome::NotBlockedPage => {
+            door.counters.one(Count::NotBlocked);
+            page::not_blocked(&wish.host)
+        }
+        Outcome::NotCoveredPage => {
+            door.counters.one(Count::NotCovered);
+            page::not_covered(&wish.host)
+        }
+        Outcome::Own(wanted) => setup::answer(door, wanted, &head.headers),
     };
-    shape(&mut response, &head, &drained);
+    shape(&mut response, connection, &head, &drained);
     linger(drained, head.version);
 
     // record
@@ -122,38 +136,49 @@ fn read(connection: &Connection, head: &http::request::Parts) -> Wish {
     // RFC 9112 §3.2.2: the authority of an absolute target, or of HTTP/2, stands over Host.
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
     let authority = authority.unwrap_or_else(|| text(headers, &HOST));
-    let host = host_of(authority);
     let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let url = [connection.transport.scheme(), "://", authority, path].concat();
-    let page = [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field));
-    let kind = kind::of_request(&head.method, &head.uri, headers);
-    // Fetch metadata comes over HTTPS only. Without it, a page asked for by a page of another host
-    // is taken for a frame: a block page amid an article would be worse than an empty one.
-    let has_metadata = headers.contains_key("sec-fetch-dest");
-    let is_foreign = page.as_ref().is_some_and(|page| Some(page) != host.as_ref());
-    let seat = if !has_metadata && is_foreign { Seat::Frame } else { Seat::Tab };
-    Wish { host: host.unwrap_or_else(|| Name::ROOT.to_owned()), page, kind, seat, url }
+    let page = page_text(|name| text(headers, &HeaderName::from_static(name)));
+    let own = match connection.transport {
+        Transport::Plain => setup::wanted(host_text(authority), &head.method, head.uri.path()),
+        // Nobody certifies an address.
+        Transport::Tls(_) => None,
+    };
+    Wish {
+        host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
+        page: page.and_then(|page| DomainName::parse(page).ok()),
+        kind: kind::of_request(&head.method, &head.uri, headers),
+        url,
+        own,
+    }
 }
 
 /// Takes a body and throws it away, so that the connection can go on.
-async fn drain(mut body: Incoming) -> Drained {
+async fn drain(door: &Door, mut body: Incoming) -> Drained {
     if body.is_end_stream() {
         return Drained::Yes;
     }
-    if body.size_hint().lower() > BODY_BYTES_MAX || !discard(&mut body).await {
+    if body.size_hint().lower() > BODY_BYTES_MAX {
+        door.counters.one(Count::BodyCut);
+        return Drained::No(body);
+    }
+    let mut taken = 0;
+    let whole = discard(&mut body, &mut taken).await;
+    door.counters.add(Count::BodyBytes, taken);
+    if !whole {
+        door.counters.one(Count::BodyCut);
         return Drained::No(body);
     }
     Drained::Yes
 }
 
-/// Whether the body's end came within cap and time.
-async fn discard(body: &mut Incoming) -> bool {
+/// Whether the body's end came within cap and time; `taken` is how much came.
+async fn discard(body: &mut Incoming, taken: &mut u64) -> bool {
     let to_the_end = async {
-        let mut taken = 0;
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return false };
-            taken += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if taken > BODY_BYTES_MAX {
+            *taken += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if *taken > BODY_BYTES_MAX {
                 return false;
             }
         }
@@ -162,60 +187,27 @@ async fn discard(body: &mut Incoming) -> bool {
     tokio::time::timeout(BODY_DEADLINE, to_the_end).await.unwrap_or(false)
 }
 
-/// A URL is blocked by a rule about it or about its host. One that a rule excepts, on a host that is
-/// blocked all the same, is answered too: the real one cannot be reached from here.
-fn decide(policy: &Policy, connection: &Connection, wish: &Wish, now: Now) -> Decision {
-    let host = wish.host.as_name();
-    let ask = Ask {
-        door: vocab::Door::Pixel,
-        client: connection.client,
-        host,
-        kind: wish.kind,
-        url: Some(&wish.url),
-        page: wish.page.as_ref().map(DomainName::as_name),
-    };
-    let of_url = policy.decide(&ask, now);
-    let verdict = match of_url.action {
-        Action::Block => of_url,
-        Action::Pass => match of_name(policy, connection, host, now) {
-            blocked @ Verdict { action: Action::Block, .. } => blocked,
-            Verdict { action: Action::Pass, .. } => of_url,
-        },
-    };
-    let is_blocked =
-        |name: Name<'_>| of_name(policy, connection, name, now).action == Action::Block;
-    let is_covered = match &connection.transport {
-        Transport::Plain => true,
-        Transport::Tls(asked) => covers(asked.as_name(), host, is_blocked),
-    };
-    if !is_covered {
-        return Decision::NotCovered(verdict);
-    }
-    match verdict.action {
-        Action::Block => Decision::Block(verdict),
-        Action::Pass => Decision::NotBlocked(verdict),
-    }
-}
-
-/// What the DNS door would say to the question for the name's address.
-fn of_name(policy: &Policy, connection: &Connection, host: Name<'_>, now: Now) -> Verdict {
-    let (door, client, kind) = (vocab::Door::Pixel, connection.client, Kind::Lookup(TYPE_A));
-    policy.decide(&Ask { door, client, host, kind, url: None, page: None }, now)
-}
-
 fn act<'r>(
     decision: &Decision,
     connection: &Connection,
-    wish: &Wish,
+    wish: &'r Wish,
     head: &'r http::request::Parts,
 ) -> Outcome<'r> {
+    if let Some(own) = wish.own {
+        return Outcome::Own(own);
+    }
+    let field = |name| text(&head.headers, &HeaderName::from_static(name));
+    let (host, destination) = (wish.host.as_name(), field("sec-fetch-dest"));
     let hints = Hints {
         method: &head.method,
         kind: wish.kind,
-        seat: wish.seat,
+        seat: seat(destination, wish.page.as_ref().map(DomainName::as_name), host),
+        host,
         path: head.uri.path(),
         query: head.uri.query().unwrap_or(""),
         accept: text(&head.headers, &ACCEPT),
+        destination,
+        service_worker: field("service-worker"),
     };
     match (decision, null::due(&hints)) {
         (Decision::NotCovered(_), _) => Outcome::NotCoveredPage,
@@ -232,8 +224,57 @@ fn act<'r>(
     }
 }
 
-/// What depends on the form of the request alone.
-fn shape(response: &mut Response<Body>, head: &http::request::Parts, drained: &Drained) {
+/// Opens a WebSocket, which `door` closes once the connection has left HTTP; one that cannot be
+/// opened is refused.
+fn open_socket(
+    door: &Door,
+    connection: &Connection,
+    head: &http::request::Parts,
+    upgrade: Option<OnUpgrade>,
+    keep: Keep,
+) -> Response<Body> {
+    let opened = upgrade.and_then(|upgrade| Some((upgrade, socket::accept(&head.headers)?)));
+    let Some((upgrade, response)) = opened else {
+        let refused = Null::Blank(Blank::NoSocket);
+        door.counters.answered(&refused);
+        return answer::render(&refused, keep, &head.method, &head.headers);
+    };
+    door.counters.answered(&Null::Socket);
+    connection.upgrade.set(Some(upgrade));
+    response
+}
+
+fn blocked_page(
+    door: &Door,
+    connection: &Connection,
+    policy: &Policy,
+    verdict: Verdict,
+    wish: &Wish,
+    now: vocab::Now,
+) -> Response<Body> {
+    door.counters.one(Count::BlockPage);
+    let told = page::Told {
+        policy,
+        verdict,
+        client: connection.client,
+        dashboard: door.parts.dashboard,
+        setup: door.setup_url(),
+        now,
+    };
+    page::blocked(&wish.host, &wish.url, &told)
+}
+
+/// What depends on the form of the request and on the connection alone.
+fn shape(
+    response: &mut Response<Body>,
+    connection: &Connection,
+    head: &http::request::Parts,
+    drained: &Drained,
+) {
+    if let Transport::Tls(_) = connection.transport {
+        // A blocked host may have promised HTTP/3 before: have the browser forget it.
+        response.headers_mut().insert(ALT_SVC, ready::FORGET_HTTP3);
+    }
     if head.method == Method::HEAD {
         // The length stands in its field already.
         *response.body_mut() = Body::empty();
@@ -250,7 +291,7 @@ fn linger(drained: Drained, version: Version) {
         && version == Version::HTTP_2
     {
         tokio::task::spawn_local(async move {
-            if !discard(&mut rest).await {
+            if !discard(&mut rest, &mut 0).await {
                 // Not read on: what is on its way stays within the stream's window.
                 tokio::time::sleep(BODY_DEADLINE).await;
             }
@@ -260,16 +301,4 @@ fn linger(drained: Drained, version: Version) {
 
 fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
     headers.get(field).and_then(|value| value.to_str().ok()).unwrap_or("")
-}
-
-/// The name in `host[:port]`.
-fn host_of(authority: &str) -> Option<DomainName> {
-    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
-    DomainName::parse(host).ok()
-}
-
-/// The host of the page that asks, where it says so and is one.
-fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    let (_, rest) = text(headers, field).split_once("://")?;
-    host_of(rest.split(['/', '?', '#']).next().unwrap_or(rest))
 }

@@ -3,28 +3,31 @@
 //! A ticket is opened when a request is read and closed when its answer is made. One that is
 //! dropped before that tells the ledger that the client went away.
 
+use crate::counters::{Count, Counters};
+use crate::door::Door;
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{Action, Cause, Door, Kind, Now, Source};
+use vocab::{Action, Cause, Kind, Now, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
 const CLIENT_GONE: u16 = 499;
 
 /// The event of a request under way.
-pub(crate) struct Ticket<'l> {
-    ledger: &'l Ledger,
+pub(crate) struct Ticket<'d> {
+    ledger: &'d Ledger,
+    counters: &'d Counters,
     started: Instant,
     event: Option<Event>,
 }
 
-impl<'l> Ticket<'l> {
+impl<'d> Ticket<'d> {
     /// Opens the event of a request.
-    pub(crate) fn open(ledger: &'l Ledger, at: Now, client: IpAddr) -> Self {
+    pub(crate) fn open(door: &'d Door, at: Now, client: IpAddr) -> Self {
         let event = Event {
             at,
             took_us: 0,
-            door: Door::Pixel,
+            door: vocab::Door::Pixel,
             client,
             kind: Kind::Other,
             subject: Subject::Url("".into()),
@@ -34,7 +37,8 @@ impl<'l> Ticket<'l> {
             status: CLIENT_GONE,
             bytes: 0,
         };
-        Self { ledger, started: Instant::now(), event: Some(event) }
+        let (ledger, counters) = (&door.parts.ledger, &door.counters);
+        Self { ledger, counters, started: Instant::now(), event: Some(event) }
     }
 
     /// What is asked for.
@@ -63,6 +67,9 @@ impl<'l> Ticket<'l> {
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         if let Some(mut event) = self.event.take() {
+            if event.status == CLIENT_GONE {
+                self.counters.one(Count::Gone);
+            }
             event.took_us = u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX);
             self.ledger.record(event);
         }

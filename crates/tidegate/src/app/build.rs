@@ -194,6 +194,12 @@ impl App {
         running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.collected())
     }
 
+    /// The pixel door's own figures, if it runs.
+    pub(super) fn pixel_figures(&self) -> Option<Arc<dyn ledger::Collector>> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.doors.pixel.as_ref().map(|door| door.figures())
+    }
+
     /// What effects of pipelines need.
     pub(super) fn around(&self) -> door_dns::Surroundings {
         let wished = Arc::clone(&self.reload_wished);

@@ -190,7 +190,8 @@ impl Control for Handle {
     }
 
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
-        vec![Arc::new(super::metrics::Gauges::of(&self.0))]
+        let own: Arc<dyn ledger::Collector> = Arc::new(super::metrics::Gauges::of(&self.0));
+        std::iter::once(own).chain(self.0.pixel_figures()).collect()
     }
 }
 

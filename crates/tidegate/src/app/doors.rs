@@ -55,6 +55,7 @@ impl Doors {
                 policy: Arc::clone(&app.policy),
                 ledger: app.ledger.clone(),
                 tls: ServerTls::with_signer(Arc::clone(&app.signer)),
+                signer: Arc::clone(&app.signer),
                 dashboard: Some(file.admin.listen.0),
             };
             door_pixel::Door::new(settings, parts)

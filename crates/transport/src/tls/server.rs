@@ -42,6 +42,24 @@ pub enum Distrust {
     Expired,
 }
 
+/// A version of TLS that servers here speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsVersion {
+    /// 1.2 (RFC 5246).
+    Tls12,
+    /// 1.3 (RFC 8446).
+    Tls13,
+}
+
+/// Where the secrets of a connection come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Session {
+    /// A whole handshake, with our certificate.
+    New,
+    /// A session of before.
+    Resumed,
+}
+
 /// Why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandshakeError {
@@ -227,6 +245,23 @@ impl TlsStream {
     /// The protocol agreed on, if the client knows ALPN.
     pub fn alpn(&self) -> Option<Alpn> {
         Alpn::from_wire(self.stream.get_ref().1.alpn_protocol())
+    }
+
+    /// The version of TLS that is spoken.
+    pub fn version(&self) -> TlsVersion {
+        match self.stream.get_ref().1.protocol_version() {
+            Some(rustls::ProtocolVersion::TLSv1_2) => TlsVersion::Tls12,
+            // Nothing else is offered.
+            _ => TlsVersion::Tls13,
+        }
+    }
+
+    /// Whether the client took up a session of before, which spares it the certificate.
+    pub fn session(&self) -> Session {
+        match self.stream.get_ref().1.handshake_kind() {
+            Some(rustls::HandshakeKind::Resumed) => Session::Resumed,
+            _ => Session::New,
+        }
     }
 
     /// The number of the site whose certificate was presented, counted from 0 as they were given;

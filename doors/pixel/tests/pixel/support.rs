@@ -28,6 +28,7 @@ pub(crate) struct Edge {
     pub(crate) https: SocketAddr,
     pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) ledger: Ledger,
+    door: Arc<Door>,
     folder: PathBuf,
     drain: Drain,
     thread: Option<JoinHandle<()>>,
@@ -76,11 +77,12 @@ impl Edge {
         let texts = Arc::new(Texts(Arc::clone(&policy)));
         let ledger = ledger::open(&ledger::Settings::default(), &folder, texts).unwrap();
         let blocked = Arc::new(Blocked(Arc::clone(&policy)));
-        let signer = Signer::open(&folder.join("ca"), blocked).unwrap();
+        let signer = Arc::new(Signer::open(&folder.join("ca"), blocked).unwrap());
         let parts = Parts {
             policy: Arc::clone(&policy),
             ledger: ledger.clone(),
-            tls: ServerTls::with_signer(Arc::new(signer)),
+            tls: ServerTls::with_signer(Arc::clone(&signer)),
+            signer,
             dashboard: Some(([127, 0, 0, 1], 9053).into()),
         };
         let door = Door::new(Settings::default(), parts);
@@ -90,8 +92,26 @@ impl Edge {
         let https = listen_tcp(any, WaitForData::No).unwrap();
         let (plain, secure) = (http.local_addr(), https.local_addr());
         let stop = drain.clone();
-        let thread = std::thread::spawn(move || serve(door, http, https, stop));
-        Self { http: plain, https: secure, policy, ledger, folder, drain, thread: Some(thread) }
+        let served = Arc::clone(&door);
+        let thread = std::thread::spawn(move || serve(served, http, https, stop));
+        let (http, https, thread) = (plain, secure, Some(thread));
+        Self { http, https, policy, ledger, door, folder, drain, thread }
+    }
+
+    /// A figure of the metrics page, by its name with its labels.
+    pub(crate) fn figure(&self, name: &str) -> u64 {
+        let page = self.ledger.metrics_text(&[self.door.figures()]);
+        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{name} is not among\n{page}")).parse().unwrap()
+    }
+
+    /// Waits until a figure is so high.
+    pub(crate) fn figure_at_least(&self, name: &str, count: u64) {
+        let start = Instant::now();
+        while self.figure(name) < count {
+            assert!(start.elapsed() < DEADLINE, "{name} is {}", self.figure(name));
+            std::thread::yield_now();
+        }
     }
 
     /// Sends a request without a body over HTTP: `GET /path`, and fields.
@@ -109,6 +129,13 @@ impl Edge {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
         Answer::read(&mut stream, request.starts_with("HEAD"))
+    }
+
+    /// A folder that goes with the door.
+    pub(crate) fn scratch(&self, name: &str) -> PathBuf {
+        let folder = self.folder.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

@@ -2,6 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod answers;
+mod browser;
+mod lane;
 mod pages;
+mod sockets;
+mod stubs;
 mod support;
 mod tls;

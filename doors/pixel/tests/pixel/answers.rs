@@ -7,7 +7,7 @@ use vocab::{Action, Kind, Source};
 const RULES: &str = "||ads.example^\n||tracker.example^$script\n@@||ads.example/ok.js\n";
 
 /// Request, fields, status, type, body.
-type Case = (
+pub(crate) type Case = (
     &'static str,
     &'static [(&'static str, &'static str)],
     u16,
@@ -21,9 +21,11 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
 const GIF: &str = "image/gif";
+const JSON: &str = "application/json";
+const VAST3: &str = "<?xml version=\"1.0\"?><VAST version=\"3.0\"/>";
 
 /// Every kind of request, with metadata as over HTTPS and without as over HTTP.
-const TABLE: &[Case] = &[
+pub(crate) const TABLE: &[Case] = &[
     ("GET /a", &[("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate")], 403, HTML, None),
     ("GET /a", &[("Accept", "text/html,*/*;q=0.8")], 403, HTML, None),
     (
@@ -49,11 +51,24 @@ const TABLE: &[Case] = &[
     ("GET /a", &[("Accept", "text/css,*/*;q=0.1")], 200, STYLE, Some("")),
     ("GET /a.jpg", &[("Sec-Fetch-Dest", "image")], 200, GIF, None),
     ("GET /a", &[("Accept", "image/avif,image/webp,*/*;q=0.8")], 200, GIF, None),
-    ("GET /favicon.ico", &[], 200, GIF, None),
+    (
+        "GET /a",
+        &[("Accept", "image/svg+xml,image/*;q=0.8"), ("Sec-Fetch-Dest", "image")],
+        200,
+        GIF,
+        None,
+    ),
+    ("GET /a.PNG?x", &[("Sec-Fetch-Dest", "image")], 200, "image/png", None),
+    ("GET /a.png", &[], 200, "image/png", None),
+    ("GET /a.ico", &[], 200, "image/x-icon", None),
+    ("GET /favicon.ico", &[], 200, "image/x-icon", None),
     ("GET /a.svg", &[("Sec-Fetch-Dest", "image")], 200, "image/svg+xml", None),
-    ("GET /a.woff2", &[("Sec-Fetch-Dest", "font")], 404, "", Some("")),
-    ("GET /a.mp3", &[("Sec-Fetch-Dest", "audio")], 200, "audio/wav", None),
-    ("GET /a.mp4", &[("Sec-Fetch-Dest", "video")], 200, "audio/wav", None),
+    ("GET /a.woff2", &[("Sec-Fetch-Dest", "font")], 200, "font/woff2", None),
+    ("GET /a.ttf", &[], 200, "font/woff2", None),
+    ("GET /a.mp3", &[("Sec-Fetch-Dest", "audio")], 200, "audio/mpeg", None),
+    ("GET /a", &[("Accept", "audio/webm,audio/*;q=0.9")], 200, "audio/mpeg", None),
+    ("GET /a", &[("Sec-Fetch-Dest", "video")], 200, "video/mp4", None),
+    ("GET /a.webm", &[], 200, "video/mp4", None),
     (
         "GET /a.vtt",
         &[("Sec-Fetch-Dest", "track")],
@@ -66,7 +81,7 @@ const TABLE: &[Case] = &[
         "GET /a",
         &[("Sec-Fetch-Dest", "empty"), ("Accept", "application/json, text/plain, */*")],
         200,
-        "application/json",
+        JSON,
         Some("{}"),
     ),
     ("GET /a.json", &[("Accept", "*/*")], 200, "application/json", Some("{}")),
@@ -74,16 +89,51 @@ const TABLE: &[Case] = &[
         "PUT /a.json",
         &[("Sec-Fetch-Dest", "empty"), ("Sec-Fetch-Mode", "cors")],
         200,
-        "application/json",
+        JSON,
         Some("{}"),
     ),
     (
-        "GET /ads/vast.xml",
+        "GET /a",
+        &[("Sec-Fetch-Dest", "empty"), ("Accept", "application/vnd.api+json")],
+        200,
+        JSON,
+        Some("{}"),
+    ),
+    (
+        "GET /j?jsonp=on.load",
+        &[("Sec-Fetch-Dest", "empty")],
+        200,
+        SCRIPT,
+        Some("/**/try{on.load({})}catch(e){}"),
+    ),
+    (
+        "GET /sw.js",
+        &[("Service-Worker", "script"), ("Sec-Fetch-Dest", "serviceworker")],
+        200,
+        SCRIPT,
+        Some(
+            "addEventListener('install',()=>skipWaiting());\
+             addEventListener('activate',()=>registration.unregister());",
+        ),
+    ),
+    ("GET /w.js", &[("Sec-Fetch-Dest", "worker")], 200, SCRIPT, Some("")),
+    ("GET /feed.xml", &[("Sec-Fetch-Dest", "empty")], 200, XML, Some(VAST3)),
+    (
+        "GET /ads?output=xml_vast2",
         &[("Sec-Fetch-Dest", "empty")],
         200,
         XML,
-        Some("<?xml version=\"1.0\"?><VAST version=\"3.0\"/>"),
+        Some("<?xml version=\"1.0\"?><VAST version=\"2.0\"/>"),
     ),
+    (
+        "GET /ads?output=xml_vast4",
+        &[],
+        200,
+        XML,
+        Some("<?xml version=\"1.0\"?><VAST version=\"4.2\" xmlns=\"http://www.iab.com/VAST\"/>"),
+    ),
+    ("GET /ads?output=vmap", &[("Sec-Fetch-Dest", "empty")], 200, XML, None),
+    ("GET /ads/vast.xml", &[("Sec-Fetch-Dest", "empty")], 200, XML, Some(VAST3)),
     ("GET /gampad/VMAP?x=1", &[("Sec-Fetch-Dest", "empty")], 200, XML, None),
     ("GET /a?x=1", &[("Sec-Fetch-Dest", "empty"), ("Accept", "*/*")], 200, TEXT, Some("")),
     ("GET /a", &[], 200, TEXT, Some("")),
@@ -116,7 +166,7 @@ fn every_kind_of_request_gets_an_answer_of_its_type() {
         for lasting in ["strict-transport-security", "set-cookie", "nel", "clear-site-data"] {
             assert_eq!(answer.field(lasting), "", "{case}");
         }
-        assert_eq!(answer.field("alt-svc"), "clear", "{case}");
+        assert_eq!(answer.field("alt-svc"), "", "HTTP/3 is promised over TLS only: {case}");
         assert_ne!(answer.field("date"), "", "{case}");
     }
     assert_eq!(edge.rows_at_least(TABLE.len()).len(), TABLE.len(), "each is one event");
@@ -175,7 +225,7 @@ fn a_preflight_is_granted_what_it_asks_for() {
 #[test]
 fn head_gets_the_fields_of_get_and_no_body() {
     let edge = Edge::start(RULES);
-    for path in ["/a.gif", "/a.js", "/a.mp3"] {
+    for path in ["/a.gif", "/a.js", "/a.mp3", "/a?callback=f", "/generate_204", "/analytics"] {
         let (get, head) =
             (edge.ask(&format!("GET {path}"), &[]), edge.ask(&format!("HEAD {path}"), &[]));
         assert!(head.body.is_empty());
@@ -192,13 +242,14 @@ fn head_gets_the_fields_of_get_and_no_body() {
 fn media_are_sent_in_parts() {
     let edge = Edge::start(RULES);
     let whole = edge.ask("GET /a.mp3", &[]);
-    assert_eq!((whole.field("accept-ranges"), whole.body.len()), ("bytes", 844));
-    assert_eq!(&whole.body[..4], b"RIFF");
+    assert_eq!((whole.field("accept-ranges"), whole.body.len()), ("bytes", 416));
     let part = edge.ask("GET /a.mp3", &[("Range", "bytes=0-1")]);
-    assert_eq!((part.status, part.field("content-range")), (206, "bytes 0-1/844"));
-    assert_eq!(part.body, b"RI");
-    let outside = edge.ask("GET /a.mp3", &[("Range", "bytes=844-")]);
-    assert_eq!((outside.status, outside.field("content-range")), (416, "bytes */844"));
+    assert_eq!((part.status, part.field("content-range")), (206, "bytes 0-1/416"));
+    assert_eq!(part.body, [0xff, 0xfb]);
+    let outside = edge.ask("GET /a.mp3", &[("Range", "bytes=416-")]);
+    assert_eq!((outside.status, outside.field("content-range")), (416, "bytes */416"));
+    let film = edge.ask("GET /a.mp4", &[("Range", "bytes=4-7")]);
+    assert_eq!((film.status, film.text().as_str()), (206, "ftyp"));
 }
 
 #[test]

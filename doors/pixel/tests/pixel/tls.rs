@@ -75,6 +75,58 @@ fn a_connection_answers_only_for_the_names_of_its_certificate() {
 }
 
 #[test]
+fn one_http2_connection_serves_every_name_of_its_certificate_and_no_other() {
+    let edge = Edge::start(RULES);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answers = tokio::task::LocalSet::new().block_on(&runtime, async {
+        let stream = dial(edge.https, DEADLINE).await.unwrap();
+        let tls = ClientTls::new().trusting(&edge.ca()).unwrap();
+        let stream = tls.connect(stream, "x.tracker.example.org", &[Alpn::Http2]).await.unwrap();
+        let mut sender = connect_http2(stream).await.unwrap();
+        let mut answers = Vec::new();
+        for host in [
+            "x.tracker.example.org",
+            "y.tracker.example.org",
+            "tracker.example.org",
+            "a.b.tracker.example.org",
+            "ads.example.com",
+            "www.example.net",
+            // The connection goes on after a refusal.
+            "x.tracker.example.org",
+        ] {
+            let request = Request::get(format!("https://{host}/a.js"));
+            let request = request.body(Body::empty()).unwrap();
+            let answer = tokio::time::timeout(DEADLINE, sender.send(request)).await.unwrap();
+            let answer = answer.unwrap();
+            let forget = answer.headers().get("alt-svc").is_some_and(|it| it == "clear");
+            answers.push((answer.status().as_u16(), forget));
+        }
+        answers
+    });
+    let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
+    assert_eq!(statuses, [200, 200, 200, 421, 421, 421, 200]);
+    assert!(answers.iter().all(|(_, forget)| *forget), "over TLS all have HTTP/3 forgotten");
+    let covered = "tidegate_pixel_pages_total{page=\"not_covered\"}";
+    assert_eq!(edge.figure(covered), 3);
+}
+
+#[test]
+fn handshakes_and_connections_are_counted() {
+    let edge = Edge::start(RULES);
+    edge.curl("https://ads.example.com/x.js", &["--http1.1"]);
+    edge.curl("https://ads.example.com/x.js", &["--http2"]);
+    edge.curl("https://ads.example.com/", &["--cacert", "/etc/ssl/certs/ca-certificates.crt"]);
+    edge.curl("https://bank.example/", &[]);
+    let failed = |reason| format!("tidegate_pixel_handshakes_failed_total{{reason=\"{reason}\"}}");
+    edge.figure_at_least(&failed("name_not_blocked"), 1);
+    edge.figure_at_least(&failed("unknown_ca"), 1);
+    edge.figure_at_least("tidegate_pixel_handshakes_total{version=\"1.3\"}", 2);
+    edge.figure_at_least("tidegate_pixel_connections_total{scheme=\"https\"}", 2);
+    edge.figure_at_least("tidegate_pixel_requests_over_total{scheme=\"https\"}", 2);
+    assert_eq!(edge.figure("tidegate_pixel_quick_total"), 1, "HTTP/2 has no quick lane");
+}
+
+#[test]
 fn a_refused_handshake_is_recorded_with_its_name() {
     let edge = Edge::start(RULES);
     let (well, _) = edge.curl("https://bank.example/", &[]);

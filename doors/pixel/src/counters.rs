@@ -1,0 +1,135 @@
+//! What the door counts of itself, beside the ledger: answers by kind, handshakes, connections.
+//!
+//! A count is one addition on a line of its thread's own. Nothing is ever reset, and nobody reads
+//! but the metrics page (`figures`). Written by `door`, `request`, `quick` and `handshake`.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use transport::HandshakeError;
+use transport::tls::Distrust;
+
+use crate::null::{Blank, Null};
+
+/// Shards; threads past the last share it, which costs time and loses nothing.
+const SHARDS: usize = 16;
+
+macro_rules! counted {
+    ($($name:ident,)*) => {
+        /// Something that is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Count {
+            $(#[doc = stringify!($name)] $name,)*
+        }
+
+        /// How many there are.
+        const NAMED: usize = [$(Count::$name,)*].len();
+    };
+}
+
+counted! {
+    StandIn, Callback, Socket, Preflight, BlockPage, NotBlocked, NotCovered, Certificate, Setup,
+    Get, Head, Post, Options, OtherMethod,
+    Plain, Secure, Quick, Gone, BodyBytes, BodyCut,
+    ConnectionPlain, ConnectionSecure, SilentPlain, SilentSecure,
+    Tls12, Tls13, Resumed, Full,
+    ClosedEarly, Slow, Busy, NotTls, NoName, BadName, NameNotBlocked, RateLimited, UnknownCa,
+    BadCertificate, CertificateUnknown, Expired, OtherFailure,
+}
+
+const CELLS: usize = NAMED + Blank::ALL.len();
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Shard {
+    cells: [AtomicU64; CELLS],
+}
+
+/// The door's counters.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    shards: Box<[Shard]>,
+    /// Connections open now.
+    pub(crate) open: AtomicU64,
+    /// The most that were open at once.
+    pub(crate) open_max: AtomicU64,
+    /// The most requests that one connection carried.
+    pub(crate) requests_max: AtomicU64,
+}
+
+thread_local! {
+    static SHARD: usize = {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        NEXT.fetch_add(1, Relaxed) as usize % SHARDS
+    };
+}
+
+impl Counters {
+    pub(crate) fn new() -> Self {
+        let shard = |_| Shard { cells: [const { AtomicU64::new(0) }; CELLS] };
+        Self {
+            shards: (0..SHARDS).map(shard).collect(),
+            open: AtomicU64::new(0),
+            open_max: AtomicU64::new(0),
+            requests_max: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn add(&self, what: Count, amount: u64) {
+        self.cell(what as usize, amount);
+    }
+
+    pub(crate) fn one(&self, what: Count) {
+        self.cell(what as usize, 1);
+    }
+
+    fn cell(&self, at: usize, amount: u64) {
+        // A thread that is being torn down has no locals any more.
+        let shard = SHARD.try_with(|shard| *shard).unwrap_or(0);
+        self.shards[shard].cells[at].fetch_add(amount, Relaxed);
+    }
+
+    /// A null answer was given.
+    pub(crate) fn answered(&self, null: &Null<'_>) {
+        match null {
+            Null::Blank(blank) => self.cell(NAMED + blank.index(), 1),
+            Null::Stub(_) => self.one(Count::StandIn),
+            Null::Callback(_) => self.one(Count::Callback),
+            Null::Socket => self.one(Count::Socket),
+            Null::Preflight => self.one(Count::Preflight),
+        }
+    }
+
+    /// A handshake failed.
+    pub(crate) fn failed(&self, why: &HandshakeError) {
+        self.one(match why {
+            HandshakeError::Closed => Count::ClosedEarly,
+            HandshakeError::Timeout => Count::Slow,
+            HandshakeError::Busy => Count::Busy,
+            HandshakeError::NotTls => Count::NotTls,
+            HandshakeError::NoName => Count::NoName,
+            HandshakeError::BadName(_) => Count::BadName,
+            HandshakeError::NameNotBlocked(_) => Count::NameNotBlocked,
+            HandshakeError::RateLimited(_) => Count::RateLimited,
+            HandshakeError::ClientDistrusts(Distrust::UnknownCa) => Count::UnknownCa,
+            HandshakeError::ClientDistrusts(Distrust::BadCertificate) => Count::BadCertificate,
+            HandshakeError::ClientDistrusts(Distrust::CertificateUnknown) => {
+                Count::CertificateUnknown
+            }
+            HandshakeError::ClientDistrusts(Distrust::Expired) => Count::Expired,
+            HandshakeError::Other(_) => Count::OtherFailure,
+        });
+    }
+
+    /// How often something was counted so far.
+    pub(crate) fn of(&self, what: Count) -> u64 {
+        self.sum(what as usize)
+    }
+
+    /// How often this answer was given.
+    pub(crate) fn of_blank(&self, blank: Blank) -> u64 {
+        self.sum(NAMED + blank.index())
+    }
+
+    fn sum(&self, at: usize) -> u64 {
+        self.shards.iter().map(|shard| shard.cells[at].load(Relaxed)).sum()
+    }
+}

@@ -1,0 +1,79 @@
+//! What is to be done with a request: the policy's word, and whether the connection may give it.
+//!
+//! The same for both lanes. It reads no bytes and makes no answer. Called by `request` and `quick`.
+
+use crate::covers::covers;
+use crate::door::{Connection, Transport};
+use policy::{Ask, Policy, Verdict};
+use vocab::{Action, Kind, Name, Now};
+
+/// DNS type A, the question that led here.
+const TYPE_A: u16 = 1;
+
+/// A request as the policy sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'r> {
+    /// The host asked for; the root where none is named, or one that is no name.
+    pub(crate) host: Name<'r>,
+    /// Absolute.
+    pub(crate) url: &'r str,
+    pub(crate) kind: Kind,
+    /// The host of the page that asks.
+    pub(crate) page: Option<Name<'r>>,
+}
+
+/// What is to be done with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    Block(Verdict),
+    /// The name is not blocked: it came here by an address that a device remembers.
+    NotBlocked(Verdict),
+    /// The connection's certificate is for other names.
+    NotCovered(Verdict),
+}
+
+impl Decision {
+    pub(crate) const fn verdict(&self) -> Verdict {
+        let (Self::Block(verdict) | Self::NotBlocked(verdict) | Self::NotCovered(verdict)) = self;
+        *verdict
+    }
+}
+
+/// A URL is blocked by a rule about it or about its host. One that a rule excepts, on a host that is
+/// blocked all the same, is answered too: the real one cannot be reached from here.
+pub(crate) fn decide(
+    policy: &Policy,
+    connection: &Connection,
+    asked: &Asked<'_>,
+    now: Now,
+) -> Decision {
+    let Asked { host, url, kind, page } = *asked;
+    let (door, client) = (vocab::Door::Pixel, connection.client);
+    let of_url = policy.decide(&Ask { door, client, host, kind, url: Some(url), page }, now);
+    let verdict = match of_url.action {
+        Action::Block => of_url,
+        Action::Pass => match of_name(policy, connection, host, now) {
+            blocked @ Verdict { action: Action::Block, .. } => blocked,
+            Verdict { action: Action::Pass, .. } => of_url,
+        },
+    };
+    let is_blocked =
+        |name: Name<'_>| of_name(policy, connection, name, now).action == Action::Block;
+    let is_covered = match &connection.transport {
+        Transport::Plain => true,
+        Transport::Tls(asked) => covers(asked.as_name(), host, is_blocked),
+    };
+    if !is_covered {
+        return Decision::NotCovered(verdict);
+    }
+    match verdict.action {
+        Action::Block => Decision::Block(verdict),
+        Action::Pass => Decision::NotBlocked(verdict),
+    }
+}
+
+/// What the DNS door would say to the question for the name's address.
+fn of_name(policy: &Policy, connection: &Connection, host: Name<'_>, now: Now) -> Verdict {
+    let (door, client, kind) = (vocab::Door::Pixel, connection.client, Kind::Lookup(TYPE_A));
+    policy.decide(&Ask { door, client, host, kind, url: None, page: None }, now)
+}

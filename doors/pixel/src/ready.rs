@@ -1,0 +1,195 @@
+//! The table of null answers: each built once, as fields for hyper and as a head for the wire.
+//!
+//! It knows no request. Nothing here may outlast a block: no HSTS, no cookie, no NEL, a minute in
+//! caches. Read by `answer`.
+
+use crate::door::Transport;
+use crate::media;
+use crate::null::Blank;
+use crate::objects;
+use crate::stubs::Stub;
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{
+    ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HeaderMap, HeaderName, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use std::sync::LazyLock;
+
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const EMBEDDER_POLICY: HeaderName = HeaderName::from_static("cross-origin-embedder-policy");
+const TIMING: HeaderName = HeaderName::from_static("timing-allow-origin");
+
+pub(crate) const METHODS: HeaderValue =
+    HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+/// What `Alt-Svc` says over TLS.
+pub(crate) const FORGET_HTTP3: HeaderValue = HeaderValue::from_static("clear");
+/// Long enough for one visit, short enough that nobody notices after a name is let through.
+const BRIEFLY: &str = "max-age=60";
+const NEVER: &str = "no-store";
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const XML: &str = "application/xml; charset=utf-8";
+
+/// One answer, ready to be copied.
+pub(crate) struct Ready {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// The length as a line of a head; empty for 204.
+    pub(crate) length_field: Box<[u8]>,
+    /// Status line and fields, less length and date.
+    plain_head: Box<[u8]>,
+    /// The same over TLS.
+    secure_head: Box<[u8]>,
+}
+
+/// The type of an answer, and whether browsers may be told to take it at its word.
+enum Type {
+    Exact(&'static str),
+    /// Asked for by who knows what: a script tag must not be refused for it.
+    Loose(&'static str),
+    None,
+}
+
+static BLANKS: LazyLock<Vec<Ready>> = LazyLock::new(|| Blank::ALL.map(make).into());
+static STAND_INS: LazyLock<Vec<Ready>> = LazyLock::new(|| {
+    let script = |stub: &Stub| Ready::of(Type::Exact(SCRIPT), stub.text().as_bytes());
+    Stub::ALL.iter().map(script).collect()
+});
+
+/// An answer of fixed bytes.
+pub(crate) fn blank(blank: Blank) -> &'static Ready {
+    &BLANKS[blank.index()]
+}
+
+/// A script that stands in for a well-known one.
+pub(crate) fn stub(stub: Stub) -> &'static Ready {
+    &STAND_INS[stub.index()]
+}
+
+fn make(blank: Blank) -> Ready {
+    let exact = |media, body| Ready::of(Type::Exact(media), body);
+    let played = |media, body: Vec<u8>| {
+        let body = Bytes::from(body);
+        Ready::new(StatusCode::OK, &Type::Exact(media), &[(ACCEPT_RANGES, "bytes")], body)
+    };
+    let bare = |status, fields: &[_]| Ready::new(status, &Type::None, fields, Bytes::new());
+    match blank {
+        Blank::Frame => Ready::new(
+            StatusCode::OK,
+            &Type::Exact(HTML),
+            &[
+                (CONTENT_SECURITY_POLICY, "default-src 'none'"),
+                // A page that requires this of its frames (COEP) would show an error in it.
+                (EMBEDDER_POLICY, "require-corp"),
+            ],
+            Bytes::from_static(objects::FRAME),
+        ),
+        Blank::Script => exact(SCRIPT, b""),
+        Blank::Worker => Ready::new(
+            StatusCode::OK,
+            &Type::Exact(SCRIPT),
+            &[(CACHE_CONTROL, NEVER)],
+            Bytes::from_static(objects::WORKER),
+        ),
+        Blank::Style => exact("text/css; charset=utf-8", b""),
+        Blank::Bitmap => exact("image/gif", objects::BITMAP),
+        Blank::Png => exact("image/png", objects::PNG),
+        Blank::Icon => exact("image/x-icon", objects::ICON),
+        Blank::Favicon => exact("image/x-icon", objects::FAVICON),
+        Blank::Drawing => exact("image/svg+xml", objects::DRAWING),
+        Blank::Font => exact("font/woff2", objects::FONT),
+        Blank::Sound => played("audio/mpeg", media::sound()),
+        Blank::Film => played("video/mp4", media::film()),
+        Blank::Captions => exact("text/vtt; charset=utf-8", objects::CAPTIONS),
+        Blank::Playlist => exact("application/vnd.apple.mpegurl", objects::PLAYLIST),
+        Blank::Json => exact("application/json", b"{}"),
+        Blank::Vast2 => exact(XML, objects::VAST[0]),
+        Blank::Vast3 => exact(XML, objects::VAST[1]),
+        Blank::Vast4 => exact(XML, objects::VAST[2]),
+        Blank::Vmap => exact(XML, objects::VMAP),
+        Blank::Text => Ready::of(Type::Loose("text/plain; charset=utf-8"), b""),
+        Blank::Nothing => bare(StatusCode::NO_CONTENT, &[(CACHE_CONTROL, NEVER)]),
+        Blank::NoSocket => bare(StatusCode::FORBIDDEN, &[(CACHE_CONTROL, NEVER)]),
+        Blank::NoMethod => {
+            let mut none = bare(StatusCode::METHOD_NOT_ALLOWED, &[]);
+            none.headers.insert(ALLOW, METHODS);
+            none.write_heads();
+            none
+        }
+    }
+}
+
+impl Ready {
+    #[allow(clippy::needless_pass_by_value, reason = "a type is written where it is used")]
+    fn of(media: Type, body: &'static [u8]) -> Self {
+        Self::new(StatusCode::OK, &media, &[], Bytes::from_static(body))
+    }
+
+    fn new(
+        status: StatusCode,
+        media: &Type,
+        more: &[(HeaderName, &'static str)],
+        body: Bytes,
+    ) -> Self {
+        // Room for what a copy gets, so that it never grows.
+        let mut headers = HeaderMap::with_capacity(16);
+        headers.insert(VARY, HeaderValue::from_static("Origin, Accept, Sec-Fetch-Dest"));
+        // Pages with COEP embed only what says that it may be embedded.
+        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
+        headers.insert(TIMING, HeaderValue::from_static("*"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(BRIEFLY));
+        match media {
+            Type::Exact(media) => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+                headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            }
+            Type::Loose(media) => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+            }
+            Type::None => {}
+        }
+        for (field, value) in more {
+            headers.insert(field, HeaderValue::from_static(value));
+        }
+        // RFC 9110 §8.6: 204 has no length.
+        let mut length_field = Vec::new();
+        if status != StatusCode::NO_CONTENT {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+            length_field = format!("content-length: {}\r\n", body.len()).into_bytes();
+        }
+        let mut ready = Self {
+            status,
+            headers,
+            body,
+            length_field: length_field.into(),
+            plain_head: Box::default(),
+            secure_head: Box::default(),
+        };
+        ready.write_heads();
+        ready
+    }
+
+    fn write_heads(&mut self) {
+        let (code, words) = (self.status.as_str(), self.status.canonical_reason().unwrap_or(""));
+        let mut head = format!("HTTP/1.1 {code} {words}\r\n").into_bytes();
+        for (field, value) in self.headers.iter().filter(|(field, _)| **field != CONTENT_LENGTH) {
+            for piece in [field.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                head.extend_from_slice(piece);
+            }
+        }
+        self.plain_head = head.clone().into();
+        head.extend_from_slice(b"alt-svc: clear\r\n");
+        self.secure_head = head.into();
+    }
+
+    /// Status line and fields, less length and date.
+    pub(crate) fn head(&self, carrier: &Transport) -> &[u8] {
+        match carrier {
+            Transport::Plain => &self.plain_head,
+            Transport::Tls(_) => &self.secure_head,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Our own pages: what a device needs in order to trust the certificates made here.
+//!
+//! Shown only where a request names an address and no host, over plain HTTP; no name that is blocked
+//! or not ever leads here, and nothing can be changed. Called by `request`.
+
+use crate::counters::Count;
+use crate::door::Door;
+use crate::page;
+use bytes::Bytes;
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
+    USER_AGENT, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{Method, Response};
+use http_engine::Body;
+use std::net::IpAddr;
+
+/// One of our own answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The page with instructions.
+    Instructions,
+    /// The authority's certificate, for devices to install.
+    Certificate,
+    /// The same as a file to be kept.
+    File,
+}
+
+/// What is wanted of our own, if a request for this host and path wants any of it.
+pub(crate) fn wanted(host: &str, method: &Method, path: &str) -> Option<Wanted> {
+    let address = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
+    if address.parse::<IpAddr>().is_err() || (*method != Method::GET && *method != Method::HEAD) {
+        return None;
+    }
+    match path {
+        "/" => Some(Wanted::Instructions),
+        "/ca.crt" | "/tidegate-ca.crt" => Some(Wanted::Certificate),
+        "/ca.pem" | "/tidegate-ca.pem" => Some(Wanted::File),
+        _ => None,
+    }
+}
+
+/// The answer to it.
+pub(crate) fn answer(door: &Door, wanted: Wanted, headers: &HeaderMap) -> Response<Body> {
+    let signer = &door.parts.signer;
+    match wanted {
+        Wanted::Instructions => {
+            door.counters.one(Count::Setup);
+            let agent = headers.get(USER_AGENT).and_then(|it| it.to_str().ok()).unwrap_or("");
+            page::setup(&signer.ca_fingerprint(), Platform::of(agent))
+        }
+        Wanted::Certificate => {
+            door.counters.one(Count::Certificate);
+            // The type that has phones and Firefox offer to install it, which they do not for a
+            // file that is to be kept.
+            file(signer.ca_pem(), "application/x-x509-ca-cert")
+        }
+        Wanted::File => {
+            door.counters.one(Count::Certificate);
+            let mut kept = file(signer.ca_pem(), "application/x-pem-file");
+            let name = HeaderValue::from_static("attachment; filename=\"tidegate-ca.pem\"");
+            kept.headers_mut().insert(CONTENT_DISPOSITION, name);
+            kept
+        }
+    }
+}
+
+fn file(text: &str, media: &'static str) -> Response<Body> {
+    let bytes = Bytes::copy_from_slice(text.as_bytes());
+    let length = bytes.len();
+    let mut response = Response::new(Body::full(bytes));
+    let fields = response.headers_mut();
+    fields.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    fields.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    fields.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// What a device runs, as far as its browser tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Platform {
+    Windows,
+    MacOs,
+    Ios,
+    Android,
+    Linux,
+    Unknown,
+}
+
+impl Platform {
+    /// Read from a `User-Agent`. An iPad says that it is a Mac; its page shows both.
+    pub(crate) fn of(agent: &str) -> Self {
+        let known = [
+            ("Android", Self::Android),
+            ("iPhone", Self::Ios),
+            ("iPad", Self::Ios),
+            ("Windows", Self::Windows),
+            ("Mac OS X", Self::MacOs),
+            ("Linux", Self::Linux),
+        ];
+        known.iter().find(|(word, _)| agent.contains(word)).map_or(Self::Unknown, |(_, it)| *it)
+    }
+
+    /// The name of its section.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Windows => "windows",
+            Self::MacOs => "macos",
+            Self::Ios => "ios",
+            Self::Android => "android",
+            Self::Linux => "linux",
+            Self::Unknown => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_address_leads_to_our_own_pages() {
+        let check = |host, path, expected| {
+            assert_eq!(wanted(host, &Method::GET, path), expected, "{host}{path}");
+        };
+        check("192.0.2.1", "/", Some(Wanted::Instructions));
+        check("[2001:db8::1]", "/ca.crt", Some(Wanted::Certificate));
+        check("192.0.2.1", "/ca.pem", Some(Wanted::File));
+        check("192.0.2.1", "/x", None);
+        check("ads.example", "/", None);
+        check("", "/", None);
+        assert_eq!(wanted("192.0.2.1", &Method::POST, "/"), None);
+    }
+
+    #[test]
+    fn the_platform_is_read_from_what_browsers_say() {
+        for (agent, platform) in [
+            ("Mozilla/5.0 (Linux; Android 15; Pixel 9)", Platform::Android),
+            ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)", Platform::Ios),
+            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)", Platform::MacOs),
+            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64)", Platform::Windows),
+            ("Mozilla/5.0 (X11; Linux x86_64)", Platform::Linux),
+            ("curl/8", Platform::Unknown),
+        ] {
+            assert_eq!(Platform::of(agent), platform, "{agent}");
+        }
+    }
+}

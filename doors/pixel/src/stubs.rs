@@ -1,0 +1,226 @@
+//! The catalogue of stand-ins: for which address which script is answered.
+//!
+//! Pages wait for the objects that well-known scripts make, and for the functions that these call
+//! back; a stand-in makes the same objects, calls at once, measures and sends nothing. Each was
+//! written from what its service documents of itself, and lies in `stubs/`. The table is data alone,
+//! and serves no name that the policy lets pass. Called by `null`.
+
+use vocab::Name;
+
+macro_rules! catalogue {
+    ($($stub:ident = $file:literal,)*) => {
+        /// A script that stands in for a well-known one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Stub {
+            $(#[doc = $file] $stub,)*
+        }
+
+        impl Stub {
+            /// All, in the order of their numbers.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$stub,)*];
+
+            /// Its source.
+            pub(crate) const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$stub => include_str!(concat!("../stubs/", $file)),)*
+                }
+            }
+        }
+    };
+}
+
+catalogue! {
+    Adsbygoogle = "adsbygoogle.js",
+    AmazonAds = "amazon-ads.js",
+    Apstag = "apstag.js",
+    AtInternet = "at-internet.js",
+    BlockAdBlock = "blockadblock.js",
+    Chartbeat = "chartbeat.js",
+    Didomi = "didomi.js",
+    Facebook = "facebook-pixel.js",
+    FingerprintModule = "fingerprint-module.js",
+    Fingerprint2 = "fingerprint2.js",
+    Fingerprint3 = "fingerprint3.js",
+    GoogleAnalytics = "google-analytics.js",
+    GoogleAnalyticsClassic = "google-analytics-ga.js",
+    GoogleExperiments = "google-experiments.js",
+    GooglePublisherTag = "googletag-gpt.js",
+    GoogleTagManager = "googletagmanager.js",
+    Hotjar = "hotjar.js",
+    Ima = "ima3.js",
+    Matomo = "matomo.js",
+    Metrika = "metrika.js",
+    Mixpanel = "mixpanel.js",
+    Outbrain = "outbrain.js",
+    Piano = "piano.js",
+    Popads = "popads.js",
+    Prebid = "prebid.js",
+    Scorecard = "scorecard.js",
+    Segment = "segment.js",
+    Taboola = "taboola.js",
+}
+
+impl Stub {
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What a path must be like, its query left aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    Any,
+    Is(&'static str),
+    Begins(&'static str),
+    Ends(&'static str),
+}
+
+impl Path {
+    fn matches(self, path: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Is(whole) => path == whole,
+            Self::Begins(start) => path.starts_with(start),
+            Self::Ends(end) => path.ends_with(end),
+        }
+    }
+}
+
+use Path::{Any, Begins, Ends, Is};
+
+/// By host, which stands for all below it, sorted; the first of a host that matches counts.
+const PLACES: &[(&str, Path, Stub)] = &[
+    ("c.amazon-adsystem.com", Ends("/amzn_ads.js"), Stub::AmazonAds),
+    ("c.amazon-adsystem.com", Ends("/apstag.js"), Stub::Apstag),
+    ("cdn.mxpnl.com", Any, Stub::Mixpanel),
+    ("cdn.segment.com", Begins("/analytics.js/"), Stub::Segment),
+    ("cdn.taboola.com", Ends("/loader.js"), Stub::Taboola),
+    ("cdn.tinypass.com", Begins("/api/tinypass"), Stub::Piano),
+    ("cdn4.mxpnl.com", Any, Stub::Mixpanel),
+    ("connect.facebook.net", Ends("/fbevents.js"), Stub::Facebook),
+    ("fpcdn.io", Ends("/iife.min.js"), Stub::Fingerprint3),
+    ("fpcdn.io", Any, Stub::FingerprintModule),
+    ("fpjscdn.net", Ends("/iife.min.js"), Stub::Fingerprint3),
+    ("fpjscdn.net", Any, Stub::FingerprintModule),
+    ("google-analytics.com", Is("/analytics.js"), Stub::GoogleAnalytics),
+    ("google-analytics.com", Is("/analytics_debug.js"), Stub::GoogleAnalytics),
+    ("google-analytics.com", Is("/cx/api.js"), Stub::GoogleExperiments),
+    ("google-analytics.com", Is("/ga.js"), Stub::GoogleAnalyticsClassic),
+    ("google-analytics.com", Begins("/gtm/js"), Stub::GoogleTagManager),
+    ("google-analytics.com", Is("/urchin.js"), Stub::GoogleAnalyticsClassic),
+    ("googlesyndication.com", Ends("/adsbygoogle.js"), Stub::Adsbygoogle),
+    ("googlesyndication.com", Ends("/gpt.js"), Stub::GooglePublisherTag),
+    ("googletagmanager.com", Any, Stub::GoogleTagManager),
+    ("googletagservices.com", Ends("/gpt.js"), Stub::GooglePublisherTag),
+    ("imasdk.googleapis.com", Any, Stub::Ima),
+    ("mc.webvisor.org", Begins("/metrika/"), Stub::Metrika),
+    ("mc.yandex.com", Begins("/metrika/"), Stub::Metrika),
+    ("mc.yandex.ru", Begins("/metrika/"), Stub::Metrika),
+    ("openfpcdn.io", Ends("/iife.min.js"), Stub::Fingerprint3),
+    ("openfpcdn.io", Ends("/umd.min.js"), Stub::Fingerprint3),
+    ("openfpcdn.io", Any, Stub::FingerprintModule),
+    ("popads.net", Any, Stub::Popads),
+    ("sb.scorecardresearch.com", Any, Stub::Scorecard),
+    ("scorecardresearch.com", Ends(".js"), Stub::Scorecard),
+    ("sdk.privacy-center.org", Any, Stub::Didomi),
+    ("securepubads.g.doubleclick.net", Ends("/gpt.js"), Stub::GooglePublisherTag),
+    ("ssl.google-analytics.com", Is("/ga.js"), Stub::GoogleAnalyticsClassic),
+    ("static.chartbeat.com", Any, Stub::Chartbeat),
+    ("static.hotjar.com", Any, Stub::Hotjar),
+    ("tag.aticdn.net", Any, Stub::AtInternet),
+    ("widgets.outbrain.com", Ends("/outbrain.js"), Stub::Outbrain),
+];
+
+/// By the file's name, wherever it lies: scripts that sites keep themselves or take from a CDN.
+const FILES: &[(&str, Stub)] = &[
+    ("adsbygoogle.js", Stub::Adsbygoogle),
+    ("amzn_ads.js", Stub::AmazonAds),
+    ("apstag.js", Stub::Apstag),
+    ("blockadblock.js", Stub::BlockAdBlock),
+    ("chartbeat.js", Stub::Chartbeat),
+    ("chartbeat_mab.js", Stub::Chartbeat),
+    ("fbevents.js", Stub::Facebook),
+    ("fingerprint2.js", Stub::Fingerprint2),
+    ("fingerprint2.min.js", Stub::Fingerprint2),
+    ("fp.js", Stub::Fingerprint3),
+    ("fp.min.js", Stub::Fingerprint3),
+    ("fuckadblock.js", Stub::BlockAdBlock),
+    ("fuckadblock.min.js", Stub::BlockAdBlock),
+    ("gpt.js", Stub::GooglePublisherTag),
+    ("gtag.js", Stub::GoogleTagManager),
+    ("gtm.js", Stub::GoogleTagManager),
+    ("ima3.js", Stub::Ima),
+    ("ima3_dai.js", Stub::Ima),
+    ("matomo.js", Stub::Matomo),
+    ("mixpanel-2-latest.min.js", Stub::Mixpanel),
+    ("mixpanel.min.js", Stub::Mixpanel),
+    ("piwik.js", Stub::Matomo),
+    ("prebid.js", Stub::Prebid),
+    ("prebid.min.js", Stub::Prebid),
+    ("smarttag.js", Stub::AtInternet),
+];
+
+/// The stand-in for the script at this address, if it is a well-known one.
+pub(crate) fn find(host: Name<'_>, path: &str) -> Option<Stub> {
+    by_place(host, path).or_else(|| by_file(path))
+}
+
+fn by_place(host: Name<'_>, path: &str) -> Option<Stub> {
+    let up = std::iter::successors(Some(host), |name| name.parent());
+    // The root and top-level domains stand in no table.
+    up.take_while(|name| name.as_str().contains('.')).find_map(|name| {
+        let first = PLACES.partition_point(|(known, _, _)| *known < name.as_str());
+        let here = PLACES[first..].iter().take_while(|(known, _, _)| *known == name.as_str());
+        here.into_iter().find(|(_, of, _)| of.matches(path)).map(|(_, _, stub)| *stub)
+    })
+}
+
+fn by_file(path: &str) -> Option<Stub> {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let found = FILES.binary_search_by(|(known, _)| (*known).cmp(file)).ok();
+    // Builds of Prebid carry their modules and versions in the name.
+    let is_build = |it: &str| it.starts_with("prebid") && http_engine::kind::extension(it) == "js";
+    let prebid = || is_build(file).then_some(Stub::Prebid);
+    found.map(|at| FILES[at].1).or_else(prebid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_sorted() {
+        assert!(PLACES.is_sorted_by_key(|(host, _, _)| host));
+        assert!(FILES.is_sorted_by_key(|(file, _)| file));
+    }
+
+    #[test]
+    fn every_stub_has_a_place_or_a_name() {
+        for stub in Stub::ALL {
+            let is_placed = PLACES.iter().any(|(_, _, it)| it == stub);
+            assert!(is_placed || FILES.iter().any(|(_, it)| it == stub), "{stub:?}");
+        }
+    }
+
+    #[test]
+    fn a_stub_is_found_by_host_and_path_or_by_its_files_name() {
+        let check = |host: &'static str, path: &str, expected: Option<Stub>| {
+            let host = Name::from_lowercase(host).unwrap();
+            assert_eq!(find(host, path), expected, "{host:?} {path}");
+        };
+        check("www.google-analytics.com", "/analytics.js", Some(Stub::GoogleAnalytics));
+        check("www.google-analytics.com", "/collect", None);
+        check("www.googletagmanager.com", "/gtag/js", Some(Stub::GoogleTagManager));
+        check("securepubads.g.doubleclick.net", "/tag/js/gpt.js", Some(Stub::GooglePublisherTag));
+        check(
+            "pagead2.googlesyndication.com",
+            "/pagead/js/adsbygoogle.js",
+            Some(Stub::Adsbygoogle),
+        );
+        check("stats.shop.example", "/matomo.js", Some(Stub::Matomo));
+        check("cdn.shop.example", "/a/prebid8.31.0.js", Some(Stub::Prebid));
+        check("notgoogle-analytics.com", "/analytics.js", None);
+        check("ads.example", "/x.js", None);
+        check("ads.example", "/", None);
+    }
+}
