@@ -90,6 +90,7 @@ fn ask<'c>(case: &'c Case) -> Ask<'c> {
     Ask {
         door: Door::Proxy,
         client: [127, 0, 0, 1].into(),
+        who: None,
         host: name(&case.host),
         kind: case.kind,
         url: Some(&case.url),

@@ -169,6 +169,7 @@ fn decide(policy: &Policy, connection: &Connection, wish: &Wish, now: Now) -> De
     let ask = Ask {
         door: vocab::Door::Pixel,
         client: connection.client,
+        who: None,
         host,
         kind: wish.kind,
         url: Some(&wish.url),
@@ -200,7 +201,7 @@ fn decide(policy: &Policy, connection: &Connection, wish: &Wish, now: Now) -> De
 /// What the DNS door would say to the question for the name's address.
 fn of_name(policy: &Policy, connection: &Connection, host: Name<'_>, now: Now) -> Verdict {
     let (door, client, kind) = (vocab::Door::Pixel, connection.client, Kind::Lookup(TYPE_A));
-    policy.decide(&Ask { door, client, host, kind, url: None, page: None }, now)
+    policy.decide(&Ask { door, client, who: None, host, kind, url: None, page: None }, now)
 }
 
 fn act<'r>(

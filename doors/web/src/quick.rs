@@ -137,7 +137,15 @@ impl Lane {
     ) -> Verdict {
         let page = page.map(DomainName::as_name);
         let door = vocab::Door::Web;
-        let ask = Ask { door, client: self.ends.client.ip(), host, kind, url: Some(url), page };
+        let ask = Ask {
+            door,
+            client: self.ends.client.ip(),
+            who: None,
+            host,
+            kind,
+            url: Some(url),
+            page,
+        };
         self.door.parts.policy.load().decide(&ask, now)
     }
 

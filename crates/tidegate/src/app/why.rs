@@ -19,6 +19,7 @@ pub(crate) fn why(
     let ask = Ask {
         door: question.door,
         client: question.client,
+        who: None,
         host: question.host.as_name(),
         kind: question.kind,
         url: question.url.as_deref(),
