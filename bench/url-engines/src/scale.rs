@@ -2,13 +2,13 @@
 //! from the shapes of the real lists, in the memory of a process that does nothing else.
 
 use crate::dice::Dice;
-use crate::{clock, counting, median, names, read, requests};
+use crate::{clock, counting, median, names, read, requests, urls};
 use policy::{Ask, ListKind, ListSource, Policy, Profiles, Rules};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
-use vocab::{Action, Door, Name, Now};
+use vocab::{Action, Name, Now};
 
 const NAMES: usize = 5_000_000;
 const URL_RULES: usize = 200_000;
@@ -23,15 +23,15 @@ pub fn run(dir: &Path) {
     let mut dice = Dice(0x5eed);
     let text = names_text(&mut dice);
     let real = format!("{}\n{}", read(dir, "easylist.txt"), read(dir, "easyprivacy.txt"));
-    let urls = rules_about_urls(&real, &mut dice);
+    let rules = rules_about_urls(&real, &mut dice);
     let list = |name, text: &'static str| ListSource {
         name,
         kind: ListKind::Block,
         text: text.as_bytes(),
     };
     // Leaked, so that the texts are known to be no part of what is measured: they count before.
-    let (text, urls): (&'static str, &'static str) = (text.leak(), urls.leak());
-    let lists = [list("names", text), list("urls", urls)];
+    let (text, about_urls): (&'static str, &'static str) = (text.leak(), rules.leak());
+    let lists = [list("names", text), list("urls", about_urls)];
     let before = resident();
     let (rules, seconds) = clocked(|| policy::compile(&lists, 7));
     println!("compiled in {:.0} ms, {}", seconds * 1e3, rules.memory());
@@ -39,7 +39,7 @@ pub fn run(dir: &Path) {
     for report in rules.lists() {
         println!("  {}: {} names, {} URLs", report.name, report.rules_names, report.rules_urls);
     }
-    again(&rules, &lists, urls);
+    again(&rules, &lists, about_urls);
     let rules = snapshot(rules);
     let policy = Policy::new(rules.into(), Profiles::everyone());
     ask_names(&policy, text, &mut dice);
@@ -49,8 +49,7 @@ pub fn run(dir: &Path) {
 /// What it takes to compile when one list of the two has changed.
 fn again(rules: &Rules, lists: &[ListSource<'_>; 2], urls: &str) {
     let longer = format!("{urls}||one-more.example^$script\n");
-    let changed =
-        [lists[0], ListSource { text: longer.as_bytes(), ..lists[1] }];
+    let changed = [lists[0], ListSource { text: longer.as_bytes(), ..lists[1] }];
     let (new, seconds) = clocked(|| policy::recompile(rules, &changed));
     println!("compiled anew with the list of URLs changed: {:.0} ms", seconds * 1e3);
     assert_eq!(new.lists()[1].rules_urls, rules.lists()[1].rules_urls + 1);
@@ -73,8 +72,14 @@ fn snapshot(rules: Rules) -> Rules {
     }
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (cpu, wall) = times[times.len() / 2];
-    println!("snapshot read from its file: {cpu:.0} ms of processor time, {wall:.0} ms by the clock");
-    println!("resident once read: {:.0} MiB more than before, {:.0} MiB in all", resident() - before, resident());
+    println!(
+        "snapshot read from its file: {cpu:.0} ms of processor time, {wall:.0} ms by the clock"
+    );
+    println!(
+        "resident once read: {:.0} MiB more than before, {:.0} MiB in all",
+        resident() - before,
+        resident()
+    );
     let _ = std::fs::remove_file(&path);
     loaded.expect("there is at least one round")
 }
@@ -85,7 +90,9 @@ fn ask_names(policy: &Policy, text: &str, dice: &mut Dice) {
         (0..LOOKUPS).map(|_| dice.pick(&listed).trim_matches(['|', '^']).to_owned()).collect();
     let below = listed.iter().take(LOOKUPS / 2).map(|name| format!("cdn.{name}")).collect();
     let misses = (0..LOOKUPS).map(|_| format!("www.{}", names::name(dice))).collect();
-    for (kind, hosts) in [("listed", &listed), ("below a listed one", &below), ("unlisted", &misses)] {
+    for (kind, hosts) in
+        [("listed", &listed), ("below a listed one", &below), ("unlisted", &misses)]
+    {
         let asks: Vec<Ask<'_>> = hosts
             .iter()
             .map(|host| Name::from_lowercase(host).expect("made of names"))
@@ -121,16 +128,7 @@ fn ask_urls(policy: &Policy, real: &str) {
     for _ in 0..ROUNDS {
         let start = clock::cpu_seconds();
         for (case, best) in cases.iter().zip(&mut each) {
-            let name = |text| Name::from_lowercase(text).expect("checked when the case was made");
-            let ask = Ask {
-                door: Door::Proxy,
-                client: [127, 0, 0, 1].into(),
-                who: None,
-                host: name(&case.host),
-                kind: case.kind,
-                url: Some(&case.url),
-                page: Some(name(&case.page)),
-            };
+            let ask = urls::ask(case);
             let at = Instant::now();
             black_box(policy.decide(&ask, NOW));
             *best = best.min(at.elapsed().as_secs_f64() * 1e6);
@@ -170,7 +168,8 @@ fn rules_about_urls(real: &str, dice: &mut Dice) -> String {
     let mut text = String::from("[Adblock Plus 2.0]\n");
     for number in 0..URL_RULES {
         let shape = dice.pick(&shapes);
-        let (pattern, options) = shape.split_once('$').map_or((*shape, None), |(a, b)| (a, Some(b)));
+        let (pattern, options) =
+            shape.split_once('$').map_or((*shape, None), |(a, b)| (a, Some(b)));
         // The first word of five letters or more gets another ending.
         let word = pattern
             .split(|c: char| !c.is_ascii_alphanumeric())

@@ -85,7 +85,7 @@ fn brave(easylist: &str, easyprivacy: &str) -> adblock::Engine {
     adblock::Engine::new_with_filter_set(set)
 }
 
-fn ask<'c>(case: &'c Case) -> Ask<'c> {
+pub fn ask<'c>(case: &'c Case) -> Ask<'c> {
     let name = |text| Name::from_lowercase(text).expect("checked when the case was made");
     Ask {
         door: Door::Proxy,
