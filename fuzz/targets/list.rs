@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
         let url = format!("https://{host}/ad/banner.js?x=1&utm=2");
         for ask in [
             Ask::lookup(host, 1, CLIENT),
-            Ask { door: Door::Proxy, client: CLIENT, host, kind: Kind::Script, url: Some(&url), page: Some(host) },
+            Ask { door: Door::Proxy, client: CLIENT, who: None, host, kind: Kind::Script, url: Some(&url), page: Some(host) },
         ] {
             let verdict = policy.decide(&ask, NOW);
             assert_eq!(verdict, policy.explain(&ask, NOW).verdict);

@@ -55,7 +55,7 @@ fn expressions(dir: &Path) {
 }
 
 /// A name such as lists are full of: two or three labels under a few suffixes.
-fn name(dice: &mut Dice) -> String {
+pub fn name(dice: &mut Dice) -> String {
     const SUFFIXES: &[&str] = &["com", "net", "org", "co.uk", "ru", "xyz", "de", "info"];
     let length = 6 + dice.roll(10);
     let label = dice.word(length);

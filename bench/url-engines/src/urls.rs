@@ -85,11 +85,12 @@ fn brave(easylist: &str, easyprivacy: &str) -> adblock::Engine {
     adblock::Engine::new_with_filter_set(set)
 }
 
-fn ask<'c>(case: &'c Case) -> Ask<'c> {
+pub fn ask<'c>(case: &'c Case) -> Ask<'c> {
     let name = |text| Name::from_lowercase(text).expect("checked when the case was made");
     Ask {
         door: Door::Proxy,
         client: [127, 0, 0, 1].into(),
+        who: None,
         host: name(&case.host),
         kind: case.kind,
         url: Some(&case.url),

@@ -336,6 +336,7 @@ impl<W: World> Run<'_, W> {
         let asked = Asked { query: &query, ..asked };
         match self.world.own(own, asked, self.out) {
             Said::Nothing => Flow::Next,
+            Said::Instead(target) => self.ask_instead(target),
             Said::Answered(source) => {
                 self.state.response = Response::Made;
                 self.state.source = source;

@@ -95,6 +95,16 @@ pub struct Target {
     pub wire: Box<[u8]>,
 }
 
+impl Target {
+    /// Of a name; none if it is too long for the wire.
+    pub fn new(name: DomainName) -> Option<Self> {
+        // Type, class and the last byte of a key follow the name.
+        let key = dns_wire::key_of(name.as_name(), 0)?;
+        let wire = key[..key.len() - 5].into();
+        Some(Self { name, wire })
+    }
+}
+
 /// The answer so far.
 #[derive(Clone, Debug, Default)]
 pub enum Response {

@@ -62,10 +62,13 @@ pub enum Renewal {
 }
 
 /// What the door says to a question of its own kind ([`Own`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// Nothing: the run goes on.
     Nothing,
+    /// That the name is an alias of this one: the run goes on with it, and what it finds is answered
+    /// as the alias's.
+    Instead(std::sync::Arc<crate::state::Target>),
     /// An answer, written as a whole message without OPT, and whence it came; the run ends.
     Answered(vocab::Source),
 }

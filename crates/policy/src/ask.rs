@@ -4,7 +4,7 @@
 //! the request before it asks. Made by the doors, the signer's guard and `why`.
 
 use std::net::IpAddr;
-use vocab::{Door, Kind, Name};
+use vocab::{Door, Kind, Mac, Name};
 
 /// Who wants what.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,8 @@ pub struct Ask<'a> {
     pub door: Door,
     /// Who asks; a profile is chosen by it.
     pub client: IpAddr,
+    /// What else the door knows of the client; none if only its address is known.
+    pub who: Option<&'a Who<'a>>,
     /// The host that is wanted.
     pub host: Name<'a>,
     /// What kind of thing is wanted.
@@ -24,9 +26,30 @@ pub struct Ask<'a> {
     pub page: Option<Name<'a>>,
 }
 
+/// What a door knows of a client besides its address. All of it is a claim of the client or of the
+/// network it sits in: good for choosing lists, not for keeping anybody out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Who<'a> {
+    /// Its hardware address, from the neighbour table: only for clients of the same link.
+    pub mac: Option<Mac>,
+    /// Its `ClientID`: the last part of a `DoH` path, or the first label of a `DoT` or `DoQ` name.
+    pub id: Option<&'a str>,
+    /// The user that logged in at the proxy.
+    pub user: Option<&'a str>,
+    /// The interface that the request came in by, such as `br-lan`.
+    pub interface: Option<&'a str>,
+}
+
 impl<'a> Ask<'a> {
     /// A DNS question of type `qtype`.
     pub const fn lookup(host: Name<'a>, qtype: u16, client: IpAddr) -> Self {
-        Self { door: Door::Dns, client, host, kind: Kind::Lookup(qtype), url: None, page: None }
+        let kind = Kind::Lookup(qtype);
+        Self { door: Door::Dns, client, who: None, host, kind, url: None, page: None }
+    }
+
+    /// The same question, by a client of whom more is known.
+    #[must_use]
+    pub const fn by(self, who: &'a Who<'a>) -> Self {
+        Self { who: Some(who), ..self }
     }
 }

@@ -1,43 +1,79 @@
 //! A sorted array of hashes with an index on their top bits: where equal hashes stand, in two looks.
 //!
-//! Filled to the last slot (a hash is eight bytes and its share of the index one), never changed
-//! after it was built. It knows nothing of what the hashes stand for. Used by the table of names
-//! and the indexes of patterns.
+//! Filled to the last slot, never changed after it was built. It knows nothing of what the hashes
+//! stand for. Used by the table of names and the indexes of patterns.
 
 use std::ops::Range;
 
 /// Hashes on average from four to eight to a bucket: one cache line of them.
 const BUCKET_HASHES: usize = 4;
 
-/// The sorted hashes and their index.
+/// An index on the top bits of hashes that stand elsewhere, in ascending order.
 #[derive(Debug, Default)]
-pub(crate) struct Buckets {
+pub(crate) struct Directory {
     /// For each bucket where it begins (lower half) and a bit for each of its hashes (upper half),
-    /// then where the last one ends. The bits settle five of six misses by this word alone: the
-    /// hashes of a million names are seldom in a cache, their index mostly is.
-    index: Vec<u64>,
-    hashes: Vec<u64>,
+    /// then where the last one ends. The bits settle most misses by this word alone: the hashes of a
+    /// million names are seldom in a cache, their index mostly is.
+    words: Vec<u64>,
     /// How far a hash is shifted to give its bucket.
     shift: u32,
+}
+
+impl Directory {
+    /// An index of so many hashes on average, or up to twice as many, to a bucket.
+    pub(crate) fn build(hashes: impl ExactSizeIterator<Item = u64>, per_bucket: usize) -> Self {
+        let count = hashes.len();
+        let bits = (count / per_bucket).max(1).ilog2();
+        let shift = 64 - bits;
+        let mut words = Vec::with_capacity((1 << bits) + 1);
+        let mut hashes = hashes.enumerate().peekable();
+        for bucket in 0..1u64 << bits {
+            let mut word = hashes.peek().map_or(count, |(at, _)| *at) as u64;
+            while let Some((_, hash)) = hashes.next_if(|(_, it)| bucket_of(*it, shift) == bucket) {
+                word |= 1 << filter_bit(hash);
+            }
+            words.push(word);
+        }
+        words.push(count as u64);
+        Self { words, shift }
+    }
+
+    /// What is known of a hash without looking at the hashes themselves.
+    #[inline]
+    pub(crate) fn look(&self, hash: u64) -> Look {
+        let bucket = bucket_of(hash, self.shift) as usize;
+        Look(self.words.get(bucket).copied().unwrap_or(0))
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.words.capacity() * 8) as u64
+    }
+}
+
+/// The word of a hash's bucket.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Look(u64);
+
+impl Look {
+    /// Where the bucket begins; none if the hash is surely not there.
+    #[inline]
+    pub(crate) fn start(self, hash: u64) -> Option<usize> {
+        (self.0 >> filter_bit(hash) & 1 == 1).then_some(self.0 as u32 as usize)
+    }
+}
+
+/// Sorted hashes and their index.
+#[derive(Debug, Default)]
+pub(crate) struct Buckets {
+    directory: Directory,
+    hashes: Vec<u64>,
 }
 
 impl Buckets {
     /// Takes hashes in ascending order.
     pub(crate) fn build(hashes: Vec<u64>) -> Self {
-        let bits = (hashes.len() / BUCKET_HASHES).max(1).ilog2();
-        let shift = 64 - bits;
-        let mut index = Vec::with_capacity((1 << bits) + 1);
-        let mut at = 0;
-        for bucket in 0..1u64 << bits {
-            let mut word = at as u64;
-            while at < hashes.len() && bucket_of(hashes[at], shift) == bucket {
-                word |= 1 << filter_bit(hashes[at]);
-                at += 1;
-            }
-            index.push(word);
-        }
-        index.push(at as u64);
-        Self { index, hashes, shift }
+        Self { directory: Directory::build(hashes.iter().copied(), BUCKET_HASHES), hashes }
     }
 
     /// Takes hashes that somebody else stored: none if they are not in order.
@@ -48,16 +84,11 @@ impl Buckets {
     /// Where this hash stands, if it does.
     #[inline]
     pub(crate) fn find(&self, hash: u64) -> Range<usize> {
-        let bucket = bucket_of(hash, self.shift) as usize;
-        let Some(&[word, next]) = self.index.get(bucket..bucket + 2) else { return 0..0 };
-        if word >> filter_bit(hash) & 1 == 0 {
-            return 0..0;
-        }
-        let (start, end) = (word as u32 as usize, next as u32 as usize);
-        let hashes = &self.hashes[start..end];
-        let Some(first) = hashes.iter().position(|other| *other == hash) else { return 0..0 };
-        let equal = hashes[first..].iter().take_while(|other| **other == hash).count();
-        start + first..start + first + equal
+        let Some(start) = self.directory.look(hash).start(hash) else { return 0..0 };
+        let hashes = &self.hashes[start..];
+        let before = hashes.iter().take_while(|other| **other < hash).count();
+        let equal = hashes[before..].iter().take_while(|other| **other == hash).count();
+        start + before..start + before + equal
     }
 
     pub(crate) fn hashes(&self) -> &[u64] {
@@ -70,7 +101,7 @@ impl Buckets {
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        ((self.hashes.capacity() + self.index.capacity()) * 8) as u64
+        self.directory.bytes() + (self.hashes.capacity() * 8) as u64
     }
 }
 

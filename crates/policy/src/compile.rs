@@ -3,24 +3,31 @@
 //! It never fails: a line that cannot be used is counted with its reason. It opens no file and
 //! keeps no text of plain names. Called at start and reload, when no snapshot fits.
 
+mod again;
+mod cancelled;
 mod conditions;
 mod report;
 
-use crate::fingerprint::Keys;
+pub use again::recompile;
+
+use crate::answers::{self, Answers};
+use crate::fingerprint::{Keys, checksum};
 use crate::lists::adblock::AdblockRule;
-use crate::lists::detect::{self, Bare, Line, Separator};
+use crate::lists::bare::{self, Bare};
+use crate::lists::detect::{self, Line, Separator};
+use crate::lists::fitness;
 use crate::lists::hosts;
-use crate::lists::options::{Party, split};
-use crate::names::{Form, NamesBuilder, Tag};
-use crate::report::{ListKind, SkipReason, Syntax};
+use crate::lists::options::Party;
+use crate::names::{Form, Names, NamesBuilder, Tag};
+use crate::report::{ListKind, ListReport, SkipReason, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
 use crate::urls::index::{self, Draft};
 use crate::urls::regexes::{self, Case, Lazy};
 use crate::urls::rule::{Flags, NO_CONDITIONS, Rule, RuleTable};
+use cancelled::Cancelled;
 use report::Tally;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use vocab::{DomainName, Name, NameError};
 
 /// Longest line that may be a rule, in bytes: lengths are 16 bits. EasyList's longest has 6,352.
@@ -69,12 +76,10 @@ pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
         drafts: Vec::new(),
         cancelled: Cancelled::read(lists),
     };
-    let reports =
+    let reports: Vec<ListReport> =
         lists.iter().enumerate().map(|(at, list)| compiler.list(at as u8, list)).collect();
-    let Compiler { keys, names, mut table, drafts, cancelled: _ } = compiler;
-    table.shrink();
-    let (blocks, exceptions) = index::build(&table, &drafts, &keys);
-    Rules { keys, lists: reports, names: names.build(), table, blocks, exceptions }
+    let names = std::mem::take(&mut compiler.names).build();
+    compiler.finish(lists, reports, names)
 }
 
 struct Compiler<'t> {
@@ -97,13 +102,35 @@ struct Place {
 enum Made {
     Nothing,
     Names(Syntax, u32),
-    Url,
+    Url(Syntax),
+}
+
+impl ListSource<'_> {
+    /// By which an unchanged text is known.
+    fn sum(&self) -> u64 {
+        checksum(self.text)
+    }
 }
 
 impl Compiler<'_> {
-    fn list(&mut self, list: u8, source: &ListSource<'_>) -> crate::ListReport {
+    /// The rules, once all lists are read.
+    fn finish(self, lists: &[ListSource<'_>], reports: Vec<ListReport>, names: Names) -> Rules {
+        let Compiler { keys, names: _, mut table, drafts, cancelled } = self;
+        table.shrink();
+        let indexes = index::build(&table, &drafts, &keys);
+        // Every value was read before its rule was written.
+        let answers = Answers::of(&table).unwrap_or_default();
+        let sums = lists.iter().map(ListSource::sum).collect();
+        let cancelled = cancelled.sum();
+        Rules { keys, lists: reports, sums, cancelled, names, table, indexes, answers }
+    }
+
+    fn list(&mut self, list: u8, source: &ListSource<'_>) -> ListReport {
         let mut tally = Tally::default();
-        let bare = Bare::of_list(source.text);
+        if let Some(why) = fitness::unfit(source.text) {
+            return tally.unfit(why, source);
+        }
+        let mut bare = Bare::of_list(source.text);
         let text = source.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source.text);
         let mut rest = text;
         while !rest.is_empty() {
@@ -111,11 +138,17 @@ impl Compiler<'_> {
             let bytes = &rest[..end];
             rest = rest.get(end + 1..).unwrap_or_default();
             let Some(line) = tally.next_line() else { break };
+            if let Bare::Expressions(case) = &mut bare
+                && let Some(told) = bare::toggles_case(&String::from_utf8_lossy(bytes.trim_ascii()))
+            {
+                *case = told;
+                continue;
+            }
             let place = Place { list, kind: source.kind, line };
             match self.line(bytes, bare, place, &mut tally) {
                 Ok(Made::Nothing) => {}
                 Ok(Made::Names(syntax, count)) => tally.names(syntax, count),
-                Ok(Made::Url) => tally.url(),
+                Ok(Made::Url(syntax)) => tally.url(syntax),
                 Err(reason) => tally.skip(reason, bytes),
             }
         }
@@ -136,7 +169,14 @@ impl Compiler<'_> {
         match detect::read(line, bare) {
             Line::Blank => Ok(Made::Nothing),
             Line::Skip(reason) => Err(reason),
-            Line::Rule(rule) => self.rule(line.trim(), &rule, place),
+            Line::Rule(rule) => {
+                let syntax = match bare {
+                    Bare::Expressions(_) => Syntax::UrlRegex,
+                    _ if rule.flags.has(Flags::NAMES_ONLY) => Syntax::Geosite,
+                    Bare::Names | Bare::Domains | Bare::Patterns => Syntax::Adblock,
+                };
+                self.rule(line.trim(), &rule, place, syntax)
+            }
             Line::Names { form, names, separator } => {
                 let mut made = 0;
                 let mut count = |result| match result {
@@ -183,6 +223,7 @@ impl Compiler<'_> {
         line: &str,
         rule: &AdblockRule<'_>,
         place: Place,
+        syntax: Syntax,
     ) -> Result<Made, SkipReason> {
         if rule.options.marks.badfilter {
             return Ok(Made::Nothing);
@@ -191,21 +232,21 @@ impl Compiler<'_> {
             return Err(SkipReason::Cancelled);
         }
         let options = &rule.options;
-        if options.dnstype.is_some() && !options.is_for_names() {
-            return Err(SkipReason::BadModifier);
-        }
-        let whole_name = if options.is_for_names() { rule.whole_name() } else { None };
+        let answers = answers::flags(rule, || is_exception(rule, place))?;
+        let is_plain = options.is_for_names() && answers == Flags::default();
+        let whole_name = if is_plain { rule.whole_name() } else { None };
         if let Some(name) = whole_name {
-            return self
-                .name_rule(line, rule, name, place)
-                .map(|()| Made::Names(Syntax::Adblock, 1));
+            return self.name_rule(line, rule, name, place).map(|()| Made::Names(syntax, 1));
         }
         let for_names = options.is_for_names() && rule.could_be_in_a_name();
+        if answers.has(Flags::REWRITE) && !for_names {
+            return Err(SkipReason::BadModifier);
+        }
         let literals = self.literals(rule)?;
-        let extra = if for_names { Flags::FOR_NAMES } else { Flags::default() };
+        let extra = if for_names { answers.with(Flags::FOR_NAMES) } else { answers };
         let id = self.push(line, rule, extra, place)?;
         self.drafts.push(Draft { id, literals });
-        Ok(if for_names { Made::Names(Syntax::Adblock, 1) } else { Made::Url })
+        Ok(if for_names { Made::Names(syntax, 1) } else { Made::Url(syntax) })
     }
 
     /// `||name^`, with modifiers or without.
@@ -267,7 +308,8 @@ impl Compiler<'_> {
             (rule.options.marks.match_case, Flags::MATCH_CASE),
             (rule.options.party == Some(Party::Third), Flags::THIRD_PARTY),
             (rule.options.party == Some(Party::First), Flags::FIRST_PARTY),
-            (rule.whole_name().is_some(), Flags::HOST_ONLY),
+            // A rewrite is filed by a token, which proves no name.
+            (rule.whole_name().is_some() && !extra.has(Flags::REWRITE), Flags::HOST_ONLY),
         ];
         for (holds, flag) in marks {
             flags = if holds { flags.with(flag) } else { flags };
@@ -314,54 +356,6 @@ fn lower_name(name: &str) -> Result<Cow<'_, str>, SkipReason> {
             .map(|name| Cow::Owned(name.as_str().to_owned()))
             .map_err(|_| SkipReason::BadName),
     }
-}
-
-/// Rules that a `$badfilter` rule of any list cancels: their heads, each with the modifiers that
-/// must be the same, in alphabetical order.
-struct Cancelled<'t>(HashMap<&'t str, HashSet<Vec<&'t str>>>);
-
-impl<'t> Cancelled<'t> {
-    fn read(lists: &[ListSource<'t>]) -> Self {
-        let mut cancelled: HashMap<&str, HashSet<Vec<&str>>> = HashMap::new();
-        let finder = memchr::memmem::Finder::new(b"badfilter");
-        for list in lists {
-            let bare = Bare::of_list(list.text);
-            let mut from = 0;
-            while let Some(found) = finder.find(&list.text[from..]) {
-                let at = from + found;
-                let start = memchr::memrchr(b'\n', &list.text[..at]).map_or(0, |at| at + 1);
-                let end =
-                    memchr::memchr(b'\n', &list.text[at..]).map_or(list.text.len(), |n| at + n);
-                from = end;
-                let line = &list.text[start..end];
-                if line.len() <= LINE_BYTES_MAX
-                    && let Ok(line) = std::str::from_utf8(line)
-                    && let Line::Rule(rule) = detect::read(line, bare)
-                    && rule.options.marks.badfilter
-                {
-                    cancelled.entry(rule.head).or_default().insert(modifiers(rule.tail));
-                }
-            }
-        }
-        Self(cancelled)
-    }
-
-    fn is_any(&self) -> bool {
-        !self.0.is_empty()
-    }
-
-    fn has(&self, head: &str, tail: &str) -> bool {
-        self.0.get(head).is_some_and(|cancelled| cancelled.contains(&modifiers(tail)))
-    }
-}
-
-/// The modifiers of a rule less `badfilter`, in alphabetical order.
-fn modifiers(tail: &str) -> Vec<&str> {
-    let words = split(tail, ',').map(str::trim);
-    let mut words: Vec<&str> =
-        words.filter(|word| !word.is_empty() && *word != "badfilter").collect();
-    words.sort_unstable();
-    words
 }
 
 impl RuleTable {

@@ -5,11 +5,13 @@
 //! door.
 
 use crate::aliased::Aliased;
-use crate::ask::Ask;
+use crate::ask::{Ask, Who};
+use crate::clients::leaves::{Leave, Leaves, LeavesFull, Whom};
 use crate::profiles::Profiles;
 use crate::request::{Request, URL_BYTES_MAX};
 use crate::rules::Rules;
-use crate::verdict::{RuleText, Verdict};
+use crate::special::{Rewritten, Trimmed};
+use crate::verdict::{Manner, RuleText, StandInId, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,27 +24,37 @@ pub struct Policy {
     pub(crate) profiles: Profiles,
     paused_until_ms: AtomicU64,
     aliased: Aliased,
+    leaves: Leaves,
 }
 
 impl Policy {
     /// Joins compiled rules and profiles.
     pub fn new(rules: Arc<Rules>, profiles: Profiles) -> Self {
-        Self { rules, profiles, paused_until_ms: AtomicU64::new(0), aliased: Aliased::default() }
+        Self {
+            rules,
+            profiles,
+            paused_until_ms: AtomicU64::new(0),
+            aliased: Aliased::default(),
+            leaves: Leaves::default(),
+        }
     }
 
-    /// What is to be done about a request: an important exception passes before an important block
+    /// What is to be done about a request: rules that rewrite a look-up come first; an important exception passes before an important block
     /// blocks, that before an exception passes, that before a block blocks. Allocates nothing.
     pub fn decide(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         if let Some(verdict) = self.verdict_for_all(now) {
             return verdict;
         }
-        let verdict = self.with_request(ask, |request| self.rules.judge(request));
+        let mut verdict = self.with_request(ask, now, |request| self.rules.judge(request));
         // A look-up has its aliases judged by the DNS door itself, answer by answer.
         if verdict == Verdict::NO_RULE
             && !matches!(ask.kind, Kind::Lookup(_))
             && let Some(behind) = self.aliased.behind(ask.host, now)
         {
-            return Verdict { action: Action::Block, cause: Cause::Rule(behind.rule) };
+            verdict = Verdict::usual(Action::Block, Cause::Rule(behind.rule));
+        }
+        if verdict.action == Action::Block && self.holding_leave(ask, now).is_some() {
+            return Verdict::usual(Action::Pass, Cause::Paused);
         }
         verdict
     }
@@ -51,9 +63,50 @@ impl Policy {
     /// for: nothing is in force, or there are no rules. None where rules have to be asked.
     pub fn verdict_for_all(&self, now: Now) -> Option<Verdict> {
         if self.is_paused(now) {
-            return Some(Verdict { action: Action::Pass, cause: Cause::Paused });
+            return Some(Verdict::usual(Action::Pass, Cause::Paused));
         }
         (self.rules.is_empty() && self.aliased.is_empty()).then_some(Verdict::NO_RULE)
+    }
+
+    /// The answer to a look-up whose verdict has [`Manner::Rewrite`], to the same question at the
+    /// same moment. Allocates.
+    pub fn rewritten(&self, ask: &Ask<'_>, now: Now) -> Option<Rewritten> {
+        let kept = self.decide(ask, now).manner == Manner::Rewrite;
+        if kept { self.with_request(ask, now, |it| self.rules.rewritten(it)) } else { None }
+    }
+
+    /// The name of the stand-in that a verdict of this policy speaks of.
+    pub fn stand_in(&self, id: StandInId) -> Option<&str> {
+        self.rules.answers.stand_in(id.0).map(|stand_in| &*stand_in.name)
+    }
+
+    /// The URL to ask for in place of one that passes, where rules take parameters off it. Costs
+    /// nothing for a URL without any; allocates where there are rules and parameters.
+    pub fn trim(&self, ask: &Ask<'_>, now: Now) -> Option<Trimmed> {
+        let url = ask.url.filter(|_| !self.is_paused(now))?;
+        if self.holding_leave(ask, now).is_some() {
+            return None;
+        }
+        self.with_request(ask, now, |request| self.rules.trimmed(request, url))
+    }
+
+    /// Lets pass for a while what rules block; one for the same name and clients is replaced.
+    pub fn grant(&self, leave: Leave, now: Now) -> Result<(), LeavesFull> {
+        self.leaves.grant(leave, now)
+    }
+
+    /// The leaves that have not ended. Whoever makes a new policy grants them there again.
+    pub fn leaves(&self, now: Now) -> Vec<Leave> {
+        self.leaves.all(now)
+    }
+
+    /// By which leave a request passes, if by one.
+    pub(crate) fn holding_leave(&self, ask: &Ask<'_>, now: Now) -> Option<Leave> {
+        if self.is_paused(now) {
+            let until_ms = self.paused_until();
+            return Some(Leave { host: None, whom: Whom::Everyone, until_ms });
+        }
+        self.leaves.holding(ask, || self.profiles.of(ask.client, ask.who).name.as_str(), now)
     }
 
     /// Notes that `name` is blocked because `alias`, which stands behind it, is blocked by `rule`.
@@ -106,7 +159,12 @@ impl Policy {
 
     /// The name of the profile that holds for a client.
     pub fn profile_of(&self, client: IpAddr) -> &str {
-        &self.profiles.of(client).name
+        self.profile_of_who(client, None)
+    }
+
+    /// The name of the profile that holds for a client of whom more is known.
+    pub fn profile_of_who(&self, client: IpAddr, who: Option<&Who<'_>>) -> &str {
+        &self.profiles.of(client, who).name
     }
 
     pub(crate) fn is_paused(&self, now: Now) -> bool {
@@ -118,15 +176,16 @@ impl Policy {
     pub(crate) fn with_request<R>(
         &self,
         ask: &Ask<'_>,
+        now: Now,
         judge: impl FnOnce(&Request<'_>) -> R,
     ) -> R {
-        let profile = self.profiles.of(ask.client);
+        let standing = self.profiles.standing(ask, now);
         let keys = &self.rules.keys;
         match ask.url {
-            None => judge(&Request::of_name(ask, keys, profile)),
+            None => judge(&Request::of_name(ask, keys, standing)),
             Some(url) => {
                 let mut lower = [0; URL_BYTES_MAX];
-                judge(&Request::of_url(ask, url, &mut lower, keys, profile))
+                judge(&Request::of_url(ask, url, &mut lower, keys, standing))
             }
         }
     }

@@ -6,12 +6,14 @@
 use crate::ask::Ask;
 use crate::decide::Policy;
 use crate::names::Row;
+use crate::profiles::Holds;
 use crate::request::Request;
-use crate::urls::index::Index;
+use crate::special::Settled;
+use crate::urls::index::{Index, Indexes};
 use crate::urls::rule::{Flags, Place};
-use crate::verdict::{Considered, Effect, Explanation, Outcome, RuleText};
+use crate::verdict::{Considered, Effect, Explanation, Manner, Outcome, RuleText, StandInId};
 use std::collections::HashSet;
-use vocab::{Cause, Name, Now, RuleRef};
+use vocab::{Action, Cause, Kind, Name, Now, RuleRef};
 
 /// Most rules that an explanation tells of; those beyond are left out, the deciding one never.
 const CONSIDERED_MAX: usize = 200;
@@ -25,16 +27,30 @@ struct Found {
     miss: Option<Outcome>,
 }
 
+/// What rules that answer in their own way come to.
+#[derive(Default)]
+struct Special {
+    deciding: Vec<RuleRef>,
+    switched_off: Vec<RuleRef>,
+}
+
 impl Policy {
     /// What `decide` says, with every rule that matches, in lists of this client and in others.
     pub fn explain(&self, ask: &Ask<'_>, now: Now) -> Explanation {
         let verdict = self.decide(ask, now);
-        let (reasoned, mut found) = self.with_request(ask, |request| {
-            let mut found = self.matching_names(request);
-            self.matching_patterns(&self.rules.blocks, request, Effect::Block, &mut found);
-            self.matching_patterns(&self.rules.exceptions, request, Effect::Exception, &mut found);
-            (self.rules.judge(request), found)
+        let leave = match verdict.cause {
+            Cause::Paused => self.holding_leave(ask, now),
+            Cause::NoRule | Cause::Rule(_) | Cause::NotAsked => None,
+        };
+        let (reasoned, mut found, special) = self.with_request(ask, now, |request| {
+            let mut found = self.matching_names(ask, request, now);
+            for (index, effect) in self.kinds_for(ask) {
+                self.matching_patterns(index, effect, ask, request, now, &mut found);
+            }
+            (self.rules.judge(request), found, self.special(request))
         });
+        let trimmed = if verdict.action == Action::Pass { self.trim(ask, now) } else { None };
+        let rewritten = self.rewritten(ask, now);
         if reasoned != verdict
             && let Cause::Rule(rule) = verdict.cause
         {
@@ -42,17 +58,19 @@ impl Policy {
             found.push(Found { rule, effect: Effect::Block, important: false, miss: None });
         }
         let decisive = reasoned.cause.rule().or(verdict.cause.rule());
-        let paused = verdict.cause == Cause::Paused;
         let outcome = |found: &Found| match found.miss {
             Some(miss) => miss,
-            None if Some(found.rule) != decisive => Outcome::Outranked,
-            None if paused => Outcome::Paused,
-            None => Outcome::Decides,
+            None if special.switched_off.contains(&found.rule) => Outcome::SwitchedOff,
+            None if Some(found.rule) == decisive && leave.is_some() => Outcome::Paused,
+            None if Some(found.rule) == decisive => Outcome::Decides,
+            None if special.deciding.contains(&found.rule) && leave.is_none() => Outcome::Decides,
+            None => Outcome::Outranked,
         };
-        found.sort_by_key(|found| (outcome(found), found.rule));
+        // The rule that the verdict names comes first, whatever else has its say beside it.
+        found.sort_by_key(|found| (outcome(found), Some(found.rule) != decisive, found.rule));
         // One rule can be found by host and by URL; the better outcome came first.
         let mut seen = HashSet::new();
-        found.retain(|found| seen.insert(found.rule));
+        found.retain(|found| seen.insert((found.rule, found.effect)));
         found.truncate(CONSIDERED_MAX);
         let considered = found
             .iter()
@@ -63,22 +81,84 @@ impl Policy {
                 outcome: outcome(found),
             })
             .collect();
+        let profile = self.profiles.of(ask.client, ask.who);
+        let holds = decisive.map(|rule| self.profiles.holds(profile, rule.list.0, now));
         Explanation {
             verdict,
             winner: verdict.cause.rule().and_then(|rule| self.rule_text(rule, ask.host)),
-            profile: self.profile_of(ask.client).to_owned(),
+            profile: profile.name.clone(),
+            schedule: match holds {
+                Some(Holds::BySchedule(text)) => Some(text),
+                Some(Holds::Always | Holds::NotNow | Holds::Never) | None => None,
+            },
+            leave,
+            rewritten,
+            stand_in: match verdict.manner {
+                Manner::StandIn(id) => self.stand_in(id).map(str::to_owned),
+                Manner::Usual | Manner::Rewrite => None,
+            },
+            trimmed,
             considered,
         }
     }
 
-    fn matching_names(&self, request: &Request<'_>) -> Vec<Found> {
+    /// The indexes in which rules for a request stand, with what they do.
+    fn kinds_for(&self, ask: &Ask<'_>) -> Vec<(&Index, Effect)> {
+        let Indexes { blocks, exceptions, rewrites, stand_ins, trims } = &self.rules.indexes;
+        let mut kinds = vec![(blocks, Effect::Block), (exceptions, Effect::Exception)];
+        if matches!(ask.kind, Kind::Lookup(_)) {
+            kinds.push((rewrites, Effect::Rewrite));
+        }
+        if ask.url.is_some() {
+            kinds.extend([(stand_ins, Effect::StandIn), (trims, Effect::Trim)]);
+        }
+        kinds
+    }
+
+    /// Which rules that answer in their own way have their say.
+    fn special(&self, request: &Request<'_>) -> Special {
+        let rules = &self.rules;
+        let mut special = Special::default();
+        let mut add = |settled: Settled, deciding: Vec<RuleRef>| {
+            let of = |id: &u32| rules.table.rule_ref(*id);
+            special.deciding.extend(deciding);
+            if !settled.taken_back.is_empty() {
+                special.deciding.extend(settled.exceptions.iter().map(of));
+            }
+            special.switched_off.extend(settled.taken_back.iter().map(of));
+        };
+        if matches!(request.kind(), Kind::Lookup(_)) {
+            let deciding = rules.rewritten(request).map(|it| it.rules);
+            add(rules.settle_rewrites(request), deciding.unwrap_or_default());
+        }
+        if let Some(url) = request.url() {
+            let chosen = match rules.judge(request).manner {
+                Manner::StandIn(StandInId(id)) => vec![rules.table.rule_ref(id)],
+                Manner::Usual | Manner::Rewrite => Vec::new(),
+            };
+            add(rules.settle_stand_ins(request), chosen);
+            let deciding = rules.trimmed(request, url).map(|it| it.rules);
+            add(rules.settle_trims(request), deciding.unwrap_or_default());
+        }
+        special
+    }
+
+    /// Why a list does not count for a client now, if it does not.
+    fn list_miss(&self, ask: &Ask<'_>, list: u8, now: Now) -> Option<Outcome> {
+        let profile = self.profiles.of(ask.client, ask.who);
+        match self.profiles.holds(profile, list, now) {
+            Holds::Always | Holds::BySchedule(_) => None,
+            Holds::NotNow => Some(Outcome::NotAtThisHour),
+            Holds::Never => Some(Outcome::NotInProfile),
+        }
+    }
+
+    fn matching_names(&self, ask: &Ask<'_>, request: &Request<'_>, now: Now) -> Vec<Found> {
         let mut found = Vec::new();
         self.rules.names.visit(&self.rules.keys, request.host_name(), |row| {
-            let miss = if request.in_profile(row.tag.list()) {
-                self.rules.row_holds(row, request).err()
-            } else {
-                Some(Outcome::NotInProfile)
-            };
+            let miss = self
+                .list_miss(ask, row.tag.list(), now)
+                .or_else(|| self.rules.row_holds(row, request).err());
             let effect = if row.tag.is_exception() { Effect::Exception } else { Effect::Block };
             let rule = self.rules.row_rule(row);
             found.push(Found { rule, effect, important: row.tag.is_important(), miss });
@@ -89,8 +169,10 @@ impl Policy {
     fn matching_patterns(
         &self,
         index: &Index,
-        request: &Request<'_>,
         effect: Effect,
+        ask: &Ask<'_>,
+        request: &Request<'_>,
+        now: Now,
         found: &mut Vec<Found>,
     ) {
         let rules = &self.rules;
@@ -99,10 +181,16 @@ impl Policy {
             if !rules.table.pattern_holds(id, request, place) {
                 return;
             }
-            let miss = if request.in_profile(rule.list) {
-                rules.rule_holds(rule, request, place).err()
-            } else {
-                Some(Outcome::NotInProfile)
+            let miss = self
+                .list_miss(ask, rule.list, now)
+                .or_else(|| rules.rule_holds(rule, request, place).err());
+            let effect = match effect {
+                Effect::Rewrite | Effect::StandIn | Effect::Trim
+                    if rule.flags.has(Flags::EXCEPTION) =>
+                {
+                    Effect::SwitchOff
+                }
+                effect => effect,
             };
             let important = rule.flags.has(Flags::IMPORTANT);
             found.push(Found { rule: rules.table.rule_ref(id), effect, important, miss });

@@ -30,8 +30,10 @@
 //! Every door, the signer's guard and `tidegate why` ask the same policy.
 
 mod aliased;
+mod answers;
 mod ask;
 mod buckets;
+mod clients;
 mod compile;
 mod decide;
 mod explain;
@@ -44,21 +46,27 @@ mod request;
 mod rules;
 mod settings;
 mod snapshot;
+mod special;
 mod urls;
 mod verdict;
 
 pub use self::settings::{
-    ClientSettings, DefaultSettings, LISTS_MAX, ListSettings, ScheduleSettings, Settings,
+    ClientSettings, DefaultSettings, GroupSettings, LISTS_MAX, ListSettings, ScheduleSettings,
+    Settings,
 };
-pub use ask::Ask;
-pub use compile::{ListSource, compile};
+pub use ask::{Ask, Who};
+pub use clients::leaves::{LEAVES_MAX, Leave, LeavesFull, Whom};
+pub use compile::{ListSource, compile, recompile};
 pub use decide::Policy;
 pub use fingerprint::{fold, split_mix};
+pub use lists::fitness::{Unfit, unfit};
+pub use lists::rewrite::Record;
 pub use profiles::Profiles;
 pub use report::{
     EXCERPT_BYTES_MAX, ListKind, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
 };
 pub use rules::{Memory, Rules};
 pub use snapshot::SnapshotError;
+pub use special::{RewriteAnswer, Rewritten, Trimmed};
 pub use urls::required_literals;
-pub use verdict::{Considered, Effect, Explanation, Outcome, RuleText, Verdict};
+pub use verdict::{Considered, Effect, Explanation, Manner, Outcome, RuleText, StandInId, Verdict};

@@ -1,7 +1,13 @@
 //! Readers of the syntaxes in which lists are written.
 
 pub(crate) mod adblock;
+pub(crate) mod bare;
 pub(crate) mod detect;
 pub(crate) mod dnsmasq;
+pub(crate) mod fitness;
+pub(crate) mod geosite;
 pub(crate) mod hosts;
 pub(crate) mod options;
+pub(crate) mod rewrite;
+pub(crate) mod trim;
+pub(crate) mod unbound;

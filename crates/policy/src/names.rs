@@ -1,11 +1,11 @@
 //! The table of names: which plain names the lists hold, without their texts.
 //!
-//! A row is 20 bytes and its share of the index two: a fingerprint of 96 bits, the line, and a tag
-//! that says list, form and effect. A name in several lists has several rows, side by side. What
+//! A row is 16 bytes and its share of the index two to four: a fingerprint of 80 bits, the line, and
+//! a tag that says list, form and effect. A name in several lists has several rows, side by side. What
 //! `rule_text` shows is written anew from the name that matched and the row's form. Filled by
 //! `compile`, walked by every decision.
 
-use crate::buckets::Buckets;
+use crate::buckets::{Directory, Look};
 use crate::fingerprint::{Fingerprint, Keys};
 use vocab::{ListId, RuleRef};
 
@@ -37,9 +37,17 @@ pub(crate) enum Form {
     DnsmasqServer,
     /// `local=/name/`.
     DnsmasqLocal,
+    /// `domain:name`.
+    GeositeDomain,
+    /// `full:name`.
+    GeositeFull,
+    /// `local-zone: "name" always_nxdomain`.
+    UnboundZone,
+    /// `local-data: "name A 0.0.0.0"`.
+    UnboundData,
 }
 
-const FORMS: [Form; 12] = [
+const FORMS: [Form; 16] = [
     Form::HostsNull,
     Form::HostsLoopback,
     Form::HostsNullV6,
@@ -52,6 +60,10 @@ const FORMS: [Form; 12] = [
     Form::DnsmasqAddress,
     Form::DnsmasqServer,
     Form::DnsmasqLocal,
+    Form::GeositeDomain,
+    Form::GeositeFull,
+    Form::UnboundZone,
+    Form::UnboundData,
 ];
 
 impl Form {
@@ -65,7 +77,7 @@ impl Form {
 
     /// Whether it holds for the name alone, not for those below.
     const fn is_exact(self) -> bool {
-        self.is_hosts() || matches!(self, Self::Plain)
+        self.is_hosts() || matches!(self, Self::Plain | Self::GeositeFull | Self::UnboundData)
     }
 
     /// The rule about `name`, as it stands in a list.
@@ -83,6 +95,10 @@ impl Form {
             Self::DnsmasqAddress => ("address=/", "/"),
             Self::DnsmasqServer => ("server=/", "/"),
             Self::DnsmasqLocal => ("local=/", "/"),
+            Self::GeositeDomain => ("domain:", ""),
+            Self::GeositeFull => ("full:", ""),
+            Self::UnboundZone => ("local-zone: \"", "\" always_nxdomain"),
+            Self::UnboundData => ("local-data: \"", " A 0.0.0.0\""),
         };
         format!("{before}{name}{after}")
     }
@@ -152,49 +168,89 @@ impl Row {
     }
 }
 
+/// Rows on average, or up to twice as many, to a bucket: one cache line of them, seldom two.
+const BUCKET_ROWS: usize = 2;
+/// Names of which the index is asked at a time. The words wanted lie far apart; asked one after the
+/// other each would be waited for, asked together all are waited for once.
+const LOOKS: usize = 8;
+
 /// The table.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    pub(crate) index: Buckets,
+    directory: Directory,
     /// In the order of the hashes. All of a row stands together: a hit costs one more cache line.
-    pub(crate) cells: Vec<Cell>,
+    cells: Vec<Cell>,
 }
 
-/// What is kept of a name besides its hash.
-#[derive(Clone, Copy, Debug)]
+/// What is kept of a name: 16 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cell {
-    pub(crate) check: u32,
-    pub(crate) line: u32,
+    pub(crate) hash: u64,
+    pub(crate) check: u16,
     pub(crate) tag: Tag,
+    pub(crate) line: u32,
 }
 
 /// Rows on their way into the table.
 #[derive(Default)]
 pub(crate) struct NamesBuilder {
-    rows: Vec<(u64, u32, Tag, u32)>,
+    cells: Vec<Cell>,
 }
 
 impl NamesBuilder {
     pub(crate) fn push(&mut self, name: Fingerprint, tag: Tag, line: u32) {
-        self.rows.push((name.hash, name.check, tag, line));
+        self.cells.push(Cell { hash: name.hash, check: name.check, tag, line });
     }
 
-    /// Sorts the rows; of equal names in equal form and list the first line stays.
-    pub(crate) fn build(mut self) -> Names {
-        self.rows.sort_unstable();
-        self.rows.dedup_by(|next, kept| {
-            (next.0, next.1, next.2) == (kept.0, kept.1, kept.2) && !next.2.is_modified()
-        });
-        // The tables are made to measure: what a vector keeps in hand would be charged to a name.
-        let cell = |row: &(u64, u32, Tag, u32)| Cell { check: row.1, line: row.3, tag: row.2 };
-        Names {
-            cells: self.rows.iter().map(cell).collect(),
-            index: Buckets::build(self.rows.iter().map(|row| row.0).collect()),
+    /// The table of these rows and of others that come in their order.
+    pub(crate) fn build_with(self, kept: impl Iterator<Item = Cell> + Clone) -> Names {
+        let new = self.sorted();
+        let mut cells = Vec::with_capacity(new.len() + kept.clone().count());
+        let (mut new, mut kept) = (new.into_iter().peekable(), kept.peekable());
+        while let Some(next) = kept.peek() {
+            match new.next_if(|cell| cell < next) {
+                Some(cell) => cells.push(cell),
+                None => cells.extend(kept.next()),
+            }
         }
+        cells.extend(new);
+        Names::of(cells)
+    }
+
+    /// The table of these rows.
+    pub(crate) fn build(self) -> Names {
+        Names::of(self.sorted())
+    }
+
+    /// The rows in their order; of equal names in equal form and list the first line stays.
+    fn sorted(self) -> Vec<Cell> {
+        let mut cells = self.cells;
+        cells.sort_unstable();
+        cells.dedup_by(|next, kept| {
+            (next.hash, next.check, next.tag) == (kept.hash, kept.check, kept.tag)
+                && !next.tag.is_modified()
+        });
+        // The table is made to measure: what a vector keeps in hand would be charged to a name.
+        cells.shrink_to_fit();
+        cells
     }
 }
 
 impl Names {
+    fn of(cells: Vec<Cell>) -> Self {
+        let hashes = cells.iter().map(|cell| cell.hash);
+        Self { directory: Directory::build(hashes, BUCKET_ROWS), cells }
+    }
+
+    /// Takes rows that somebody else stored: none if they are not in order.
+    pub(crate) fn from_stored(cells: Vec<Cell>) -> Option<Self> {
+        cells.is_sorted_by_key(|cell| cell.hash).then(|| Self::of(cells))
+    }
+
+    pub(crate) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
     /// Shows every row that holds for `host`: for its own name, and for parents in forms that
     /// reach below.
     #[inline]
@@ -202,12 +258,38 @@ impl Names {
         if self.cells.is_empty() {
             return;
         }
-        for (name, start) in keys.suffixes(host) {
-            for cell in &self.cells[self.index.find(name.hash)] {
-                let Cell { check, line, tag } = *cell;
-                if check == name.check && (start == 0 || !tag.form().is_exact()) {
-                    found(Row { tag, line, start });
+        let mut suffixes = keys.suffixes(host);
+        loop {
+            let mut looks = [(Fingerprint::default(), 0, Look::default()); LOOKS];
+            let mut count = 0;
+            for (slot, (name, start)) in looks.iter_mut().zip(suffixes.by_ref()) {
+                *slot = (name, start, self.directory.look(name.hash));
+                count += 1;
+            }
+            for (name, start, look) in &looks[..count] {
+                if let Some(from) = look.start(name.hash) {
+                    self.visit_bucket(from, *name, *start, &mut found);
                 }
+            }
+            if count < LOOKS {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn visit_bucket(
+        &self,
+        from: usize,
+        name: Fingerprint,
+        start: usize,
+        found: &mut impl FnMut(Row),
+    ) {
+        let cells = self.cells[from..].iter().take_while(|cell| cell.hash <= name.hash);
+        for Cell { hash, check, tag, line } in cells {
+            let is_it = *hash == name.hash && *check == name.check;
+            if is_it && (start == 0 || !tag.form().is_exact()) {
+                found(Row { tag: *tag, line: *line, start });
             }
         }
     }
@@ -219,16 +301,15 @@ impl Names {
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.index.bytes() + (self.cells.capacity() * size_of::<Cell>()) as u64
+        self.directory.bytes() + (self.cells.capacity() * size_of::<Cell>()) as u64
     }
 
-    /// Whether a stored table fits together, and into `lists` lists and `rules` rules.
+    /// Whether a stored table fits into `lists` lists and `rules` rules.
     pub(crate) fn is_whole(&self, lists: usize, rules: usize) -> bool {
-        self.index.len() == self.cells.len()
-            && self.cells.iter().all(|Cell { check: _, line, tag }| {
-                usize::from(tag.list()) < lists
-                    && usize::from(tag.0 >> 6 & 15) < FORMS.len()
-                    && (!tag.is_modified() || (*line as usize) < rules)
-            })
+        self.cells.iter().all(|Cell { hash: _, check: _, tag, line }| {
+            usize::from(tag.list()) < lists
+                && usize::from(tag.0 >> 6 & 15) < FORMS.len()
+                && (!tag.is_modified() || (*line as usize) < rules)
+        })
     }
 }

@@ -1,11 +1,16 @@
-//! Who gets which lists: clients by address, each with a set of lists as one word of bits.
+//! Who gets which lists: clients by what is known of them, each with sets of lists as words of bits.
 //!
-//! Built once from settings that were checked; what does not parse matches nobody. Asked by every
-//! decision.
+//! Built once from settings that were checked; what does not parse matches nobody. It asks no clock:
+//! the moment comes with the question. Asked by every decision.
 
-use crate::settings::{LISTS_MAX, Settings};
+use crate::ask::{Ask, Who};
+use crate::clients::hours::Hours;
+use crate::clients::tags::Tags;
+use crate::clients::zone::Zone;
+use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings};
+use std::collections::HashMap;
 use std::net::IpAddr;
-use vocab::Network;
+use vocab::{Mac, Network, Now};
 
 /// The name of the profile of everybody else.
 pub(crate) const DEFAULT_NAME: &str = "default";
@@ -13,49 +18,243 @@ pub(crate) const DEFAULT_NAME: &str = "default";
 /// All profiles.
 #[derive(Clone, Debug)]
 pub struct Profiles {
+    /// Everybody else first, then in the order of the configuration: of those that match a client
+    /// the first counts.
     profiles: Vec<Profile>,
-    /// In the order of the configuration: the first that holds the address counts.
+    /// Single addresses, so that a house of a thousand devices is no walk past a thousand rows.
+    addresses: HashMap<IpAddr, u16>,
+    /// In the order of the configuration.
     networks: Vec<(Network, u16)>,
+    macs: HashMap<Mac, u16>,
+    words: HashMap<Word, u16>,
+    zone: Zone,
+}
+
+/// A word that names a client, in lower case where case means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Word {
+    Id(Box<str>),
+    User(Box<str>),
+    Interface(Box<str>),
 }
 
 /// One profile.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     pub(crate) name: String,
-    /// A bit for each list.
+    /// A bit for each list that holds at all hours.
+    lists: u64,
+    /// Lists that hold at some hours.
+    schedules: Vec<Schedule>,
+    pub(crate) tags: Tags,
+}
+
+/// Lists that hold at some hours.
+#[derive(Clone, Debug)]
+struct Schedule {
+    hours: Hours,
+    lists: u64,
+    /// As the configuration has it, for people.
+    text: String,
+}
+
+/// A profile at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing<'p> {
+    pub(crate) profile: &'p Profile,
+    /// A bit for each list that holds now.
     pub(crate) lists: u64,
+}
+
+/// Whether a list holds for a client now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// At all hours.
+    Always,
+    /// By this schedule, now.
+    BySchedule(String),
+    /// At other hours.
+    NotNow,
+    /// Never.
+    Never,
 }
 
 impl Profiles {
     /// Everybody gets every list.
     pub fn everyone() -> Self {
-        let everybody = Profile { name: DEFAULT_NAME.into(), lists: u64::MAX };
-        Self { profiles: vec![everybody], networks: Vec::new() }
-    }
-
-    /// The profiles of `settings`, whose lists stand in the order in which they were compiled.
-    pub fn build(settings: &Settings) -> Self {
-        let mask = |names: &[String]| {
-            let bits = settings.lists.iter().take(LISTS_MAX).enumerate();
-            bits.filter(|(_, list)| names.contains(&list.name))
-                .fold(0, |mask, (at, _)| mask | 1 << at)
+        let everybody = Profile {
+            name: DEFAULT_NAME.into(),
+            lists: u64::MAX,
+            schedules: Vec::new(),
+            tags: Tags::default(),
         };
-        let everybody = settings.default.lists.as_deref().map_or(u64::MAX, mask);
-        let mut profiles = vec![Profile { name: DEFAULT_NAME.into(), lists: everybody }];
-        let mut networks = Vec::new();
-        for client in settings.clients.iter().take(usize::from(u16::MAX)) {
-            let at = profiles.len() as u16;
-            let lists = client.lists.as_deref().map_or(everybody, mask);
-            profiles.push(Profile { name: client.name.clone(), lists });
-            let parsed = client.matches.iter().filter_map(|text| text.parse().ok());
-            networks.extend(parsed.map(|network| (network, at)));
+        Self {
+            profiles: vec![everybody],
+            addresses: HashMap::new(),
+            networks: Vec::new(),
+            macs: HashMap::new(),
+            words: HashMap::new(),
+            zone: Zone::UTC,
         }
-        Self { profiles, networks }
     }
 
-    /// The profile of a client.
-    pub(crate) fn of(&self, client: IpAddr) -> &Profile {
-        let found = self.networks.iter().find(|(network, _)| network.contains(client));
-        &self.profiles[found.map_or(0, |(_, at)| usize::from(*at))]
+    /// The profiles of `settings`, whose lists stand in the order in which they were compiled: those
+    /// of [`Settings::lists`], then those of [`Settings::schedule_lists`].
+    pub fn build(settings: &Settings) -> Self {
+        let mut built = Self::everyone();
+        built.zone = settings.zone();
+        let mut draft = Draft { settings, next: settings.lists.len().min(LISTS_MAX) };
+        let everybody = match settings.default.lists.as_deref() {
+            Some(names) => draft.mask(names),
+            // All lists, but for the rules of schedules.
+            None => !draft.of_schedules(),
+        };
+        built.profiles[0].lists = everybody;
+        let mut groups = HashMap::new();
+        for group in &settings.groups {
+            let lists = group.lists.as_deref().map_or(0, |names| draft.mask(names));
+            groups.insert(group.name.as_str(), (lists, draft.schedules(&group.schedule)));
+        }
+        for client in settings.clients.iter().take(usize::from(u16::MAX) - 1) {
+            let at = built.profiles.len() as u16;
+            let mut lists = match &client.lists {
+                Some(names) => draft.mask(names),
+                None if client.groups.is_empty() => everybody,
+                None => 0,
+            };
+            let mut schedules = draft.schedules(&client.schedule);
+            for (also, scheduled) in client.groups.iter().filter_map(|name| groups.get(&**name)) {
+                lists |= also;
+                schedules.extend(scheduled.iter().cloned());
+            }
+            let tags: Vec<Tags> =
+                client.tags.iter().filter_map(|word| Tags::of_word(word)).collect();
+            let tags = Tags::all_of(&tags);
+            built.profiles.push(Profile { name: client.name.clone(), lists, schedules, tags });
+            for text in &client.matches {
+                built.add(text, at);
+            }
+        }
+        built
+    }
+
+    /// Notes who belongs to a profile; an earlier profile keeps what it has.
+    fn add(&mut self, text: &str, at: u16) {
+        match ClientMatch::parse(text) {
+            Ok(ClientMatch::Network(network)) => match network.address().to_canonical() {
+                one if network.prefix() == if one.is_ipv4() { 32 } else { 128 } => {
+                    self.addresses.entry(one).or_insert(at);
+                }
+                _ => self.networks.push((network, at)),
+            },
+            Ok(ClientMatch::Mac(mac)) => {
+                self.macs.entry(mac).or_insert(at);
+            }
+            Ok(ClientMatch::Id(id)) => {
+                self.words.entry(Word::Id(id.to_ascii_lowercase().into())).or_insert(at);
+            }
+            Ok(ClientMatch::User(user)) => {
+                self.words.entry(Word::User(user.into())).or_insert(at);
+            }
+            Ok(ClientMatch::Interface(name)) => {
+                self.words.entry(Word::Interface(name.into())).or_insert(at);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// The profile of whoever asks.
+    pub(crate) fn of(&self, client: IpAddr, who: Option<&Who<'_>>) -> &Profile {
+        // Everybody else is profile 0, and means that none was found.
+        let mut found = u16::MAX;
+        if !self.addresses.is_empty()
+            && let Some(at) = self.addresses.get(&client.to_canonical())
+        {
+            found = *at;
+        }
+        let networks = self.networks.iter().take_while(|(_, at)| *at < found);
+        if let Some((_, at)) = { networks }.find(|(network, _)| network.contains(client)) {
+            found = *at;
+        }
+        if let Some(who) = who {
+            found = found.min(self.of_who(who));
+        }
+        self.profiles.get(usize::from(found)).unwrap_or(&self.profiles[0])
+    }
+
+    fn of_who(&self, who: &Who<'_>) -> u16 {
+        let mac = who.mac.and_then(|mac| self.macs.get(&mac));
+        let words = [
+            who.id.map(|id| Word::Id(id.to_ascii_lowercase().into())),
+            who.user.map(|user| Word::User(user.into())),
+            who.interface.map(|name| Word::Interface(name.into())),
+        ];
+        let words = words.iter().flatten().filter(|_| !self.words.is_empty());
+        let words = words.filter_map(|word| self.words.get(word));
+        words.chain(mac).min().copied().unwrap_or(u16::MAX)
+    }
+
+    /// The profile of whoever asks, with the lists that hold now.
+    #[inline]
+    pub(crate) fn standing(&self, ask: &Ask<'_>, now: Now) -> Standing<'_> {
+        let profile = self.of(ask.client, ask.who);
+        let mut lists = profile.lists;
+        if !profile.schedules.is_empty() {
+            let hour = self.zone.hour(now);
+            let holding = profile.schedules.iter().filter(|schedule| schedule.hours.hold(hour));
+            lists |= holding.fold(0, |lists, schedule| lists | schedule.lists);
+        }
+        Standing { profile, lists }
+    }
+
+    /// Whether and why a list holds for a profile now.
+    pub(crate) fn holds(&self, profile: &Profile, list: u8, now: Now) -> Holds {
+        let among = |lists: u64| lists >> (list & 63) & 1 == 1;
+        if among(profile.lists) {
+            return Holds::Always;
+        }
+        let hour = self.zone.hour(now);
+        let mut scheduled = profile.schedules.iter().filter(|schedule| among(schedule.lists));
+        match { &mut scheduled }.find(|schedule| schedule.hours.hold(hour)) {
+            Some(schedule) => Holds::BySchedule(schedule.text.clone()),
+            None if profile.schedules.iter().any(|schedule| among(schedule.lists)) => Holds::NotNow,
+            None => Holds::Never,
+        }
+    }
+}
+
+/// Settings on their way into profiles.
+struct Draft<'s> {
+    settings: &'s Settings,
+    /// The number of the next list made of a schedule's own rule.
+    next: usize,
+}
+
+impl Draft<'_> {
+    fn mask(&self, names: &[String]) -> u64 {
+        let bits = self.settings.lists.iter().take(LISTS_MAX).enumerate();
+        bits.filter(|(_, list)| names.contains(&list.name)).fold(0, |mask, (at, _)| mask | 1 << at)
+    }
+
+    /// The bits of the lists made of schedules' own rules.
+    fn of_schedules(&self) -> u64 {
+        let count = self.settings.schedule_lists().len();
+        let above = |bits: usize| u64::MAX.checked_shl(bits as u32).unwrap_or(0);
+        above(self.next) & !above(self.next + count)
+    }
+
+    fn schedules(&mut self, settings: &[ScheduleSettings]) -> Vec<Schedule> {
+        let mut schedules = Vec::new();
+        for entry in settings {
+            let mut lists = self.mask(&entry.lists);
+            if !entry.block.is_empty() {
+                lists |= 1u64.checked_shl(self.next as u32).unwrap_or(0);
+                self.next += 1;
+            }
+            if let Ok(hours) = Hours::parse(&entry.days, &entry.from, &entry.to) {
+                schedules.push(Schedule { hours, lists, text: entry.text() });
+            }
+        }
+        schedules
     }
 }

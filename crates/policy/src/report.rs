@@ -3,6 +3,7 @@
 //! A bad line is never fatal; it is counted here, and the first of them are kept with an excerpt.
 //! Filled by `compile`, printed by `tidegate lists stats`.
 
+use crate::lists::fitness::Unfit;
 use std::fmt;
 
 /// How many skipped lines of a list are kept with their text. Those beyond are only counted.
@@ -19,6 +20,8 @@ pub struct ListReport {
     pub kind: ListKind,
     /// The syntax most of its lines are written in.
     pub syntax: Syntax,
+    /// Why the whole text is no list; then nothing of it is in force.
+    pub unfit: Option<Unfit>,
     /// Lines of text, comments and blank ones included.
     pub lines: u32,
     /// Names and patterns of names, which count at every door.
@@ -77,6 +80,12 @@ pub enum Syntax {
     Dnsmasq,
     /// AdGuard DNS and EasyList rules, `||name^$options`.
     Adblock,
+    /// v2ray's geosite files as text: `domain:name`, `full:name`.
+    Geosite,
+    /// Unbound's `local-zone: "name" always_nxdomain`.
+    Unbound,
+    /// A regular expression a line, as in Squid's `url_regex` files.
+    UrlRegex,
     /// No line is a rule.
     Empty,
 }
@@ -113,14 +122,14 @@ skip_reasons! {
     NeedsBrowser = 1, "is about windows or page features that only a browser sees";
     /// `$csp`, `$permissions`, `$header`: changes or reads headers of answers.
     ChangesHeaders = 2, "changes or reads the headers of answers: not built";
-    /// `$redirect`, `$rewrite`: answers with a stand-in resource.
-    Redirect = 3, "answers with a stand-in resource: not built";
-    /// `$removeparam`, `$urltransform`, `$replace`: changes URL or body.
+    /// `$redirect` without a name: no stand-in to answer with.
+    Redirect = 3, "names no stand-in resource to answer with";
+    /// `$urltransform`, `$replace`: changes URL or body.
     RewritesContent = 4, "changes URLs or bodies: not built";
-    /// `$dnsrewrite`.
-    DnsRewrite = 5, "rewrites DNS answers: not built; local records stand under dns.local";
-    /// `$ctag`.
-    ClientTag = 6, "is for client tags, which do not exist here: use $client";
+    /// `$dnsrewrite` with a value that is no answer.
+    DnsRewrite = 5, "has no DNS answer behind $dnsrewrite=: write an address, a name or RCODE;TYPE;VALUE";
+    /// `$ctag` with a word outside the closed list.
+    ClientTag = 6, "names a client tag that does not exist: they are device_*, os_* and user_*";
     /// `$method`, `$app`, `$ipaddress` and the like: asks for what no door knows.
     UnseenProperty = 7, "depends on what no door can see";
     /// A modifier that nobody here knows.
@@ -151,6 +160,8 @@ skip_reasons! {
     TooMany = 20, "is past the last line or rule that a policy can number";
     /// A name with an empty or overlong label, or in bytes that names do not have.
     BadName = 21, "is no domain name";
+    /// `include:` of a geosite file.
+    Include = 22, "includes another file: a list is one text; name that file as a list of its own";
 }
 
 impl fmt::Display for Syntax {
@@ -161,6 +172,9 @@ impl fmt::Display for Syntax {
             Self::Wildcards => "wildcards",
             Self::Dnsmasq => "dnsmasq settings",
             Self::Adblock => "AdGuard and EasyList rules",
+            Self::Geosite => "geosite rules",
+            Self::Unbound => "Unbound settings",
+            Self::UrlRegex => "expressions for URLs",
             Self::Empty => "no syntax",
         })
     }

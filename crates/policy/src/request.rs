@@ -2,8 +2,9 @@
 //! worked out once, when a rule first wants it.
 
 use crate::ask::Ask;
+use crate::clients::tags::Tags;
 use crate::fingerprint::Keys;
-use crate::profiles::Profile;
+use crate::profiles::Standing;
 use crate::urls::pattern::Subject;
 use crate::urls::regexes::Case;
 use crate::urls::rule::{Client, Place};
@@ -20,7 +21,7 @@ const PAGE_NAMES_MAX: usize = 24;
 pub(crate) struct Request<'a> {
     ask: &'a Ask<'a>,
     keys: &'a Keys,
-    profile: &'a Profile,
+    standing: Standing<'a>,
     host: Subject<'a>,
     url: Option<Spellings<'a>>,
     third_party: OnceCell<Option<bool>>,
@@ -43,11 +44,11 @@ struct PageNames {
 
 impl<'a> Request<'a> {
     /// A request for a name.
-    pub(crate) fn of_name(ask: &'a Ask<'a>, keys: &'a Keys, profile: &'a Profile) -> Self {
+    pub(crate) fn of_name(ask: &'a Ask<'a>, keys: &'a Keys, standing: Standing<'a>) -> Self {
         Self {
             ask,
             keys,
-            profile,
+            standing,
             host: Subject::host(ask.host.as_str().as_bytes()),
             url: None,
             third_party: OnceCell::new(),
@@ -61,7 +62,7 @@ impl<'a> Request<'a> {
         url: &'a str,
         lower: &'a mut [u8; URL_BYTES_MAX],
         keys: &'a Keys,
-        profile: &'a Profile,
+        standing: Standing<'a>,
     ) -> Self {
         let exact = &url.as_bytes()[..url.len().min(URL_BYTES_MAX)];
         let lower = &mut lower[..exact.len()];
@@ -69,11 +70,19 @@ impl<'a> Request<'a> {
         lower.make_ascii_lowercase();
         let lower = Subject::url(lower);
         let spellings = Spellings { exact: lower.with_text(exact), lower };
-        Self { url: Some(spellings), ..Self::of_name(ask, keys, profile) }
+        Self { url: Some(spellings), ..Self::of_name(ask, keys, standing) }
     }
 
     pub(crate) fn host_name(&self) -> &'a str {
         self.ask.host.as_str()
+    }
+
+    pub(crate) fn host(&self) -> Name<'a> {
+        self.ask.host
+    }
+
+    pub(crate) fn url(&self) -> Option<&'a str> {
+        self.ask.url
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -91,7 +100,7 @@ impl<'a> Request<'a> {
     /// Whether a list is among those of the client.
     #[inline]
     pub(crate) fn in_profile(&self, list: u8) -> bool {
-        self.profile.lists >> (list & 63) & 1 == 1
+        self.standing.lists >> (list & 63) & 1 == 1
     }
 
     /// The URL in lower case.
@@ -139,8 +148,15 @@ impl<'a> Request<'a> {
     pub(crate) fn client_is(&self, client: &Client) -> bool {
         match client {
             Client::Network(network) => network.contains(self.ask.client),
-            Client::Name(name) => *name == self.profile.name,
+            Client::Name(name) => {
+                *name == self.standing.profile.name
+                    || self.ask.who.and_then(|who| who.id).is_some_and(|id| *id == **name)
+            }
         }
+    }
+
+    pub(crate) fn client_tags(&self) -> Tags {
+        self.standing.profile.tags
     }
 }
 

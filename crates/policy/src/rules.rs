@@ -3,26 +3,31 @@
 //! Immutable; shared by every thread. It knows no client: a request brings its profile. Made by
 //! `compile` or read from a snapshot, asked by `Policy`.
 
+use crate::answers::Answers;
 use crate::fingerprint::Keys;
 use crate::names::{Names, Row};
 use crate::report::ListReport;
 use crate::request::Request;
 use crate::snapshot::{self, SnapshotError};
-use crate::urls::index::Index;
+use crate::urls::index::{Index, Indexes};
 use crate::urls::rule::{Flags, Place, Rule, RuleTable};
 use crate::verdict::{Outcome, Verdict};
 use std::fmt;
-use vocab::{Action, Cause, RuleRef};
+use vocab::{Action, Cause, Kind, RuleRef};
 
 /// Compiled lists.
 #[derive(Debug)]
 pub struct Rules {
     pub(crate) keys: Keys,
     pub(crate) lists: Vec<ListReport>,
+    /// Of each list's text, by which an unchanged one is known.
+    pub(crate) sums: Vec<u64>,
+    /// Of all rules that `$badfilter` cancels.
+    pub(crate) cancelled: u64,
     pub(crate) names: Names,
     pub(crate) table: RuleTable,
-    pub(crate) blocks: Index,
-    pub(crate) exceptions: Index,
+    pub(crate) indexes: Indexes,
+    pub(crate) answers: Answers,
 }
 
 /// What the rules cost, in bytes of memory.
@@ -93,7 +98,7 @@ impl Rules {
             names: self.names.len() as u64,
             names_bytes: self.names.bytes(),
             patterns: self.table.rules.len() as u64,
-            patterns_bytes: self.table.bytes() + self.blocks.bytes() + self.exceptions.bytes(),
+            patterns_bytes: self.table.bytes() + self.indexes.bytes() + self.answers.bytes(),
             reports_bytes: self.lists.iter().map(report).sum::<usize>() as u64,
         }
     }
@@ -108,9 +113,15 @@ impl Rules {
         snapshot::read(bytes, key)
     }
 
-    /// The verdict on a request. Exceptions with patterns are looked for only when something
-    /// blocks.
+    /// The verdict on a request: by rewrites first, then by exceptions and blocks. Exceptions with
+    /// patterns are looked for only when something blocks.
     pub(crate) fn judge(&self, request: &Request<'_>) -> Verdict {
+        if !self.indexes.rewrites.is_empty()
+            && matches!(request.kind(), Kind::Lookup(_))
+            && let Some(rewritten) = self.rewritten(request)
+        {
+            return rewritten.verdict();
+        }
         let (mut block, mut exception) = (Best::default(), Best::default());
         self.names.visit(&self.keys, request.host_name(), |row| {
             if request.in_profile(row.tag.list()) {
@@ -122,15 +133,41 @@ impl Rules {
                 }
             }
         });
-        self.best_pattern(&self.blocks, request, &mut block);
+        self.best_pattern(&self.indexes.blocks, request, &mut block);
         let Some((_, blocking)) = block.0 else { return Verdict::NO_RULE };
-        self.best_pattern(&self.exceptions, request, &mut exception);
+        self.best_pattern(&self.indexes.exceptions, request, &mut exception);
         match exception.0 {
             Some((_, rule)) if exception.is_important() || !block.is_important() => {
-                Verdict { action: Action::Pass, cause: Cause::Rule(rule) }
+                Verdict::usual(Action::Pass, Cause::Rule(rule))
             }
-            Some(_) | None => Verdict { action: Action::Block, cause: Cause::Rule(blocking) },
+            Some(_) | None => {
+                let manner = self.stand_in(request);
+                Verdict { action: Action::Block, cause: Cause::Rule(blocking), manner }
+            }
         }
+    }
+
+    /// Shows every rule of an index that matches and holds, some more than once.
+    pub(crate) fn each_match(
+        &self,
+        index: &Index,
+        request: &Request<'_>,
+        mut found: impl FnMut(u32),
+    ) {
+        index.visit(&self.table, request, |id, place| {
+            if self.holds(id, request, place) {
+                found(id);
+            }
+        });
+    }
+
+    #[inline]
+    fn holds(&self, id: u32, request: &Request<'_>, place: Place) -> bool {
+        let rule = &self.table.rules[id as usize];
+        request.in_profile(rule.list)
+            && rule.suits(request, place).is_ok()
+            && self.table.pattern_holds(id, request, place)
+            && self.table.conditions_hold(rule, request).is_ok()
     }
 
     #[inline]
@@ -139,12 +176,7 @@ impl Rules {
             let rule = &self.table.rules[id as usize];
             let rule_ref = self.table.rule_ref(id);
             let weight = weight(rule.flags.has(Flags::IMPORTANT), false, rule_ref);
-            if best.beaten_by(weight)
-                && request.in_profile(rule.list)
-                && rule.suits(request, place).is_ok()
-                && self.table.pattern_holds(id, request, place)
-                && self.table.conditions_hold(rule, request).is_ok()
-            {
+            if best.beaten_by(weight) && self.holds(id, request, place) {
                 best.offer(weight, rule_ref);
             }
         });

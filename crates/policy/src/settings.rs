@@ -3,13 +3,20 @@
 //! It reads no file and no list. `check` refuses what is wrong and what is not built yet, all at
 //! once. Read by `config`, turned into [`Profiles`](crate::Profiles) by the binary.
 
+mod clients;
+
+pub(crate) use clients::ClientMatch;
+pub use clients::{ClientSettings, GroupSettings, ScheduleSettings};
+
+use crate::clients::zone::Zone;
 use crate::report::ListKind;
+use clients::check_schedules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::HashSet;
 use std::path::PathBuf;
-use vocab::{ByteSize, Complaint, Network, Span};
+use vocab::{ByteSize, Complaint, Span};
 
 /// Most lists of a policy: the lists of a profile are one word of bits.
 pub const LISTS_MAX: usize = 64;
@@ -23,10 +30,15 @@ const BUILTINS: &[&str] = &["starter"];
 pub struct Settings {
     /// The lists, at most 64. Where two rules of one rank match, the earlier list is named.
     pub lists: Vec<ListSettings>,
-    /// Clients with lists of their own. The first entry that matches a client's address holds.
+    /// Sets of lists and schedules that several clients share.
+    pub groups: Vec<GroupSettings>,
+    /// Clients with lists of their own. The first entry that matches a client holds.
     pub clients: Vec<ClientSettings>,
     /// Everybody else.
     pub default: DefaultSettings,
+    /// Where the hours of schedules are read: `UTC`, an offset such as `+02:00`, or a place of the
+    /// IANA database such as `Europe/Zurich`, with its summer time. Default UTC.
+    pub time_zone: Option<String>,
 }
 
 /// One list: a name, and exactly one of `builtin`, `path`, `url` and `rules`.
@@ -53,36 +65,6 @@ pub struct ListSettings {
     pub max_size: Option<Text<ByteSize>>,
 }
 
-/// Clients, and the lists that hold for them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClientSettings {
-    /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
-    pub name: String,
-    /// IP addresses and networks: `192.168.1.7`, `192.168.1.64/26`, `fd00::/8`. MAC addresses are
-    /// not built yet.
-    #[serde(rename = "match")]
-    pub matches: Vec<String>,
-    /// Names of lists. Default: those of `default`.
-    pub lists: Option<Vec<String>>,
-    /// Rules that hold at certain hours. Not built yet.
-    pub schedule: Vec<ScheduleSettings>,
-}
-
-/// A rule that holds at certain hours. Not built yet.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ScheduleSettings {
-    /// The rule.
-    pub block: String,
-    /// Days of the week: `mon-fri`.
-    pub days: String,
-    /// Start: `21:00`.
-    pub from: String,
-    /// End; before the start, it is on the next day: `07:00`.
-    pub to: String,
-}
-
 /// What holds for clients that no entry of `clients` matches.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -106,16 +88,60 @@ impl Settings {
             check_name(&list.name, &path, "list", &mut names, &mut complaints);
             list.check(&path, &mut complaints);
         }
+        let scheduled = self.schedule_lists().len();
+        if scheduled > 0
+            && self.lists.len() <= LISTS_MAX
+            && self.lists.len() + scheduled > LISTS_MAX
+        {
+            let message = format!(
+                "{} lists and {scheduled} rules of schedules are more than the {LISTS_MAX} allowed",
+                self.lists.len()
+            );
+            let remedy = "put rules of schedules into a list and name it there";
+            complaints.push(Complaint::new("clients", message).remedy(remedy));
+        }
+        if self.time_zone.as_deref().is_some_and(|zone| Zone::parse(zone).is_none()) {
+            let message = format!("{:?} is no time zone", self.time_zone.as_deref().unwrap_or(""));
+            let remedy = "write UTC, an offset such as +02:00, or a place such as Europe/Zurich";
+            complaints.push(Complaint::new("time_zone", message).remedy(remedy));
+        }
         let known: HashSet<&str> = self.lists.iter().map(|list| list.name.as_str()).collect();
+        let groups: HashSet<&str> = self.groups.iter().map(|group| group.name.as_str()).collect();
+        let mut names = HashSet::new();
+        for (at, group) in self.groups.iter().enumerate() {
+            let path = format!("groups.{at}");
+            check_name(&group.name, &path, "group", &mut names, &mut complaints);
+            check_lists(group.lists.as_deref(), &path, &known, &mut complaints);
+            check_schedules(&group.schedule, &path, &known, &mut complaints);
+        }
         let mut profiles = HashSet::from([crate::profiles::DEFAULT_NAME]);
         for (at, client) in self.clients.iter().enumerate() {
             let path = format!("clients.{at}");
             check_name(&client.name, &path, "profile", &mut profiles, &mut complaints);
-            client.check(&path, &mut complaints);
+            client.check(&path, &groups, &mut complaints);
             check_lists(client.lists.as_deref(), &path, &known, &mut complaints);
+            check_schedules(&client.schedule, &path, &known, &mut complaints);
         }
         check_lists(self.default.lists.as_deref(), "default", &known, &mut complaints);
         complaints
+    }
+
+    /// The zone of the schedules; UTC where it cannot be read, which `check` refuses first.
+    pub(crate) fn zone(&self) -> Zone {
+        self.time_zone.as_deref().and_then(Zone::parse).unwrap_or(Zone::UTC)
+    }
+
+    /// The rules of schedules as lists, each a name and a text, to be compiled behind
+    /// [`Self::lists`] in this order.
+    pub fn schedule_lists(&self) -> Vec<(String, String)> {
+        let of_groups = self.groups.iter().map(|group| (&group.name, &group.schedule));
+        let of_clients = self.clients.iter().map(|client| (&client.name, &client.schedule));
+        of_groups
+            .chain(of_clients)
+            .flat_map(|(name, schedule)| schedule.iter().map(move |entry| (name, entry)))
+            .filter(|(_, entry)| !entry.block.is_empty())
+            .map(|(name, entry)| (format!("{name}, {}", entry.text()), entry.block.clone()))
+            .collect()
     }
 }
 
@@ -164,40 +190,6 @@ impl ListSettings {
             complaints.push(Complaint::new(format!("{path}.max_size"), message));
         }
     }
-}
-
-impl ClientSettings {
-    fn check(&self, path: &str, complaints: &mut Vec<Complaint>) {
-        if self.matches.is_empty() {
-            let message = "the profile matches no client";
-            let remedy = "write match: [192.168.1.7]";
-            complaints.push(Complaint::new(format!("{path}.match"), message).remedy(remedy));
-        }
-        for (at, text) in self.matches.iter().enumerate() {
-            let path = format!("{path}.match.{at}");
-            if is_mac(text) {
-                let message = format!("{text:?} is a MAC address; these are not built yet");
-                let remedy = "write the client's IP address or network";
-                complaints.push(Complaint::new(path, message).remedy(remedy));
-            } else if let Err(why) = text.parse::<Network>() {
-                let remedy = "write an IP address or a network such as 192.168.1.64/26";
-                complaints.push(Complaint::new(path, why.to_string()).remedy(remedy));
-            }
-        }
-        if !self.schedule.is_empty() {
-            let message = "schedules are not built yet";
-            complaints.push(
-                Complaint::new(format!("{path}.schedule"), message)
-                    .remedy("leave schedule out; a list in the profile holds at all hours"),
-            );
-        }
-    }
-}
-
-fn is_mac(text: &str) -> bool {
-    let groups: Vec<&str> = text.split([':', '-']).collect();
-    groups.len() == 6
-        && groups.iter().all(|group| group.len() == 2 && u8::from_str_radix(group, 16).is_ok())
 }
 
 fn check_name<'s>(

@@ -4,25 +4,28 @@
 //! Reading copies arrays in bulk and checks every bound that a later look-up relies on, so that a
 //! cut, flipped or forged file is an error and never a panic. Called by `Rules`.
 
+use crate::answers::Answers;
 use crate::buckets::{Buckets, Multi};
+use crate::clients::tags::Tags;
 use crate::fingerprint::{Keys, checksum};
+use crate::lists::fitness::Unfit;
 use crate::names::{Cell, Names, Tag};
 use crate::report::{ListKind, ListReport, SkipReason, SkippedLine, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
-use crate::urls::index::Index;
+use crate::urls::index::{Index, Indexes};
 use crate::urls::regexes::{Group, Lazy};
-use crate::urls::rule::{Client, Conditions, Flags, Part, Rule, RuleTable};
+use crate::urls::rule::{Client, Conditions, Flags, Part, Rule, RuleTable, TagPart};
 use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
-/// Sizes of a rule, of its conditions, and of what is kept of a name besides its hash.
+/// Sizes of a rule, of its conditions, and of what is kept of a name.
 const RULE_BYTES: usize = 28;
-const CONDITIONS_BYTES: usize = 32;
-const CELL_BYTES: usize = 10;
+const CONDITIONS_BYTES: usize = 40;
+const CELL_BYTES: usize = 16;
 
 /// Why bytes are no snapshot of the rules wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +65,11 @@ pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
     for list in &rules.lists {
         writer.report(list);
     }
-    writer.u64s(rules.names.index.hashes());
-    writer.array(&rules.names.cells, cell_bytes);
+    writer.u64s(&rules.sums);
+    writer.u64(rules.cancelled);
+    writer.array(rules.names.cells(), cell_bytes);
     writer.table(&rules.table);
-    for index in [&rules.blocks, &rules.exceptions] {
+    for index in rules.indexes.all() {
         for multi in [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token] {
             writer.u64s(multi.index.hashes());
             writer.u32s(&multi.values);
@@ -133,6 +137,8 @@ impl Writer {
         self.text(&report.name);
         self.u32(u32::from(report.kind == ListKind::Allow));
         self.u32(SYNTAXES.iter().position(|syntax| *syntax == report.syntax).unwrap_or(0) as u32);
+        let unfit = |why| Unfit::ALL.iter().position(|other| *other == why);
+        self.u32(report.unfit.and_then(unfit).map_or(0, |at| at as u32 + 1));
         self.u32(report.lines);
         self.u32(report.rules_names);
         self.u32(report.rules_urls);
@@ -170,25 +176,33 @@ impl Writer {
     }
 }
 
-const SYNTAXES: [Syntax; 6] = [
+const SYNTAXES: [Syntax; 9] = [
     Syntax::Empty,
     Syntax::Hosts,
     Syntax::Names,
     Syntax::Wildcards,
     Syntax::Dnsmasq,
     Syntax::Adblock,
+    Syntax::Geosite,
+    Syntax::Unbound,
+    Syntax::UrlRegex,
 ];
 
 fn cell_bytes(cell: &Cell) -> [u8; CELL_BYTES] {
-    let mut bytes = [0; CELL_BYTES];
-    bytes[..4].copy_from_slice(&cell.check.to_le_bytes());
-    bytes[4..8].copy_from_slice(&cell.line.to_le_bytes());
-    bytes[8..].copy_from_slice(&cell.tag.0.to_le_bytes());
-    bytes
+    let Cell { hash, check, tag, line } = *cell;
+    let halves = u64::from(check) | u64::from(tag.0) << 16 | u64::from(line) << 32;
+    (u128::from(hash) | u128::from(halves) << 64).to_le_bytes()
 }
 
 fn cell_of(bytes: [u8; CELL_BYTES]) -> Cell {
-    Cell { check: word(&bytes, 0), line: word(&bytes, 4), tag: Tag(half(&bytes, 8)) }
+    let all = u128::from_le_bytes(bytes);
+    let halves = (all >> 64) as u64;
+    Cell {
+        hash: all as u64,
+        check: halves as u16,
+        tag: Tag((halves >> 16) as u16),
+        line: (halves >> 32) as u32,
+    }
 }
 
 /// The word that stands at a place within a record of fixed size.
@@ -230,12 +244,14 @@ fn rule_of(bytes: [u8; RULE_BYTES]) -> Rule {
 
 fn conditions_bytes(conditions: &Conditions) -> [u8; CONDITIONS_BYTES] {
     let mut bytes = [0; CONDITIONS_BYTES];
-    let Conditions { pages, hosts, record_types, clients } = *conditions;
+    let Conditions { pages, hosts, record_types, clients, tags } = *conditions;
     for (slot, part) in bytes.chunks_exact_mut(8).zip([pages, hosts, record_types, clients]) {
         slot[..4].copy_from_slice(&part.start.to_le_bytes());
         slot[4..6].copy_from_slice(&part.only.to_le_bytes());
         slot[6..].copy_from_slice(&part.never.to_le_bytes());
     }
+    bytes[32..36].copy_from_slice(&tags.only.bits().to_le_bytes());
+    bytes[36..].copy_from_slice(&tags.never.bits().to_le_bytes());
     bytes
 }
 
@@ -245,7 +261,14 @@ fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> Conditions {
         only: half(&bytes, at + 4),
         never: half(&bytes, at + 6),
     };
-    Conditions { pages: part(0), hosts: part(8), record_types: part(16), clients: part(24) }
+    let tags = |at: usize| Tags::from_bits(word(&bytes, at)).unwrap_or_default();
+    Conditions {
+        pages: part(0),
+        hosts: part(8),
+        record_types: part(16),
+        clients: part(24),
+        tags: TagPart { only: tags(32), never: tags(36) },
+    }
 }
 
 /// What is still to be read. Every method gives none at the end of the bytes, or where they say
@@ -300,15 +323,32 @@ impl<'b> Reader<'b> {
             return None;
         }
         let lists = (0..lists).map(|_| self.report()).collect::<Option<Vec<_>>>()?;
-        let names =
-            Names { index: Buckets::from_stored(self.u64s()?)?, cells: self.array(cell_of)? };
+        let sums = self.u64s()?;
+        let cancelled = self.u64()?;
+        let names = Names::from_stored(self.array(cell_of)?)?;
         let table = self.table(lists.len())?;
         if !names.is_whole(lists.len(), table.rules.len()) {
             return None;
         }
-        let blocks = self.index(table.rules.len())?;
-        let exceptions = self.index(table.rules.len())?;
-        self.0.is_empty().then_some(Rules { keys, lists, names, table, blocks, exceptions })
+        let mut index = || self.index(table.rules.len());
+        let indexes = Indexes {
+            blocks: index()?,
+            exceptions: index()?,
+            rewrites: index()?,
+            stand_ins: index()?,
+            trims: index()?,
+        };
+        let answers = Answers::of(&table)?;
+        self.0.is_empty().then_some(Rules {
+            keys,
+            lists,
+            sums,
+            cancelled,
+            names,
+            table,
+            indexes,
+            answers,
+        })
     }
 
     fn report(&mut self) -> Option<ListReport> {
@@ -319,6 +359,10 @@ impl<'b> Reader<'b> {
             _ => return None,
         };
         let syntax = *SYNTAXES.get(self.u32()? as usize)?;
+        let unfit = match self.u32()? as usize {
+            0 => None,
+            at => Some(*Unfit::ALL.get(at - 1)?),
+        };
         let (lines, rules_names, rules_urls) = (self.u32()?, self.u32()?, self.u32()?);
         let mut skipped = Vec::new();
         for _ in 0..self.u32()? {
@@ -333,6 +377,7 @@ impl<'b> Reader<'b> {
             name,
             kind,
             syntax,
+            unfit,
             lines,
             rules_names,
             rules_urls,

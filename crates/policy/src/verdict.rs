@@ -3,6 +3,8 @@
 //! A [`Verdict`] is two words and is made on the hot path; an [`Explanation`] is made of strings
 //! and is made when a person asks. Neither decides anything: that is `decide`.
 
+use crate::clients::leaves::Leave;
+use crate::special::{Rewritten, Trimmed};
 use std::fmt;
 use vocab::{Action, Cause};
 
@@ -13,11 +15,35 @@ pub struct Verdict {
     pub action: Action,
     /// The rule, or that there is none.
     pub cause: Cause,
+    /// How, where a rule says so.
+    pub manner: Manner,
 }
+
+/// How a door does what is to be done. A door that cannot act on it goes by the action alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// In the door's own way.
+    #[default]
+    Usual,
+    /// A look-up gets the answer that [`Policy::rewritten`](crate::Policy::rewritten) tells.
+    Rewrite,
+    /// What is blocked gets a stand-in, whose name [`Policy::stand_in`](crate::Policy::stand_in)
+    /// tells.
+    StandIn(StandInId),
+}
+
+/// The stand-in that a rule of this policy names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StandInId(pub(crate) u32);
 
 impl Verdict {
     /// What nothing forbids.
-    pub const NO_RULE: Self = Self { action: Action::Pass, cause: Cause::NoRule };
+    pub const NO_RULE: Self = Self::usual(Action::Pass, Cause::NoRule);
+
+    /// A verdict that the door carries out in its own way.
+    pub const fn usual(action: Action, cause: Cause) -> Self {
+        Self { action, cause, manner: Manner::Usual }
+    }
 }
 
 /// A rule as a person reads it.
@@ -41,6 +67,16 @@ pub struct Explanation {
     pub winner: Option<RuleText>,
     /// The client's profile.
     pub profile: String,
+    /// The schedule by which the list of the rule that decided holds now, if it does not always.
+    pub schedule: Option<String>,
+    /// The leave, or pause, by which it passes.
+    pub leave: Option<Leave>,
+    /// What a look-up is answered with in place of the truth.
+    pub rewritten: Option<Rewritten>,
+    /// The name of the stand-in that a blocked request gets.
+    pub stand_in: Option<String>,
+    /// The URL that is asked for in place of this one.
+    pub trimmed: Option<Trimmed>,
     /// All rules that match host or URL, the deciding one first, those of no account last.
     pub considered: Vec<Considered>,
 }
@@ -65,6 +101,14 @@ pub enum Effect {
     Block,
     /// It lets pass what another rule blocks.
     Exception,
+    /// `$dnsrewrite`: it answers in place of the truth.
+    Rewrite,
+    /// `$redirect`, `$redirect-rule`: it names what stands in for what is blocked.
+    StandIn,
+    /// `$removeparam`: it takes parameters off a URL.
+    Trim,
+    /// It switches off rules of one of the three kinds before, and lets nothing pass.
+    SwitchOff,
 }
 
 /// What became of a rule that matches host or URL.
@@ -76,6 +120,10 @@ pub enum Outcome {
     Paused,
     /// It matches, and a rule of higher rank or an earlier one decides.
     Outranked,
+    /// An exception of its own kind switches it off, or an allow list spares what it is about.
+    SwitchedOff,
+    /// Its list holds for this client at other hours.
+    NotAtThisHour,
     /// Its list is not among those of this client.
     NotInProfile,
     /// It is about URLs, and a name was asked for.
@@ -84,6 +132,8 @@ pub enum Outcome {
     NotForThisType,
     /// It is for other clients.
     NotForThisClient,
+    /// It is for clients of other tags.
+    NotForThisTag,
     /// It is for requests of pages on other hosts.
     NotForThisPage,
     /// It is for requests of the other party, or the page is unknown.
@@ -98,6 +148,10 @@ impl Effect {
         match self {
             Self::Block => "block",
             Self::Exception => "exception",
+            Self::Rewrite => "rewrite",
+            Self::StandIn => "stand-in",
+            Self::Trim => "trim",
+            Self::SwitchOff => "switch-off",
         }
     }
 }
@@ -114,10 +168,13 @@ impl fmt::Display for Outcome {
             Self::Decides => "decides",
             Self::Paused => "would decide, but protection is paused",
             Self::Outranked => "matches, but another rule outranks it",
+            Self::SwitchedOff => "is switched off by an exception of its kind or an allow list",
+            Self::NotAtThisHour => "is in this client's lists at other hours",
             Self::NotInProfile => "is not in this client's lists",
             Self::NotForNames => "is about URLs, and a name was asked for",
             Self::NotForThisType => "is for other types of request",
             Self::NotForThisClient => "is for other clients",
+            Self::NotForThisTag => "is for clients of other tags",
             Self::NotForThisPage => "is for other pages, or the page is unknown",
             Self::NotForThisParty => "is for the other party, or the page is unknown",
             Self::HostSpared => "spares this host",

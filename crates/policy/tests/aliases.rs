@@ -20,6 +20,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
     let ask = Ask {
         door: Door::Pixel,
         client: CLIENT,
+        who: None,
         host: front,
         kind: Kind::Script,
         url: Some(url),

@@ -8,6 +8,7 @@
 mod complaint;
 mod door;
 mod listen;
+mod mac;
 mod name;
 mod network;
 mod quantity;
@@ -17,6 +18,7 @@ mod time;
 pub use complaint::Complaint;
 pub use door::{Door, Kind, UnknownWord};
 pub use listen::{Listen, ListenError, Scheme};
+pub use mac::{Mac, MacError};
 pub use name::{DomainName, NAME_TEXT_BYTES_MAX, Name, NameBuffer, NameError};
 pub use network::{Network, NetworkError};
 pub use quantity::{ByteSize, QuantityError, Span};

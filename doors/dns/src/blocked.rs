@@ -55,6 +55,11 @@ impl Blocked {
         Self { style, ttl_s, pixel: pixel.to_vec() }
     }
 
+    /// How long clients may keep an answer that rules give, in seconds.
+    pub(crate) const fn ttl_s(&self) -> u32 {
+        self.ttl_s
+    }
+
     /// Writes the answer to `query`.
     pub(crate) fn write(&self, query: &Query<'_>, out: &mut Vec<u8>) {
         match self.style {

@@ -23,6 +23,7 @@ mod outside;
 mod pending;
 mod plan;
 mod request;
+mod rewrites;
 mod settings;
 mod shape;
 mod simple;

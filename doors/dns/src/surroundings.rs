@@ -4,12 +4,13 @@
 
 use crate::guard::Told;
 use crate::request::{Caller, Findings, View};
+use crate::rewrites;
 use crate::special::Special;
 use dns_wire::{CLASS_IN, EdeCode, Query, forge, record_type};
 use pipeline::program::Own;
 use pipeline::state::State;
 use pipeline::world::{self, Asked, Held, Looked, Renewal, Said, Tidings, World};
-use policy::Ask;
+use policy::{Ask, Manner};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use upstream::resolver::{CacheId, Cached, Renew};
 use vocab::{Action, Name, NameBuffer, Source};
@@ -77,6 +78,16 @@ impl<'v> Surroundings<'v> {
         let ask = Ask::lookup(asked.name, asked.query.qtype, self.caller.client);
         let verdict = self.view.policy.decide(&ask, self.caller.now);
         self.findings.cause = verdict.cause;
+        if verdict.manner == Manner::Rewrite
+            && let Some(rewritten) = self.view.policy.rewritten(&ask, self.caller.now)
+        {
+            let ttl_s = self.view.plan.blocked.ttl_s();
+            let said = rewrites::answer(asked, &rewritten.answer, ttl_s, out);
+            if said == Said::Answered(Source::Policy) {
+                self.findings.error = Some(EdeCode::Blocked);
+            }
+            return said;
+        }
         match verdict.action {
             Action::Pass => Said::Nothing,
             Action::Block => {

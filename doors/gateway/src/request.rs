@@ -166,7 +166,7 @@ fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
             && let Some(line) = block.patterns.hit(&wish.path)
         {
             let cause = Cause::Rule(RuleRef { list: block.list, line });
-            return Decision::Block(Verdict { action: Action::Block, cause });
+            return Decision::Block(Verdict::usual(Action::Block, cause));
         }
         if let Some(found) = &route.pool {
             pool = Some(Arc::clone(found));
@@ -176,6 +176,7 @@ fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
     let ask = Ask {
         door: vocab::Door::Gateway,
         client: wish.client,
+        who: None,
         host: wish.host.as_name(),
         kind: wish.kind,
         url: Some(&wish.url),

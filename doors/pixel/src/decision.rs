@@ -49,7 +49,8 @@ pub(crate) fn decide(
 ) -> Decision {
     let Asked { host, url, kind, page } = *asked;
     let (door, client) = (vocab::Door::Pixel, connection.client);
-    let of_url = policy.decide(&Ask { door, client, host, kind, url: Some(url), page }, now);
+    let of_url =
+        policy.decide(&Ask { door, client, who: None, host, kind, url: Some(url), page }, now);
     let verdict = match of_url.action {
         Action::Block => of_url,
         Action::Pass => match of_name(policy, connection, host, now) {
@@ -75,5 +76,5 @@ pub(crate) fn decide(
 /// What the DNS door would say to the question for the name's address.
 fn of_name(policy: &Policy, connection: &Connection, host: Name<'_>, now: Now) -> Verdict {
     let (door, client, kind) = (vocab::Door::Pixel, connection.client, Kind::Lookup(TYPE_A));
-    policy.decide(&Ask { door, client, host, kind, url: None, page: None }, now)
+    policy.decide(&Ask { door, client, who: None, host, kind, url: None, page: None }, now)
 }

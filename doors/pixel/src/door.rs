@@ -200,7 +200,7 @@ impl Door {
             let (door, connection) = (Arc::clone(&door), Rc::clone(&at));
             async move { request::answer(&door, &connection, incoming).await }
         };
-        let stop = async move { drain.begun().await };
+        let stop = drain.begun();
         let lane = Lane { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve_quickly(io, versions, Limits::default(), stop, lane, handler).await);

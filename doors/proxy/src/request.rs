@@ -143,6 +143,7 @@ fn decide(door: &Door, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
     let ask = Ask {
         door: vocab::Door::Proxy,
         client,
+        who: None,
         host: wish.host.as_name(),
         kind: wish.kind,
         url,

@@ -90,7 +90,7 @@ impl Lane {
         let Asked { url, kind, page } = asked;
         let page = page.as_ref().map(DomainName::as_name);
         let (door, client) = (vocab::Door::Web, self.0.ends.client.ip());
-        let ask = Ask { door, client, host, kind: *kind, url: Some(url), page };
+        let ask = Ask { door, client, who: None, host, kind: *kind, url: Some(url), page };
         self.0.door.parts.policy.load().decide(&ask, now)
     }
 

@@ -169,6 +169,7 @@ fn decide(policy: &Policy, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
     let ask = Ask {
         door: vocab::Door::Web,
         client,
+        who: None,
         host: wish.host.as_name(),
         kind: wish.kind,
         url: Some(&wish.url),

@@ -6,7 +6,7 @@ use crate::program::{
     WithSoa,
 };
 use crate::records::{Answered, Hosts, Redirect, Zone};
-use crate::state::{Extra, Response, Wait, Wrapper};
+use crate::state::{Extra, Response, Target, Wait, Wrapper};
 use crate::world::{Asked, Tidings, World};
 use dns_wire::forge::Written;
 use dns_wire::{forge, record_type, reply};
@@ -128,7 +128,11 @@ impl<W: World> Run<'_, W> {
 
     pub(super) fn redirect(&mut self, rules: &Redirect, asked: Asked<'_>) -> Flow {
         let Some(target) = rules.find(asked.name) else { return Flow::Next };
-        let target = Arc::clone(target);
+        self.ask_instead(Arc::clone(target))
+    }
+
+    /// Goes on with another name, whose answer becomes one to the name before.
+    pub(super) fn ask_instead(&mut self, target: Arc<Target>) -> Flow {
         let before = self.state.target.replace(target);
         match self.wrap(Wrapper::Rename { before }) {
             Flow::Next => Flow::Changed,

@@ -80,11 +80,8 @@ impl RedirectBuilder {
         };
         let rule = DomainRule::parse(rule, DomainKind::Full).map_err(BadEntry::Rule)?;
         let name = DomainName::parse(target).map_err(BadEntry::Target)?;
-        // Type, class and the last byte of a key follow the name.
-        let key =
-            dns_wire::key_of(name.as_name(), 0).ok_or(BadEntry::Target(NameError::TooLong))?;
-        let wire = key[..key.len() - 5].into();
-        self.0.insert(&rule, Arc::new(Target { name, wire })).map_err(BadEntry::Rule)
+        let target = Target::new(name).ok_or(BadEntry::Target(NameError::TooLong))?;
+        self.0.insert(&rule, Arc::new(target)).map_err(BadEntry::Rule)
     }
 
     /// The rules.

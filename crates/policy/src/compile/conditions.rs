@@ -3,10 +3,11 @@
 //!
 //! A value with one wrong entry refuses its rule: without that entry the rule might hold for all.
 
+use crate::clients::tags::Tags;
 use crate::fingerprint::Keys;
 use crate::lists::options::{Options, split};
 use crate::report::SkipReason;
-use crate::urls::rule::{Client, Conditions, Part, RuleTable};
+use crate::urls::rule::{Client, Conditions, Part, RuleTable, TagPart};
 use vocab::{DomainName, Kind};
 
 /// Entries asked for and entries refused.
@@ -36,11 +37,14 @@ pub(super) fn read(
         Kind::record_type(word).map(u64::from).ok_or(SkipReason::BadModifier)
     })?;
     let clients = entries(options.client, client)?;
+    let tags = entries(options.ctag, |word| Tags::of_word(word).ok_or(SkipReason::ClientTag))?;
+    let tags = TagPart { only: Tags::all_of(&tags.only), never: Tags::all_of(&tags.never) };
     let conditions = Conditions {
         pages: numbers(pages, &mut table.numbers)?,
         hosts: numbers(hosts, &mut table.numbers)?,
         record_types: numbers(record_types, &mut table.numbers)?,
         clients: part(clients, &mut table.clients)?,
+        tags,
     };
     table.conditions.push(conditions);
     Ok(Some(table.conditions.len() as u32 - 1))

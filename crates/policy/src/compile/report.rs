@@ -1,12 +1,21 @@
 //! Counts what lines became while a list is compiled.
 
 use super::ListSource;
+use crate::lists::fitness::Unfit;
 use crate::report::{
     EXCERPT_BYTES_MAX, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
 };
 
-const SYNTAXES: [Syntax; 5] =
-    [Syntax::Hosts, Syntax::Names, Syntax::Wildcards, Syntax::Dnsmasq, Syntax::Adblock];
+const SYNTAXES: [Syntax; 8] = [
+    Syntax::Hosts,
+    Syntax::Names,
+    Syntax::Wildcards,
+    Syntax::Dnsmasq,
+    Syntax::Geosite,
+    Syntax::Unbound,
+    Syntax::UrlRegex,
+    Syntax::Adblock,
+];
 
 /// The counts of one list.
 #[derive(Default)]
@@ -30,14 +39,31 @@ impl Tally {
 
     pub(super) fn names(&mut self, syntax: Syntax, count: u32) {
         self.names = self.names.saturating_add(count);
+        self.syntax(syntax);
+    }
+
+    fn syntax(&mut self, syntax: Syntax) {
         if let Some(at) = SYNTAXES.iter().position(|other| *other == syntax) {
             self.syntaxes[at] += 1;
         }
     }
 
-    pub(super) fn url(&mut self) {
+    pub(super) fn url(&mut self, syntax: Syntax) {
         self.urls += 1;
-        self.syntaxes[SYNTAXES.len() - 1] += 1;
+        self.syntax(syntax);
+    }
+
+    /// The report of a text that is no list.
+    pub(super) fn unfit(self, why: Unfit, source: &ListSource<'_>) -> ListReport {
+        ListReport { unfit: Some(why), ..self.report(source) }
+    }
+
+    /// Whether nothing came of the list, and all that was skipped could not be read at all.
+    fn says_nothing(&self) -> bool {
+        let unreadable = [SkipReason::NotARule, SkipReason::BadName, SkipReason::NotAscii];
+        let count = |reason: &SkipReason| self.skips[usize::from(reason.code())];
+        let unread: u32 = unreadable.iter().map(count).sum();
+        self.names == 0 && self.urls == 0 && unread > 0 && unread == self.skips.iter().sum::<u32>()
     }
 
     /// Counts a line, or one of the names on it, as skipped.
@@ -49,6 +75,7 @@ impl Tally {
     }
 
     pub(super) fn report(self, source: &ListSource<'_>) -> ListReport {
+        let unfit = self.says_nothing().then_some(Unfit::NoRules);
         let most = self.syntaxes.iter().enumerate().rev().max_by_key(|(_, count)| **count);
         let syntax = match most {
             Some((at, count)) if *count > 0 => SYNTAXES[at],
@@ -64,6 +91,7 @@ impl Tally {
             name: source.name.to_owned(),
             kind: source.kind,
             syntax,
+            unfit,
             lines: self.lines,
             rules_names: self.names,
             rules_urls: self.urls,

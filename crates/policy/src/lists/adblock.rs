@@ -12,9 +12,9 @@ use crate::urls::rule::Flags;
 /// Longest pattern, in bytes; the longest in EasyList has about 200.
 const PATTERN_BYTES_MAX: usize = 1024;
 /// Longest regular expression, in bytes.
-const REGEX_TEXT_BYTES_MAX: usize = 4096;
+pub(crate) const REGEX_TEXT_BYTES_MAX: usize = 4096;
 /// Fewer characters than these match nearly everything, unless something restricts the rule.
-const PATTERN_CHARS_MIN: usize = 3;
+pub(crate) const PATTERN_CHARS_MIN: usize = 3;
 
 /// A rule taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,10 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
         return Err(SkipReason::TooLong);
     }
     let letters = pattern.bytes().filter(|byte| *byte != b'*').take(PATTERN_CHARS_MIN).count();
-    let narrow = options.restricts() || options.is_for_few() || options.marks.badfilter;
+    let narrow = options.restricts()
+        || options.is_for_few()
+        || options.removeparam.is_some()
+        || options.marks.badfilter;
     if letters < PATTERN_CHARS_MIN && !narrow {
         return Err(SkipReason::TooBroad);
     }

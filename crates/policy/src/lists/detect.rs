@@ -1,26 +1,17 @@
 //! What a line is: each is told by its own look, so that a list may mix syntaxes.
 //!
-//! Only one thing depends on the list as a whole: in one that calls itself Adblock Plus, a bare
-//! word is a piece of a URL, and elsewhere it is a name. It never fails: what is no rule has a
-//! reason. Called by `compile` for every line.
+//! Only one thing depends on the list as a whole: what a bare word is, which `bare` tells. It never
+//! fails: what is no rule has a reason. Called by `compile` for every line.
 
 use super::adblock::{self, AdblockRule};
-use super::{dnsmasq, hosts};
+use super::bare::Bare;
+use super::options::Options;
+use super::{dnsmasq, geosite, hosts, unbound};
 use crate::names::Form;
 use crate::report::{SkipReason, Syntax};
 use crate::urls::index::is_name_byte;
-
-/// Bytes at the start of a list in which its header is looked for.
-const HEADER_BYTES: usize = 2048;
-
-/// What bare words of a list are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bare {
-    /// Names.
-    Names,
-    /// Pieces of URLs.
-    Patterns,
-}
+use crate::urls::regexes::Case;
+use crate::urls::rule::{Flags, TYPES_ALL};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,19 +35,12 @@ pub(crate) enum Separator {
     Slash,
 }
 
-impl Bare {
-    /// By the header of the list.
-    pub(crate) fn of_list(text: &[u8]) -> Self {
-        let head = &text[..text.len().min(HEADER_BYTES)];
-        let is_header = memchr::memmem::find(head, b"[Adblock")
-            .is_some_and(|at| at == 0 || head[at - 1] == b'\n' || head[..at] == *b"\xef\xbb\xbf");
-        if is_header { Self::Patterns } else { Self::Names }
-    }
-}
-
 /// Reads one line, without its line end.
 pub(crate) fn read(line: &str, bare: Bare) -> Line<'_> {
     let line = line.trim();
+    if let Bare::Expressions(case) = bare {
+        return expression(line, case);
+    }
     // Nine of ten lines of a filter list, ahead of everything else.
     if let Some(name) = line.strip_prefix("||").and_then(|rest| rest.strip_suffix('^'))
         && name.bytes().all(is_name_byte)
@@ -84,15 +68,47 @@ pub(crate) fn read(line: &str, bare: Bare) -> Line<'_> {
         Some(Err(reason)) => return Line::Skip(reason),
         None => {}
     }
-    if bare == Bare::Names
-        && let Some(line) = name_line(line)
-    {
+    match unbound::read(line) {
+        Some(Ok((form, names))) => return Line::Names { form, names, separator: Separator::Blank },
+        Some(Err(reason)) => return Line::Skip(reason),
+        None => {}
+    }
+    if let Some(line) = geosite::read(line) {
+        return line;
+    }
+    let named = match bare {
+        Bare::Names => name_line(line),
+        // Stars and dots in front say more than the file's habit.
+        Bare::Domains => geosite::bare(line).or_else(|| name_line(line)),
+        Bare::Patterns | Bare::Expressions(_) => None,
+    };
+    if let Some(line) = named {
         return line;
     }
     match adblock::read(line) {
         Ok(rule) => Line::Rule(rule),
         Err(reason) => Line::Skip(reason),
     }
+}
+
+/// A line of a file in which every line is an expression about URLs, pages among them.
+fn expression(line: &str, case: Case) -> Line<'_> {
+    if line.is_empty() || line.starts_with('#') {
+        return Line::Blank;
+    }
+    if line.len() > adblock::REGEX_TEXT_BYTES_MAX {
+        return Line::Skip(SkipReason::TooLong);
+    }
+    let mut options = Options { types: Some(TYPES_ALL), ..Options::default() };
+    options.marks.match_case = case == Case::Differs;
+    Line::Rule(AdblockRule {
+        head: line,
+        tail: "",
+        exception: false,
+        flags: Flags::REGEX,
+        pattern: line,
+        options,
+    })
 }
 
 /// A line that begins with `#`: a comment, unless it goes on like a rule that hides elements.
@@ -168,6 +184,8 @@ impl Form {
             Self::Wildcard | Self::Dotted => Syntax::Wildcards,
             Self::Adblock | Self::AdblockException => Syntax::Adblock,
             Self::DnsmasqAddress | Self::DnsmasqServer | Self::DnsmasqLocal => Syntax::Dnsmasq,
+            Self::GeositeDomain | Self::GeositeFull => Syntax::Geosite,
+            Self::UnboundZone | Self::UnboundData => Syntax::Unbound,
         }
     }
 }

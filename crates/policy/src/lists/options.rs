@@ -40,9 +40,35 @@ pub(crate) struct Options<'l> {
     pub(crate) to: Option<&'l str>,
     pub(crate) client: Option<&'l str>,
     pub(crate) dnstype: Option<&'l str>,
+    pub(crate) ctag: Option<&'l str>,
+    /// `$dnsrewrite`, perhaps without a value.
+    pub(crate) dnsrewrite: Option<&'l str>,
+    /// `$removeparam`, perhaps without a value.
+    pub(crate) removeparam: Option<&'l str>,
+    pub(crate) stand_in: Option<StandInWord<'l>>,
+}
+
+/// `$redirect` and its kin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StandInWord<'l> {
+    /// The name of the resource, perhaps with its priority behind a colon; empty in exceptions.
+    pub(crate) value: &'l str,
+    pub(crate) reach: Reach,
+}
+
+/// What a rule with a stand-in does besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It blocks: `$redirect`.
+    Blocks,
+    /// It waits for another rule to block: `$redirect-rule`.
+    Waits,
 }
 
 /// Types without which pages still work.
+/// Requests whose parameters are taken off where a rule names no types: pages, frames, and what
+/// scripts fetch.
+const TYPES_TRIMMED: u16 = DOCUMENT | type_bit(Kind::Subdocument) | type_bit(Kind::Fetch);
 const TYPES_FEW: u16 = type_bit(Kind::Ping) | type_bit(Kind::Websocket) | type_bit(Kind::Other);
 
 /// Types while they are read: named ones add up, negated ones are taken from the usual.
@@ -85,6 +111,12 @@ impl<'l> Options<'l> {
             "badfilter" => self.marks.badfilter = true,
             "match-case" => self.marks.match_case = true,
             "all" => self.marks.all = true,
+            "dnsrewrite" => return set(&mut self.dnsrewrite, ""),
+            "removeparam" | "queryprune" => return set(&mut self.removeparam, ""),
+            "redirect" | "rewrite" => return self.stands_in("", Reach::Blocks),
+            "redirect-rule" => return self.stands_in("", Reach::Waits),
+            "empty" => return self.stands_in("empty", Reach::Blocks),
+            "mp4" => return self.stands_in("noopmp4-1s", Reach::Blocks),
             "third-party" | "3p" | "strict3p" | "~first-party" | "~1p" => {
                 self.party = Some(Party::Third);
             }
@@ -109,13 +141,34 @@ impl<'l> Options<'l> {
             "to" => &mut self.to,
             "client" => &mut self.client,
             "dnstype" => &mut self.dnstype,
+            "ctag" => &mut self.ctag,
+            "dnsrewrite" => return set(&mut self.dnsrewrite, value),
+            "removeparam" | "queryprune" => return set(&mut self.removeparam, value),
+            "redirect" => return self.stands_in(value, Reach::Blocks),
+            "rewrite" => {
+                let value = value.strip_prefix("abp-resource:").ok_or(SkipReason::Redirect)?;
+                return self.stands_in(value, Reach::Blocks);
+            }
+            "redirect-rule" => return self.stands_in(value, Reach::Waits),
             _ => return Err(refusal(name)),
         };
-        if value.is_empty() || slot.is_some() {
+        if value.is_empty() {
             return Err(SkipReason::BadModifier);
         }
-        *slot = Some(value);
-        Ok(())
+        set(slot, value)
+    }
+
+    fn stands_in(&mut self, value: &'l str, reach: Reach) -> Result<(), SkipReason> {
+        set(&mut self.stand_in, StandInWord { value, reach })
+    }
+
+    /// Whether its own answer goes with what else it says.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let answers =
+            [self.dnsrewrite.is_some(), self.removeparam.is_some(), self.stand_in.is_some()];
+        let count = answers.iter().filter(|it| **it).count();
+        let needs_names = self.dnsrewrite.is_some() || self.dnstype.is_some();
+        count <= 1 && (!needs_names || self.is_for_names())
     }
 
     /// Whether it says nothing that needs a URL, so that the rule counts for names.
@@ -124,12 +177,14 @@ impl<'l> Options<'l> {
             && self.types.is_none()
             && self.domain.is_none()
             && self.to.is_none()
+            && self.removeparam.is_none()
+            && self.stand_in.is_none()
             && !self.marks.match_case
     }
 
     /// Whether anything but the marks is set: who asks, from where, for what.
     pub(crate) fn restricts(&self) -> bool {
-        let values = [self.domain, self.denyallow, self.to, self.client, self.dnstype];
+        let values = [self.domain, self.denyallow, self.to, self.client, self.dnstype, self.ctag];
         values.iter().any(Option::is_some)
     }
 
@@ -143,8 +198,17 @@ impl<'l> Options<'l> {
         match self.types {
             Some(types) => types,
             None if self.marks.all => TYPES_ALL,
+            None if self.removeparam.is_some() => TYPES_TRIMMED,
             None => TYPES_USUAL,
         }
+    }
+}
+
+/// Sets what may be said once.
+fn set<T>(slot: &mut Option<T>, value: T) -> Result<(), SkipReason> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(SkipReason::BadModifier),
     }
 }
 
@@ -178,11 +242,8 @@ fn refusal(word: &str) -> SkipReason {
         "csp" | "permissions" | "header" | "referrerpolicy" | "removeheader" => {
             SkipReason::ChangesHeaders
         }
-        "redirect" | "redirect-rule" | "rewrite" | "empty" | "mp4" => SkipReason::Redirect,
-        "removeparam" | "queryprune" | "urltransform" | "uritransform" | "urlskip" | "replace"
-        | "jsonprune" | "xmlprune" | "hls" => SkipReason::RewritesContent,
-        "dnsrewrite" => SkipReason::DnsRewrite,
-        "ctag" => SkipReason::ClientTag,
+        "urltransform" | "uritransform" | "urlskip" | "replace" | "jsonprune" | "xmlprune"
+        | "hls" => SkipReason::RewritesContent,
         "method" | "app" | "ipaddress" | "network" | "responseheader" | "reason" => {
             SkipReason::UnseenProperty
         }
@@ -232,10 +293,9 @@ mod tests {
         let reason = |text| Options::read(text).unwrap_err();
         assert_eq!(reason("popup"), SkipReason::NeedsBrowser);
         assert_eq!(reason("csp=script-src"), SkipReason::ChangesHeaders);
-        assert_eq!(reason("redirect=noop.js"), SkipReason::Redirect);
-        assert_eq!(reason("removeparam=utm"), SkipReason::RewritesContent);
-        assert_eq!(reason("dnsrewrite=1.2.3.4"), SkipReason::DnsRewrite);
-        assert_eq!(reason("ctag=device_phone"), SkipReason::ClientTag);
+        assert_eq!(reason("rewrite=noop.js"), SkipReason::Redirect);
+        assert_eq!(reason("replace=/a/b/"), SkipReason::RewritesContent);
+        assert_eq!(reason("dnsrewrite=a,dnsrewrite=b"), SkipReason::BadModifier);
         assert_eq!(reason("method=post"), SkipReason::UnseenProperty);
         assert_eq!(reason("flavour=mint"), SkipReason::UnknownModifier);
         assert_eq!(reason("domain="), SkipReason::BadModifier);

@@ -38,6 +38,21 @@ pub(crate) struct Index {
     pub(crate) host_regexes: Group,
 }
 
+/// The indexes of a policy.
+#[derive(Debug, Default)]
+pub(crate) struct Indexes {
+    /// What blocks.
+    pub(crate) blocks: Index,
+    /// Exceptions to it, asked only when something blocks.
+    pub(crate) exceptions: Index,
+    /// `$dnsrewrite`, exceptions among them.
+    pub(crate) rewrites: Index,
+    /// `$redirect` and `$redirect-rule`, exceptions among them.
+    pub(crate) stand_ins: Index,
+    /// `$removeparam`, exceptions among them.
+    pub(crate) trims: Index,
+}
+
 /// Rules on their way into an index.
 #[derive(Default)]
 struct Filing {
@@ -59,19 +74,43 @@ pub(crate) struct Draft {
     pub(crate) literals: Vec<Vec<u8>>,
 }
 
-/// Files all rules: what blocks, and exceptions.
-pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> (Index, Index) {
+/// Files all rules, by what they do.
+pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> Indexes {
     let mut histogram = Histogram::default();
     for draft in drafts {
         for_each_token(table, draft, |token| histogram.add(token));
     }
-    let (mut blocks, mut exceptions) = (Filing::default(), Filing::default());
+    let mut filings: [Filing; 5] = Default::default();
+    let [blocks, exceptions, rewrites, stand_ins, trims] = &mut filings;
     for draft in drafts {
-        let is_exception = table.rules[draft.id as usize].flags.has(Flags::EXCEPTION);
-        let filing = if is_exception { &mut exceptions } else { &mut blocks };
-        filing.file(table, draft, &histogram, keys);
+        let flags = table.rules[draft.id as usize].flags;
+        let file = |filing: &mut Filing| filing.file(table, draft, &histogram, keys);
+        if flags.has(Flags::REWRITE) {
+            file(rewrites);
+        } else if flags.has(Flags::TRIM) {
+            file(trims);
+        } else if flags.has(Flags::STAND_IN) {
+            file(stand_ins);
+        }
+        let only = Flags::REWRITE.with(Flags::TRIM).with(Flags::STAND_IN_ONLY);
+        if !flags.has(only) {
+            file(if flags.has(Flags::EXCEPTION) { exceptions } else { blocks });
+        }
     }
-    (blocks.build(), exceptions.build())
+    let [blocks, exceptions, rewrites, stand_ins, trims] = filings.map(Filing::build);
+    Indexes { blocks, exceptions, rewrites, stand_ins, trims }
+}
+
+impl Indexes {
+    /// All of them, in the order in which they are stored.
+    pub(crate) fn all(&self) -> [&Index; 5] {
+        [&self.blocks, &self.exceptions, &self.rewrites, &self.stand_ins, &self.trims]
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.all().into_iter().map(Index::bytes).sum()
+    }
 }
 
 fn for_each_token<'t>(table: &'t RuleTable, draft: &'t Draft, mut found: impl FnMut(&'t [u8])) {
@@ -119,6 +158,9 @@ impl Filing {
                 None => self.host_always.push(id),
             }
         }
+        if rule.flags.has(Flags::NAMES_ONLY.with(Flags::REWRITE)) {
+            return;
+        }
         if let Some(end) = anchored_host(rule, pattern) {
             let name = keys.of(&pattern[..end].to_ascii_lowercase());
             self.by_host.push((name.hash, id));
@@ -155,6 +197,14 @@ impl Filing {
 }
 
 impl Index {
+    /// Whether no rule is filed.
+    pub(crate) fn is_empty(&self) -> bool {
+        let multis = [&self.by_host, &self.by_token, &self.by_page, &self.by_host_token];
+        let lists =
+            [&self.always, &self.regexes.rules, &self.host_always, &self.host_regexes.rules];
+        multis.iter().all(|multi| multi.values.is_empty()) && lists.iter().all(|it| it.is_empty())
+    }
+
     /// Shows every rule that may match, some more than once.
     #[inline]
     pub(crate) fn visit(

@@ -94,14 +94,15 @@ fn build(expression: &str, case: Case) -> Option<Regex> {
 /// The literal texts that whatever matches must hold, longest runs first as they stand; none if
 /// the expression cannot be used.
 pub(crate) fn read(expression: &str, case: Case) -> Option<Vec<Vec<u8>>> {
-    let hir = regex_syntax::ParserBuilder::new()
-        .unicode(false)
-        .utf8(false)
-        .build()
-        .parse(expression)
-        .ok()?;
+    let literals = literals(expression)?;
     build(expression, case)?;
-    Some(required_literals(&hir))
+    Some(literals)
+}
+
+/// The same of an expression that was used before.
+pub(crate) fn literals(expression: &str) -> Option<Vec<Vec<u8>>> {
+    let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
+    parser.parse(expression).ok().map(|hir| required_literals(&hir))
 }
 
 /// The texts that whatever matches `hir` must hold: literal runs of a concatenation, or of groups

@@ -6,6 +6,7 @@
 
 use super::pattern::{End, Start};
 use super::regexes::{Case, Lazy};
+use crate::clients::tags::Tags;
 use crate::request::Request;
 use crate::verdict::Outcome;
 use vocab::{Kind, ListId, Network, RuleRef};
@@ -54,6 +55,16 @@ impl Flags {
     pub(crate) const FOR_NAMES: Self = Self(1 << 9);
     /// Its whole pattern is `||name^`: the index has proved it.
     pub(crate) const HOST_ONLY: Self = Self(1 << 10);
+    /// It is held against names alone, never against the rest of a URL.
+    pub(crate) const NAMES_ONLY: Self = Self(1 << 11);
+    /// `$dnsrewrite`.
+    pub(crate) const REWRITE: Self = Self(1 << 12);
+    /// `$removeparam`.
+    pub(crate) const TRIM: Self = Self(1 << 13);
+    /// `$redirect`, `$redirect-rule`.
+    pub(crate) const STAND_IN: Self = Self(1 << 14);
+    /// `$redirect-rule`: it does not block.
+    pub(crate) const STAND_IN_ONLY: Self = Self(1 << 15);
 
     #[inline]
     pub(crate) const fn has(self, other: Self) -> bool {
@@ -104,6 +115,15 @@ pub(crate) struct Conditions {
     pub(crate) record_types: Part,
     /// `client=`.
     pub(crate) clients: Part,
+    /// `ctag=`.
+    pub(crate) tags: TagPart,
+}
+
+/// Tags of which one is asked for, if any is named, and tags that are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TagPart {
+    pub(crate) only: Tags,
+    pub(crate) never: Tags,
 }
 
 /// One entry of `client=`.
@@ -239,6 +259,11 @@ impl RuleTable {
         let named = |client: &Client| request.client_is(client);
         if (!only.is_empty() && !only.iter().any(named)) || never.iter().any(named) {
             return Err(Outcome::NotForThisClient);
+        }
+        let TagPart { only, never } = conditions.tags;
+        let tags = request.client_tags();
+        if (!only.is_empty() && !only.meets(tags)) || never.meets(tags) {
+            return Err(Outcome::NotForThisTag);
         }
         Ok(())
     }

@@ -69,6 +69,7 @@ fn url_rules_are_told_with_their_text() {
     let ask = Ask {
         door: Door::Proxy,
         client: CLIENT,
+        who: None,
         host: name(&host),
         kind: Kind::Script,
         url: Some(url),

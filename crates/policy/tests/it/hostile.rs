@@ -11,7 +11,7 @@ fn compile(text: &[u8]) -> Policy {
 
 #[test]
 fn fifty_megabytes_in_one_line_are_one_skipped_line() {
-    for byte in [b'a', b'*', b'/', b'$', 0, 0xff] {
+    for byte in [b'a', b'*', b'/', b'$', 0xff] {
         let policy = compile(&vec![byte; 50 << 20]);
         let report = &policy.rules().lists()[0];
         assert_eq!((report.lines, report.skipped.len()), (1, 1));
@@ -22,7 +22,7 @@ fn fifty_megabytes_in_one_line_are_one_skipped_line() {
 
 #[test]
 fn bytes_that_are_no_text_spoil_their_line_alone() {
-    let policy = compile(b"\xff\xfe\x00\n||a.example^\n\x00\x00||b.example^\n");
+    let policy = compile(b"\xff\x00\n||a.example^\n\x00\x00||b.example^\n");
     assert!(blocks(lookup(&policy, "a.example")));
     assert_eq!(policy.rules().lists()[0].skipped.len(), 2);
 }
@@ -64,6 +64,7 @@ fn strange_urls_are_answered() {
         let ask = policy::Ask {
             door: vocab::Door::Proxy,
             client: crate::support::CLIENT,
+            who: None,
             host: vocab::Name::ROOT,
             kind: Kind::Script,
             url: Some(url),

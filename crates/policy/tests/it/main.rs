@@ -1,15 +1,22 @@
 //! What a policy says, asked from outside: by syntax, by modifier, by rank, and on hostile input.
 
+mod clients;
 mod explain;
 mod hostile;
+mod leaves;
 mod modifiers;
 mod names;
 mod profiles;
 mod rank;
 mod real_lists;
+mod recompile;
 mod reference;
+mod rewrites;
 mod settings;
 mod skips;
 mod snapshot;
+mod stand_ins;
 mod support;
+mod syntaxes;
+mod trims;
 mod urls;

@@ -25,6 +25,7 @@ fn settings(default: Option<&[&str]>) -> Settings {
             },
         ],
         default: DefaultSettings { lists: default.map(names) },
+        ..Settings::default()
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the configuration may not say, and the words in which it is told.
 
-use policy::{ClientSettings, DefaultSettings, ListSettings, ScheduleSettings, Settings};
+use policy::{
+    ClientSettings, DefaultSettings, GroupSettings, ListSettings, ScheduleSettings, Settings,
+};
 
 fn list(name: &str) -> ListSettings {
     ListSettings { name: name.into(), rules: vec!["a.example".into()], ..ListSettings::default() }
@@ -33,6 +35,7 @@ fn a_right_section_has_no_complaint() {
             ..client("kids", "10.0.0.0/8")
         }],
         default: DefaultSettings { lists: Some(vec!["ads".into(), "starter".into()]) },
+        ..Settings::default()
     };
     check(&settings, &[]);
     check(&Settings::default(), &[]);
@@ -49,7 +52,7 @@ fn every_complaint_comes_at_once() {
         ],
         clients: vec![
             client("kids", "10.0.0.0/99"),
-            client("kids", "aa:bb:cc:dd:ee:ff"),
+            client("kids", "aa:bb:cc:dd:ee:gg"),
             ClientSettings { lists: Some(vec!["adz".into()]), ..client("guests", "10.0.0.1") },
             ClientSettings {
                 schedule: vec![ScheduleSettings::default()],
@@ -58,6 +61,7 @@ fn every_complaint_comes_at_once() {
             },
         ],
         default: DefaultSettings { lists: Some(vec!["nothing".into()]) },
+        ..Settings::default()
     };
     check(
         &settings,
@@ -69,11 +73,11 @@ fn every_complaint_comes_at_once() {
             ("lists.3.url", "not fetched from URLs yet"),
             ("clients.0.match.0", "no prefix length"),
             ("clients.1.name", "is taken"),
-            ("clients.1.match.0", "MAC address"),
+            ("clients.1.match.0", "no IP address"),
             ("clients.2.lists.0", "no list \"adz\""),
             ("clients.3.name", "no name"),
             ("clients.3.match", "matches no client"),
-            ("clients.3.schedule", "not built yet"),
+            ("clients.3.schedule.0", "neither a rule nor a list"),
             ("default.lists.0", "no list \"nothing\""),
         ],
     );
@@ -83,4 +87,66 @@ fn every_complaint_comes_at_once() {
 fn sixty_four_lists_are_the_most() {
     let lists = (0..65).map(|n| list(&format!("list{n}"))).collect();
     check(&Settings { lists, ..Settings::default() }, &[("lists", "65 lists")]);
+}
+
+#[test]
+fn groups_tags_and_hours_are_checked() {
+    let schedule = |days: &str, from: &str, to: &str| ScheduleSettings {
+        block: "||video.example^".into(),
+        days: days.into(),
+        from: from.into(),
+        to: to.into(),
+        ..ScheduleSettings::default()
+    };
+    let settings = Settings {
+        lists: vec![list("ads")],
+        groups: vec![
+            GroupSettings {
+                name: "school".into(),
+                lists: Some(vec!["adz".into()]),
+                schedule: vec![schedule("mon-fri", "21:00", "07:00"), schedule("monday", "", "")],
+            },
+            GroupSettings { name: "school".into(), ..GroupSettings::default() },
+        ],
+        clients: vec![ClientSettings {
+            groups: vec!["school".into(), "work".into()],
+            tags: vec!["user_child".into(), "user_cat".into()],
+            schedule: vec![schedule("", "9pm", ""), schedule("", "", "25:00")],
+            ..client("kids", "user:")
+        }],
+        time_zone: Some("Europe/Atlantis".into()),
+        ..Settings::default()
+    };
+    check(
+        &settings,
+        &[
+            ("time_zone", "no time zone"),
+            ("groups.0.lists.0", "no list \"adz\""),
+            ("groups.0.schedule.1.days", "\"monday\" cannot be read"),
+            ("groups.1.name", "is taken"),
+            ("clients.0.match.0", "nobody is named"),
+            ("clients.0.groups.1", "no group \"work\""),
+            ("clients.0.tags.1", "no tag"),
+            ("clients.0.schedule.0.from", "cannot be read"),
+            ("clients.0.schedule.1.to", "cannot be read"),
+        ],
+    );
+}
+
+#[test]
+fn rules_of_schedules_count_as_lists() {
+    let block = |n: usize| ScheduleSettings {
+        block: format!("||a{n}.example^"),
+        ..ScheduleSettings::default()
+    };
+    let settings = Settings {
+        lists: (0..60).map(|n| list(&format!("list{n}"))).collect(),
+        clients: vec![ClientSettings {
+            schedule: (0..5).map(block).collect(),
+            ..client("kids", "10.0.0.1")
+        }],
+        ..Settings::default()
+    };
+    assert_eq!(settings.schedule_lists().len(), 5);
+    check(&settings, &[("clients", "60 lists and 5 rules of schedules")]);
 }

@@ -44,6 +44,7 @@ pub(crate) fn fetch(policy: &Policy, Fetch(url, kind, page): Fetch<'_>) -> Verdi
     let ask = Ask {
         door: Door::Proxy,
         client: CLIENT,
+        who: None,
         host: name(&host),
         kind,
         url: Some(url),

@@ -15,7 +15,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
 use door_dns::Style;
 use ledger::RuleTexts;
-use policy::{Policy, Profiles};
+use policy::{Policy, Profiles, Rules};
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
     if plan.is_built_in() {
         write_welcome(state.path()).map_err(|why| cannot(&why))?;
     }
-    let (policy, origin) = compile(&plan, state.path())?;
+    let (policy, origin) = compile(&plan, state.path(), None)?;
     let policy = Arc::new(ArcSwap::from_pointee(policy));
     let texts = Arc::new(Texts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
@@ -73,13 +73,18 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
     Ok((app, origin))
 }
 
-/// Reads the lists and compiles the policy, or takes it from the snapshot.
-pub(crate) fn compile(plan: &Plan, state_dir: &Path) -> Result<(Policy, Origin), Failure> {
+/// Reads the lists and compiles the policy, or takes it from the snapshot; of lists that stand in the
+/// rules of before, only those that changed are compiled.
+pub(crate) fn compile(
+    plan: &Plan,
+    state_dir: &Path,
+    before: Option<&Rules>,
+) -> Result<(Policy, Origin), Failure> {
     let texts = lists::read(plan, state_dir);
     if !texts.problems.is_empty() {
         return Err(Failure::complaints(&texts.problems));
     }
-    let (rules, origin) = texts.rules(state_dir);
+    let (rules, origin) = texts.rules(state_dir, before);
     Ok((Policy::new(rules, profiles(plan)), origin))
 }
 

@@ -7,7 +7,7 @@
 
 use super::state::replace_file;
 use config::{FileComplaint, Plan};
-use policy::{ListKind, ListSettings, ListSource, Rules};
+use policy::{ListKind, ListSettings, ListSource, Rules, Unfit};
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -55,7 +55,8 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
         } else if let Some(path) = &list.path {
             let path = base.join(path);
             let size_max = list.max_size.map_or(LIST_BYTES_MAX, |size| size.bytes());
-            read_capped(&path, size_max).map_err(|what| (path, what))
+            let text = read_capped(&path, size_max).and_then(fit);
+            text.map_err(|what| (path, what))
         } else {
             Ok(list.rules.join("\n").into_bytes())
         };
@@ -69,7 +70,18 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
             }
         }
     }
+    for (name, text) in plan.file.policy.schedule_lists() {
+        texts.lists.push(ListText { name, kind: ListKind::Block, text: text.into_bytes() });
+    }
     texts
+}
+
+/// The text of a list, unless it is none at all; an empty file is a list without rules.
+fn fit(text: Vec<u8>) -> Result<Vec<u8>, String> {
+    match policy::unfit(&text) {
+        None | Some(Unfit::Empty) => Ok(text),
+        Some(why) => Err(why.to_string()),
+    }
 }
 
 fn read_capped(path: &Path, size_max: u64) -> Result<Vec<u8>, String> {
@@ -102,8 +114,9 @@ impl Texts {
         hash.finalize().into()
     }
 
-    /// The rules, from the snapshot if it is of these texts.
-    pub(crate) fn rules(&self, state_dir: &Path) -> (Arc<Rules>, Origin) {
+    /// The rules, from the snapshot if it is of these texts; else compiled, where there are rules of
+    /// before by reading only what changed since.
+    pub(crate) fn rules(&self, state_dir: &Path, before: Option<&Rules>) -> (Arc<Rules>, Origin) {
         let key = self.digest();
         let snapshot = state_dir.join(SNAPSHOT_FILE);
         if let Ok(bytes) = std::fs::read(&snapshot)
@@ -111,7 +124,10 @@ impl Texts {
         {
             return (Arc::new(rules), Origin::Snapshot);
         }
-        let rules = self.compile();
+        let rules = match before {
+            Some(before) => policy::recompile(before, &self.sources()),
+            None => self.compile(),
+        };
         if let Err(error) = replace_file(&snapshot, &rules.to_snapshot(key)) {
             eprintln!(
                 "tidegate: the compiled lists cannot be kept in {}: {error}; the next start will \
@@ -124,12 +140,12 @@ impl Texts {
 
     /// The rules, compiled now.
     pub(crate) fn compile(&self) -> Rules {
-        let sources: Vec<ListSource<'_>> = self
-            .lists
-            .iter()
-            .map(|list| ListSource { name: &list.name, kind: list.kind, text: &list.text })
-            .collect();
-        policy::compile(&sources, random_seed())
+        policy::compile(&self.sources(), random_seed())
+    }
+
+    fn sources(&self) -> Vec<ListSource<'_>> {
+        let lists = self.lists.iter();
+        lists.map(|it| ListSource { name: &it.name, kind: it.kind, text: &it.text }).collect()
     }
 }
 

@@ -18,6 +18,7 @@ impl MintPolicy for BlockedNames {
         let ask = Ask {
             door: Door::Pixel,
             client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            who: None,
             host,
             kind: Kind::Other,
             url: None,

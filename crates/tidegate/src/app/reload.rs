@@ -30,10 +30,17 @@ impl App {
         let plan = self.setup.plan().map_err(|failure| lines(failure.message))?;
         // What reading a pipeline's sets took must not stand beside what the lists take.
         memory::give_back();
-        let (policy, _) =
-            build::compile(&plan, self.state.path()).map_err(|failure| lines(failure.message))?;
+        let before = self.policy.load_full();
+        let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
+            .map_err(|failure| lines(failure.message))?;
         self.apply(&mut running, plan).map_err(lines)?;
-        policy.pause_until(self.policy.load().paused_until());
+        policy.pause_until(before.paused_until());
+        let now = transport::clock::now();
+        for leave in before.leaves(now) {
+            // The new policy has room for as many as the one before.
+            let _ = policy.grant(leave, now);
+        }
+        drop(before);
         let (lists, rules) = size(&policy);
         self.policy.store(Arc::new(policy));
         memory::give_back();

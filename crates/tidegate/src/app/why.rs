@@ -5,7 +5,7 @@ use admin::Question;
 use admin::model::{Rule, RuleMatch, Why};
 use config::Plan;
 use door_dns::Style;
-use policy::{Ask, Considered, Explanation, Outcome, Policy, RuleText};
+use policy::{Ask, Considered, Explanation, Manner, Outcome, Policy, RuleText};
 use vocab::{Action, Cause, Door, Kind, Name, Now};
 
 /// The answer to a question, as the running program or a fresh one would give it.
@@ -19,6 +19,7 @@ pub(crate) fn why(
     let ask = Ask {
         door: question.door,
         client: question.client,
+        who: None,
         host: question.host.as_name(),
         kind: question.kind,
         url: question.url.as_deref(),
@@ -65,9 +66,18 @@ fn cause_word(cause: Cause) -> &'static str {
 fn summary(explanation: &Explanation) -> String {
     let verdict = explanation.verdict;
     match (&explanation.winner, verdict.action, verdict.cause) {
-        (_, _, Cause::Paused) => "passes: protection is paused".into(),
+        (_, _, Cause::Paused) => match explanation.leave.as_ref().and_then(|it| it.host.as_ref()) {
+            Some(host) => format!("passes: {host} is let through for a while"),
+            None => "passes: protection is paused".into(),
+        },
+        (Some(rule), _, _) if verdict.manner == Manner::Rewrite => {
+            format!("rewritten: {} stands on line {} of list {:?}", rule.text, rule.line, rule.list)
+        }
         (Some(rule), Action::Block, _) => {
-            format!("blocked: {} stands on line {} of list {:?}", rule.text, rule.line, rule.list)
+            let (text, line, list) = (&rule.text, rule.line, &rule.list);
+            let hours = explanation.schedule.as_ref();
+            let hours = hours.map_or_else(String::new, |it| format!(", which holds {it}"));
+            format!("blocked: {text} stands on line {line} of list {list:?}{hours}")
         }
         (Some(rule), Action::Pass, _) => format!(
             "passes: the exception {} stands on line {} of list {:?}",

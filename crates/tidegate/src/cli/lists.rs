@@ -39,6 +39,9 @@ fn print_list(report: &ListReport) {
         "{}: {} lines of {}: {} rules about names, {} about URLs, {skipped} skipped",
         report.name, report.lines, report.syntax, report.rules_names, report.rules_urls
     );
+    if let Some(why) = report.unfit {
+        println!("  not in force: {why}");
+    }
     for (reason, count) in &report.skipped_by_reason {
         println!("  {count} skipped: {reason}");
     }

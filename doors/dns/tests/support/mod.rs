@@ -31,7 +31,11 @@ pub(crate) const HTTPS: u16 = 65;
 pub(crate) const ANY: u16 = 255;
 
 /// Rules that every door of these tests has.
-pub(crate) const RULES: &str = "||blocked.test^\n@@||excepted.test^\n";
+pub(crate) const RULES: &str = "||blocked.test^\n@@||excepted.test^\n\
+    ||records.test^$dnsrewrite=192.0.2.7\n||records.test^$dnsrewrite=192.0.2.8\n\
+    ||records.test^$dnsrewrite=NOERROR;HTTPS;1 . alpn=h3\n||instead.test^$dnsrewrite=other.test\n\
+    ||gone.rewritten.test^$dnsrewrite=NXDOMAIN\n||not.rewritten.test^$dnsrewrite=REFUSED\n\
+    ||empty.rewritten.test^$dnsrewrite=NOERROR\n";
 
 /// The text form of a name as wire labels.
 pub(crate) fn labels(name: &str) -> Vec<u8> {

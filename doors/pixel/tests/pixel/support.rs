@@ -42,6 +42,7 @@ impl MintPolicy for Blocked {
         let ask = Ask {
             door: DoorName::Pixel,
             client: Ipv4Addr::LOCALHOST.into(),
+            who: None,
             host,
             kind: Kind::Other,
             url: None,

@@ -1,0 +1,119 @@
+//! What some rules say besides block and pass: DNS answers, stand-in resources, parameters to take
+//! off.
+//!
+//! Their values are kept here, in the order of the rules, read anew from the texts whenever rules
+//! are compiled or come from a snapshot. It matches nothing. Asked by `special` for rules that did.
+
+use crate::lists::adblock;
+use crate::lists::options::StandInWord;
+use crate::lists::rewrite::Rewrite;
+use crate::lists::trim::Trim;
+use crate::report::SkipReason;
+use crate::urls::rule::{Flags, RuleTable};
+
+/// The priority of a stand-in where the rule says none, as uBlock Origin has it.
+const PRIORITY_USUAL: i32 = 0;
+
+/// The values.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    rewrites: Vec<(u32, Rewrite)>,
+    trims: Vec<(u32, Trim)>,
+    stand_ins: Vec<(u32, StandIn)>,
+}
+
+/// A resource that stands in for what is blocked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StandIn {
+    /// Its name; empty in an exception to all.
+    pub(crate) name: Box<str>,
+    /// Of several the highest counts.
+    pub(crate) priority: i32,
+}
+
+impl StandIn {
+    /// Reads `noop.js` or `noop.js:100`.
+    pub(crate) fn read(word: StandInWord<'_>) -> Self {
+        let priority = word
+            .value
+            .rsplit_once(':')
+            .and_then(|(name, number)| Some((name, number.parse().ok()?)));
+        let (name, priority) = priority.unwrap_or((word.value, PRIORITY_USUAL));
+        Self { name: name.into(), priority }
+    }
+}
+
+impl Answers {
+    /// Those of a table; none if a text does not say what its flags promise.
+    pub(crate) fn of(table: &RuleTable) -> Option<Self> {
+        let mut answers = Self::default();
+        let special = Flags::REWRITE.with(Flags::TRIM).with(Flags::STAND_IN);
+        for (id, rule) in table.rules.iter().enumerate().filter(|(_, it)| it.flags.has(special)) {
+            let id = id as u32;
+            let options = adblock::read(table.text(rule)).ok()?.options;
+            if rule.flags.has(Flags::REWRITE) {
+                answers.rewrites.push((id, Rewrite::read(options.dnsrewrite?).ok()?));
+            } else if rule.flags.has(Flags::TRIM) {
+                answers.trims.push((id, Trim::read(options.removeparam?).ok()?));
+            } else {
+                answers.stand_ins.push((id, StandIn::read(options.stand_in?)));
+            }
+        }
+        Some(answers)
+    }
+
+    pub(crate) fn rewrite(&self, id: u32) -> Option<&Rewrite> {
+        find(&self.rewrites, id)
+    }
+
+    pub(crate) fn trim(&self, id: u32) -> Option<&Trim> {
+        find(&self.trims, id)
+    }
+
+    pub(crate) fn stand_in(&self, id: u32) -> Option<&StandIn> {
+        find(&self.stand_ins, id)
+    }
+
+    /// Bytes of memory, compiled expressions not counted.
+    pub(crate) fn bytes(&self) -> u64 {
+        let size = self.rewrites.capacity() * size_of::<(u32, Rewrite)>()
+            + self.trims.capacity() * size_of::<(u32, Trim)>()
+            + self.stand_ins.capacity() * size_of::<(u32, StandIn)>();
+        size as u64
+    }
+}
+
+fn find<T>(values: &[(u32, T)], id: u32) -> Option<&T> {
+    let at = values.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+    Some(&values[at].1)
+}
+
+/// The flags of a rule by what it answers, once its value was read; none set for most rules.
+pub(crate) fn flags(
+    rule: &adblock::AdblockRule<'_>,
+    is_exception: impl Fn() -> bool,
+) -> Result<Flags, SkipReason> {
+    use crate::lists::options::Reach;
+    let options = &rule.options;
+    if !options.is_consistent() {
+        return Err(SkipReason::BadModifier);
+    }
+    if let Some(value) = options.dnsrewrite {
+        if Rewrite::read(value)? == Rewrite::Off && !is_exception() {
+            return Err(SkipReason::DnsRewrite);
+        }
+        return Ok(Flags::REWRITE);
+    }
+    if let Some(value) = options.removeparam {
+        Trim::read(value)?;
+        return Ok(Flags::TRIM);
+    }
+    match options.stand_in {
+        None => Ok(Flags::default()),
+        Some(word) if word.value.is_empty() && !is_exception() => Err(SkipReason::Redirect),
+        Some(StandInWord { reach: Reach::Blocks, .. }) => Ok(Flags::STAND_IN),
+        Some(StandInWord { reach: Reach::Waits, .. }) => {
+            Ok(Flags::STAND_IN.with(Flags::STAND_IN_ONLY))
+        }
+    }
+}

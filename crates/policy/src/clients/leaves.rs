@@ -1,0 +1,118 @@
+//! Leaves: what passes for a while though rules block it, for one name or for all, for one client or
+//! for all.
+//!
+//! Each ends by itself; it is never longer than its maker said, and forgotten with the program unless
+//! carried over. Bounded. Granted by the admin API and the block page, looked at only when something
+//! would be blocked.
+
+use crate::ask::Ask;
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+use vocab::{DomainName, Now};
+
+/// Most leaves at a time. A person grants a handful; at the cap, after those that have ended were
+/// taken away, no more are granted.
+pub const LEAVES_MAX: usize = 1024;
+
+/// What passes, for whom, and until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leave {
+    /// The name, with all below it; none for everything.
+    pub host: Option<DomainName>,
+    /// For whom.
+    pub whom: Whom,
+    /// Until when, in milliseconds since 1970; at that moment it has ended.
+    pub until_ms: u64,
+}
+
+/// For whom a leave is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// For all clients.
+    Everyone,
+    /// For the client with this address.
+    Address(IpAddr),
+    /// For the clients of a profile, by its name.
+    Profile(String),
+}
+
+/// There are as many leaves as there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeavesFull;
+
+impl fmt::Display for LeavesFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{LEAVES_MAX} leaves are granted already: withdraw some, or wait until some end")
+    }
+}
+
+impl std::error::Error for LeavesFull {}
+
+/// All leaves, by the name that they are for; the empty text is everything.
+#[derive(Debug, Default)]
+pub(crate) struct Leaves {
+    granted: RwLock<HashMap<Box<str>, Vec<Leave>>>,
+    /// When the last of them ends: while nothing is granted, nobody takes the lock.
+    latest_ms: AtomicU64,
+}
+
+impl Leaves {
+    /// Grants a leave; one for the same name and the same clients is replaced.
+    pub(crate) fn grant(&self, leave: Leave, now: Now) -> Result<(), LeavesFull> {
+        let mut granted = self.granted.write().unwrap_or_else(PoisonError::into_inner);
+        let key: Box<str> = leave.host.as_ref().map_or("", DomainName::as_str).into();
+        granted.retain(|host, leaves| {
+            let same = |other: &Leave| **host == *key && other.whom == leave.whom;
+            leaves.retain(|other| other.until_ms > now.unix_ms && !same(other));
+            !leaves.is_empty()
+        });
+        let full = granted.values().map(Vec::len).sum::<usize>() >= LEAVES_MAX;
+        if !full {
+            granted.entry(key).or_default().push(leave);
+        }
+        let latest = granted.values().flatten().map(|leave| leave.until_ms).max();
+        self.latest_ms.store(latest.unwrap_or(0), Ordering::Relaxed);
+        if full { Err(LeavesFull) } else { Ok(()) }
+    }
+
+    /// The leave that holds for a request by a client of this profile, if one does.
+    pub(crate) fn holding<'p>(
+        &self,
+        ask: &Ask<'_>,
+        profile: impl Fn() -> &'p str,
+        now: Now,
+    ) -> Option<Leave> {
+        if now.unix_ms >= self.latest_ms.load(Ordering::Relaxed) {
+            return None;
+        }
+        let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
+        let host = ask.host.as_str();
+        let parents = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
+        let holds = |leave: &&Leave| {
+            let whom = match &leave.whom {
+                Whom::Everyone => true,
+                Whom::Address(address) => address.to_canonical() == ask.client.to_canonical(),
+                Whom::Profile(name) => name == profile(),
+            };
+            whom && now.unix_ms < leave.until_ms
+        };
+        std::iter::once(host)
+            .chain(parents)
+            .chain([""])
+            .find_map(|name| granted.get(name)?.iter().find(holds))
+            .cloned()
+    }
+
+    /// Those that have not ended, by name.
+    pub(crate) fn all(&self, now: Now) -> Vec<Leave> {
+        let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
+        let held = |leave: &&Leave| leave.until_ms > now.unix_ms;
+        let mut all: Vec<Leave> = granted.values().flatten().filter(held).cloned().collect();
+        let name = |leave: &Leave| leave.host.as_ref().map(|it| it.as_str().to_owned());
+        all.sort_by_key(|leave| (name(leave), leave.until_ms));
+        all
+    }
+}

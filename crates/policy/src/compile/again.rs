@@ -1,0 +1,140 @@
+//! Lists compiled anew after some of them changed: what did not change is taken over, not read.
+//!
+//! The result is the same, bit for bit, as if all had been compiled with the seed of before. Where
+//! that cannot be known beforehand (a `$badfilter` came or went, a cap was reached), all are. Called
+//! at reload and when a list was fetched.
+
+use super::{Cancelled, Compiler, ListSource, compile};
+use crate::names::NamesBuilder;
+use crate::report::SkipReason;
+use crate::rules::Rules;
+use crate::settings::LISTS_MAX;
+use crate::urls::index::Draft;
+use crate::urls::regexes::{self, Lazy, REGEXES_MAX};
+use crate::urls::rule::{Conditions, Flags, NO_CONDITIONS, Part, Rule, RuleTable};
+use std::ops::Range;
+
+/// Compiles lists of which some stand in `old`: those of the same place, name, kind and text are not
+/// read again. Takes about as long as the changed lists alone would, and a copy of the rest.
+pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
+    let seed = old.keys.seed();
+    let lists = &lists[..lists.len().min(LISTS_MAX)];
+    let cancelled = Cancelled::read(lists);
+    let stays: Vec<bool> =
+        lists.iter().enumerate().map(|(at, list)| is_same(old, at, list)).collect();
+    if !stays.contains(&true) || cancelled.sum() != old.cancelled || has_reached_a_cap(old) {
+        return compile(lists, seed);
+    }
+    let mut compiler = Compiler {
+        keys: old.keys,
+        names: NamesBuilder::default(),
+        table: RuleTable::default(),
+        drafts: Vec::new(),
+        cancelled,
+    };
+    let mut reports = Vec::with_capacity(lists.len());
+    // How far the numbers of a list's rules have moved.
+    let mut moved = [0i64; LISTS_MAX];
+    for (at, list) in lists.iter().enumerate() {
+        if stays[at] {
+            let range = rules_of(&old.table, at as u8);
+            moved[at] = compiler.table.rules.len() as i64 - range.start as i64;
+            for id in range {
+                compiler.take_over(&old.table, id);
+            }
+            reports.push(old.lists[at].clone());
+        } else {
+            reports.push(compiler.list(at as u8, list));
+        }
+    }
+    if compiler.table.regexes.len() > REGEXES_MAX {
+        return compile(lists, seed);
+    }
+    let kept = old.names.cells().iter().filter_map(|cell| {
+        let list = usize::from(cell.tag.list());
+        let mut cell = *cell;
+        if cell.tag.is_modified() {
+            cell.line = (i64::from(cell.line) + moved[list]) as u32;
+        }
+        stays.get(list).is_some_and(|stays| *stays).then_some(cell)
+    });
+    let names = std::mem::take(&mut compiler.names).build_with(kept);
+    compiler.finish(lists, reports, names)
+}
+
+fn is_same(old: &Rules, at: usize, list: &ListSource<'_>) -> bool {
+    old.lists.get(at).zip(old.sums.get(at)).is_some_and(|(report, sum)| {
+        report.name == list.name && report.kind == list.kind && *sum == list.sum()
+    })
+}
+
+/// Whether lines were left out that there might be room for now.
+fn has_reached_a_cap(old: &Rules) -> bool {
+    let capped = [SkipReason::TooManyRegexes, SkipReason::TooMany];
+    old.lists.iter().flat_map(|list| &list.skipped_by_reason).any(|(it, _)| capped.contains(it))
+}
+
+fn rules_of(table: &RuleTable, list: u8) -> Range<usize> {
+    let start = table.rules.partition_point(|rule| rule.list < list);
+    let end = table.rules.partition_point(|rule| rule.list <= list);
+    start..end
+}
+
+impl Compiler<'_> {
+    /// Copies a rule with all that it points to, in the order in which it was written first.
+    fn take_over(&mut self, old: &RuleTable, at: usize) {
+        let rule = &old.rules[at];
+        let id = self.table.rules.len() as u32;
+        let conditions = match old.conditions.get(rule.conditions as usize) {
+            None => NO_CONDITIONS,
+            Some(conditions) => self.table.take_conditions(old, conditions),
+        };
+        let text = self.table.texts.len() as u32;
+        self.table.texts.push_str(old.text(rule));
+        let within =
+            rule.pattern.checked_sub(rule.text).filter(|at| *at < u32::from(rule.text_len));
+        let pattern = if let Some(at) = within {
+            text + at
+        } else {
+            let at = self.table.texts.len() as u32;
+            self.table.texts.push_str(old.pattern(rule));
+            at
+        };
+        let mut literals = Vec::new();
+        if rule.flags.has(Flags::REGEX) {
+            self.table.regex_rules.push(id);
+            self.table.regexes.push(Lazy::default());
+            literals = regexes::literals(old.pattern(rule)).unwrap_or_default();
+        }
+        self.table.rules.push(Rule { text, pattern, conditions, ..*rule });
+        // Rules that the table of names leads to are in no index.
+        if !(rule.flags.has(Flags::FOR_NAMES) && rule.flags.has(Flags::HOST_ONLY)) {
+            self.drafts.push(Draft { id, literals });
+        }
+    }
+}
+
+impl RuleTable {
+    fn take_conditions(&mut self, old: &Self, conditions: &Conditions) -> u32 {
+        let Conditions { pages, hosts, record_types, clients, tags } = *conditions;
+        let conditions = Conditions {
+            pages: take(pages, &old.numbers, &mut self.numbers),
+            hosts: take(hosts, &old.numbers, &mut self.numbers),
+            record_types: take(record_types, &old.numbers, &mut self.numbers),
+            clients: take(clients, &old.clients, &mut self.clients),
+            tags,
+        };
+        self.conditions.push(conditions);
+        self.conditions.len() as u32 - 1
+    }
+}
+
+fn take<T: Clone>(part: Part, from: &[T], into: &mut Vec<T>) -> Part {
+    let length = usize::from(part.only) + usize::from(part.never);
+    if length == 0 {
+        return Part::default();
+    }
+    let start = into.len() as u32;
+    into.extend_from_slice(&from[part.start as usize..][..length]);
+    Part { start, ..part }
+}

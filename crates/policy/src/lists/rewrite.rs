@@ -1,0 +1,242 @@
+//! The value of `$dnsrewrite=`: the answer that a DNS question gets in place of the true one.
+//!
+//! Short forms are an address, a name and a response code; the long one is `RCODE;TYPE;VALUE`. It
+//! resolves nothing and knows no wire format. Read by `compile`, shown to the DNS door.
+
+use crate::report::SkipReason;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use vocab::{DomainName, Kind};
+
+/// Longest text of a TXT record, in bytes: one string of RFC 1035 §3.3.
+const TXT_BYTES_MAX: usize = 255;
+
+/// What a rule answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Rewrite {
+    /// No value: only an exception says so, and switches every rewrite off.
+    Off,
+    /// A response code without records: 0 is NOERROR, the name has nothing of that type.
+    Code(u8),
+    /// The name is an alias (CNAME) of this one, whose own records are looked up.
+    Alias(DomainName),
+    /// A record; questions of other types are answered that there is none.
+    Record(Record),
+}
+
+/// The data of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A.
+    A(Ipv4Addr),
+    /// AAAA.
+    Aaaa(Ipv6Addr),
+    /// PTR.
+    Ptr(DomainName),
+    /// TXT: at most 255 bytes.
+    Txt(String),
+    /// MX: preference and mail server.
+    Mx(u16, DomainName),
+    /// SRV: priority, weight, port and server; without a server there is no such service.
+    Srv([u16; 3], Option<DomainName>),
+    /// SVCB or HTTPS, by the number of the type: priority, target (none is the name itself), and
+    /// parameters as they stand in a zone file.
+    Service(u16, u16, Option<DomainName>, String),
+}
+
+/// The response codes that may be written, with their numbers (RFC 1035 §4.1.1).
+const CODES: [(&str, u8); 6] = [
+    ("NOERROR", 0),
+    ("FORMERR", 1),
+    ("SERVFAIL", 2),
+    ("NXDOMAIN", 3),
+    ("NOTIMP", 4),
+    ("REFUSED", 5),
+];
+
+const CNAME: u16 = 5;
+
+impl Rewrite {
+    /// Reads a value.
+    pub(crate) fn read(value: &str) -> Result<Self, SkipReason> {
+        if value.is_empty() {
+            return Ok(Self::Off);
+        }
+        let mut parts = value.splitn(3, ';');
+        match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
+            (word, None, _) => Self::short(word),
+            (code, Some(""), None | Some("")) => {
+                code_of(code).map(Self::Code).ok_or(SkipReason::DnsRewrite)
+            }
+            (code, Some(kind), Some(data)) => Self::long(code, kind, data),
+            (_, Some(_), None) => Err(SkipReason::DnsRewrite),
+        }
+    }
+
+    fn short(word: &str) -> Result<Self, SkipReason> {
+        if let Some(code) = code_of(word) {
+            return Ok(Self::Code(code));
+        }
+        match word.parse() {
+            Ok(IpAddr::V4(address)) => Ok(Self::Record(Record::A(address))),
+            Ok(IpAddr::V6(address)) => Ok(Self::Record(Record::Aaaa(address))),
+            Err(_) => DomainName::parse(word).map(Self::Alias).map_err(|_| SkipReason::DnsRewrite),
+        }
+    }
+
+    fn long(code: &str, kind: &str, data: &str) -> Result<Self, SkipReason> {
+        match code_of(code) {
+            Some(0) => {}
+            // Whatever stands behind an error is not sent.
+            Some(code) => return Ok(Self::Code(code)),
+            None => return Err(SkipReason::DnsRewrite),
+        }
+        let number = Kind::record_type(kind).ok_or(SkipReason::DnsRewrite)?;
+        let rewrite = if number == CNAME {
+            DomainName::parse(data).ok().map(Self::Alias)
+        } else {
+            Record::read(number, data.trim()).map(Self::Record)
+        };
+        rewrite.ok_or(SkipReason::DnsRewrite)
+    }
+}
+
+fn code_of(word: &str) -> Option<u8> {
+    CODES.iter().find(|(name, _)| *name == word).map(|(_, code)| *code)
+}
+
+impl Record {
+    fn read(number: u16, data: &str) -> Option<Self> {
+        let mut words = data.split_whitespace();
+        let name = |text: &str| DomainName::parse(text).ok();
+        let read = match Kind::Lookup(number).to_string().as_str() {
+            "A" => Self::A(data.parse().ok()?),
+            "AAAA" => Self::Aaaa(data.parse().ok()?),
+            "PTR" => Self::Ptr(name(data)?),
+            "TXT" => return text(data),
+            "MX" => Self::Mx(words.next()?.parse().ok()?, name(words.next()?)?),
+            "SRV" => {
+                let mut number = || words.next()?.parse().ok();
+                let numbers = [number()?, number()?, number()?];
+                Self::Srv(numbers, target(words.next()?)?)
+            }
+            "SVCB" | "HTTPS" => {
+                let priority = words.next()?.parse().ok()?;
+                let target = target(words.next()?)?;
+                let parameters: Vec<&str> = words.by_ref().collect();
+                let known = |word: &&str| word.bytes().all(|byte| byte.is_ascii_graphic());
+                if !parameters.iter().all(known) {
+                    return None;
+                }
+                Self::Service(number, priority, target, parameters.join(" "))
+            }
+            _ => return None,
+        };
+        let whole =
+            words.next().is_none() || matches!(read, Self::A(_) | Self::Aaaa(_) | Self::Ptr(_));
+        whole.then_some(read)
+    }
+
+    /// The number of its type.
+    pub const fn record_type(&self) -> u16 {
+        match self {
+            Self::A(_) => 1,
+            Self::Ptr(_) => 12,
+            Self::Mx(..) => 15,
+            Self::Txt(_) => 16,
+            Self::Aaaa(_) => 28,
+            Self::Srv(..) => 33,
+            Self::Service(number, ..) => *number,
+        }
+    }
+}
+
+fn text(data: &str) -> Option<Record> {
+    let fits = data.len() <= TXT_BYTES_MAX && !data.contains(char::is_control);
+    fits.then(|| Record::Txt(data.to_owned()))
+}
+
+/// A name, or `.` for none.
+fn target(word: &str) -> Option<Option<DomainName>> {
+    if word == "." { Some(None) } else { DomainName::parse(word).ok().map(Some) }
+}
+
+/// The data as a zone file has them (RFC 1035 §5.1), names with their final dot.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dotted = |name: &Option<DomainName>| {
+            name.as_ref().map_or_else(|| ".".to_owned(), |name| format!("{name}."))
+        };
+        match self {
+            Self::A(address) => write!(f, "{address}"),
+            Self::Aaaa(address) => write!(f, "{address}"),
+            Self::Ptr(name) => write!(f, "{name}."),
+            Self::Txt(text) => {
+                let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+                write!(f, "\"{escaped}\"")
+            }
+            Self::Mx(preference, name) => write!(f, "{preference} {name}."),
+            Self::Srv([priority, weight, port], name) => {
+                write!(f, "{priority} {weight} {port} {}", dotted(name))
+            }
+            Self::Service(_, priority, name, parameters) => {
+                write!(f, "{}", format!("{priority} {} {parameters}", dotted(name)).trim_end())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(value: &str) -> (u16, String) {
+        match Rewrite::read(value) {
+            Ok(Rewrite::Record(record)) => (record.record_type(), record.to_string()),
+            other => panic!("{value} became {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_form_of_a_value_is_read() {
+        let name = |text: &str| DomainName::parse(text).unwrap();
+        assert_eq!(Rewrite::read(""), Ok(Rewrite::Off));
+        assert_eq!(Rewrite::read("NXDOMAIN"), Ok(Rewrite::Code(3)));
+        assert_eq!(Rewrite::read("REFUSED;;"), Ok(Rewrite::Code(5)));
+        assert_eq!(Rewrite::read("SERVFAIL;A;192.0.2.1"), Ok(Rewrite::Code(2)));
+        assert_eq!(Rewrite::read("b.example."), Ok(Rewrite::Alias(name("b.example"))));
+        assert_eq!(Rewrite::read("NOERROR;CNAME;B.example"), Ok(Rewrite::Alias(name("b.example"))));
+        let check = |value: &str, number: u16, text: &str| {
+            assert_eq!(record(value), (number, text.to_owned()), "{value}");
+        };
+        check("192.0.2.1", 1, "192.0.2.1");
+        check("2001:db8::1", 28, "2001:db8::1");
+        check("NOERROR;A;192.0.2.1", 1, "192.0.2.1");
+        check("NOERROR;MX;32 mail.example", 15, "32 mail.example.");
+        check("NOERROR;TXT;say \"hi\"", 16, "\"say \\\"hi\\\"\"");
+        check("NOERROR;SRV;10 60 8080 a.example", 33, "10 60 8080 a.example.");
+        check("NOERROR;SRV;0 0 0 .", 33, "0 0 0 .");
+        check("NOERROR;PTR;a.example.", 12, "a.example.");
+        check("NOERROR;HTTPS;32 a.example alpn=h3", 65, "32 a.example. alpn=h3");
+        check("NOERROR;SVCB;1 .", 64, "1 .");
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        for value in [
+            "SOUP;;",
+            "NOERROR;A",
+            "NOERROR;A;a.example",
+            "NOERROR;MX;mail.example",
+            "NOERROR;WKS;x",
+            "a b",
+            "-.-..",
+            "NOERROR;MX;1 a.example b",
+            "NOERROR;SRV;1 2 a.example",
+        ] {
+            assert_eq!(Rewrite::read(value), Err(SkipReason::DnsRewrite), "{value}");
+        }
+        let long = format!("NOERROR;TXT;{}", "a".repeat(256));
+        assert_eq!(Rewrite::read(&long), Err(SkipReason::DnsRewrite));
+    }
+}

@@ -1,0 +1,133 @@
+//! The value of `$removeparam=`: which parameters of a query are taken off a URL.
+//!
+//! It names parameters and cuts them out of a text; what it leaves stands as it stood, byte for
+//! byte. Read by `compile`, asked by `Policy::trim`.
+
+use crate::report::SkipReason;
+use crate::urls::regexes::{self, Case, Lazy};
+
+/// Which parameters go.
+#[derive(Debug)]
+pub(crate) enum Trim {
+    /// All of them.
+    All,
+    /// Those of this name.
+    Named(Box<str>),
+    /// All but those of this name.
+    Others(Box<str>),
+    /// Those whose `name=value` an expression matches.
+    Matching { expression: Box<str>, case: Case, regex: Lazy },
+}
+
+impl Trim {
+    /// Reads a value.
+    pub(crate) fn read(value: &str) -> Result<Self, SkipReason> {
+        if value.is_empty() {
+            return Ok(Self::All);
+        }
+        let Some((expression, flags)) = value.strip_prefix('/').and_then(|it| it.rsplit_once('/'))
+        else {
+            return match value.strip_prefix('~') {
+                Some(value) if value.starts_with('/') || value.is_empty() => {
+                    Err(SkipReason::BadModifier)
+                }
+                Some(name) => Ok(Self::Others(name.into())),
+                None => Ok(Self::Named(value.into())),
+            };
+        };
+        let case = match flags {
+            "" => Case::Differs,
+            "i" => Case::Same,
+            _ => return Err(SkipReason::BadModifier),
+        };
+        // In modifiers a comma is escaped, and a `|` or `$` may be.
+        let expression = expression.replace("\\,", ",").into_boxed_str();
+        regexes::read(&expression, case).ok_or(SkipReason::BadRegex)?;
+        Ok(Self::Matching { expression, case, regex: Lazy::default() })
+    }
+
+    /// Whether a parameter, as `name=value`, goes.
+    pub(crate) fn takes(&self, parameter: &str) -> bool {
+        let name = parameter.split('=').next().unwrap_or_default();
+        match self {
+            Self::All => true,
+            Self::Named(wanted) => name == &**wanted,
+            Self::Others(kept) => name != &**kept,
+            Self::Matching { expression, case, regex } => {
+                regex.is_match(expression, *case, parameter.as_bytes())
+            }
+        }
+    }
+
+    /// Whether it says the same as another: an exception takes back what it repeats.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, Self::All) => true,
+            (Self::Named(a), Self::Named(b)) | (Self::Others(a), Self::Others(b)) => a == b,
+            (
+                Self::Matching { expression: a, case: in_a, .. },
+                Self::Matching { expression: b, case: in_b, .. },
+            ) => a == b && in_a == in_b,
+            (Self::All | Self::Named(_) | Self::Others(_) | Self::Matching { .. }, _) => false,
+        }
+    }
+}
+
+/// The parameters of a URL, and what stands around them.
+pub(crate) struct Query<'u> {
+    before: &'u str,
+    parameters: &'u str,
+    fragment: &'u str,
+}
+
+impl<'u> Query<'u> {
+    /// Takes a URL apart; none if it has no parameters.
+    pub(crate) fn of(url: &'u str) -> Option<Self> {
+        let end = memchr::memchr(b'#', url.as_bytes()).unwrap_or(url.len());
+        let mark = memchr::memchr(b'?', &url.as_bytes()[..end])?;
+        let (before, parameters) = (&url[..mark], &url[mark + 1..end]);
+        (!parameters.is_empty()).then_some(Self { before, parameters, fragment: &url[end..] })
+    }
+
+    /// Its parameters, as `name=value`.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &'u str> {
+        self.parameters.split('&')
+    }
+
+    /// The URL with those parameters that stay.
+    pub(crate) fn with(&self, stays: impl Fn(&str) -> bool) -> String {
+        let kept: Vec<&str> = self.parameters().filter(|parameter| stays(parameter)).collect();
+        let mark = if kept.is_empty() { "" } else { "?" };
+        format!("{}{mark}{}{}", self.before, kept.join("&"), self.fragment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(value: &str, url: &str, expected: &str) {
+        let trim = Trim::read(value).unwrap();
+        let query = Query::of(url).unwrap();
+        assert_eq!(query.with(|parameter| !trim.takes(parameter)), expected, "{value}");
+    }
+
+    #[test]
+    fn parameters_go_and_the_rest_stands_as_it_stood() {
+        check(
+            "utm_source",
+            "https://a.example/?x=%20&utm_source=b#c",
+            "https://a.example/?x=%20#c",
+        );
+        check("utm_source", "https://a.example/?utm_source=b&utm_source", "https://a.example/");
+        check("", "https://a.example/?a=1&b=2", "https://a.example/");
+        check("~a", "https://a.example/?a=1&b=2", "https://a.example/?a=1");
+        check("/^utm_/", "https://a.example/?utm_x=1&UTM_y=2", "https://a.example/?UTM_y=2");
+        check("/^utm_/i", "https://a.example/?utm_x=1&UTM_y=2", "https://a.example/");
+        check(r"/^a{1\,2}=/", "https://a.example/?aa=1&aaa=2", "https://a.example/?aaa=2");
+        assert!(Query::of("https://a.example/#?a=1").is_none());
+        assert!(Query::of("https://a.example/?").is_none());
+        assert!(Trim::read("/(/").is_err());
+        assert!(Trim::read("/a/x").is_err());
+    }
+}

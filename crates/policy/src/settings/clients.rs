@@ -1,0 +1,173 @@
+//! The clients of the `policy` section: who they are, and what holds for them at which hours.
+//!
+//! It looks up no client. `check` says all that is wrong at once. Read as a part of the section.
+
+use super::check_lists;
+use crate::clients::hours::{Hours, HoursError};
+use crate::clients::tags::Tags;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use vocab::{Complaint, Mac, Network};
+
+/// Clients, and the lists that hold for them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientSettings {
+    /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
+    pub name: String,
+    /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`),
+    /// MAC addresses (`aa:bb:cc:00:11:22`), `id:` with a ClientID, `user:` with a user of the proxy,
+    /// `interface:` with the name of one. What a door does not know matches nobody.
+    #[serde(rename = "match")]
+    pub matches: Vec<String>,
+    /// Names of lists. Default: those of `default`, or with `groups` none but theirs.
+    pub lists: Option<Vec<String>>,
+    /// Groups whose lists and schedules hold for it too.
+    pub groups: Vec<String>,
+    /// What it is, for `$ctag=` of rules: `device_phone`, `os_android`, `user_child` and the like.
+    pub tags: Vec<String>,
+    /// Lists and rules that hold at certain hours besides.
+    pub schedule: Vec<ScheduleSettings>,
+}
+
+/// Lists and schedules that several clients share.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GroupSettings {
+    /// Its name in `groups` of clients. Needed, and each but once.
+    pub name: String,
+    /// Names of lists.
+    pub lists: Option<Vec<String>>,
+    /// Lists and rules that hold at certain hours besides.
+    pub schedule: Vec<ScheduleSettings>,
+}
+
+/// Lists, or one rule, that hold at certain hours.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScheduleSettings {
+    /// A rule in any syntax of lists: `||video.example^`.
+    pub block: String,
+    /// Names of lists; one of kind `allow` lets pass at those hours.
+    pub lists: Vec<String>,
+    /// Days of the week: `mon-fri`, `sat,sun`. Default every day.
+    pub days: String,
+    /// Start: `21:00`. Default midnight.
+    pub from: String,
+    /// End, not included; not after the start, it is on the next day: `07:00`. Default midnight.
+    pub to: String,
+}
+
+/// Who is meant by one entry of `match`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ClientMatch<'t> {
+    Network(Network),
+    Mac(Mac),
+    Id(&'t str),
+    User(&'t str),
+    Interface(&'t str),
+}
+
+impl<'t> ClientMatch<'t> {
+    /// Reads an entry; an error says what it should be.
+    pub(crate) fn parse(text: &'t str) -> Result<Self, String> {
+        type Make<'t> = fn(&'t str) -> ClientMatch<'t>;
+        let words: [(&str, Make<'t>); 3] = [
+            ("id:", ClientMatch::Id),
+            ("user:", ClientMatch::User),
+            ("interface:", ClientMatch::Interface),
+        ];
+        for (prefix, make) in words {
+            if let Some(word) = text.strip_prefix(prefix) {
+                let word = word.trim();
+                let empty = || format!("nobody is named behind {prefix:?}");
+                return if word.is_empty() { Err(empty()) } else { Ok(make(word)) };
+            }
+        }
+        if let Ok(mac) = text.parse() {
+            return Ok(Self::Mac(mac));
+        }
+        text.parse().map(Self::Network).map_err(|why: vocab::NetworkError| why.to_string())
+    }
+}
+
+impl ScheduleSettings {
+    /// In few words, for people.
+    pub(crate) fn text(&self) -> String {
+        let or = |text: &str, default: &str| {
+            if text.is_empty() { default.to_owned() } else { text.to_owned() }
+        };
+        let days = or(&self.days, "every day");
+        format!("{days} {} to {}", or(&self.from, "00:00"), or(&self.to, "00:00"))
+    }
+}
+
+impl ClientSettings {
+    pub(super) fn check(
+        &self,
+        path: &str,
+        groups: &HashSet<&str>,
+        complaints: &mut Vec<Complaint>,
+    ) {
+        if self.matches.is_empty() {
+            let message = "the profile matches no client";
+            let remedy = "write match: [192.168.1.7]";
+            complaints.push(Complaint::new(format!("{path}.match"), message).remedy(remedy));
+        }
+        for (at, text) in self.matches.iter().enumerate() {
+            if let Err(why) = ClientMatch::parse(text) {
+                let remedy = "write an IP address, a network such as 192.168.1.64/26, a MAC address, \
+                              id:phone, user:ann or interface:br-lan";
+                complaints.push(Complaint::new(format!("{path}.match.{at}"), why).remedy(remedy));
+            }
+        }
+        for (at, name) in self.groups.iter().enumerate() {
+            if !groups.contains(name.as_str()) {
+                let message = format!("there is no group {name:?}");
+                let remedy = "write it under groups";
+                let path = format!("{path}.groups.{at}");
+                complaints.push(Complaint::new(path, message).remedy(remedy));
+            }
+        }
+        for (at, word) in self.tags.iter().enumerate() {
+            if Tags::of_word(word).is_none() {
+                let message = format!("{word:?} is no tag");
+                let remedy = format!("the tags are: {}", Tags::words().join(", "));
+                let path = format!("{path}.tags.{at}");
+                complaints.push(Complaint::new(path, message).remedy(remedy));
+            }
+        }
+    }
+}
+
+pub(super) fn check_schedules(
+    schedules: &[ScheduleSettings],
+    path: &str,
+    known: &HashSet<&str>,
+    complaints: &mut Vec<Complaint>,
+) {
+    for (at, schedule) in schedules.iter().enumerate() {
+        let path = format!("{path}.schedule.{at}");
+        if schedule.block.trim().is_empty() && schedule.lists.is_empty() {
+            let message = "the schedule names neither a rule nor a list";
+            let remedy = "write block: \"||video.example^\", or lists: [games]";
+            complaints.push(Complaint::new(&*path, message).remedy(remedy));
+        }
+        if schedule.block.contains('\n') {
+            let message = "the schedule has more than one rule";
+            let remedy = "make them a list and name it under lists";
+            complaints.push(Complaint::new(format!("{path}.block"), message).remedy(remedy));
+        }
+        check_lists(Some(&schedule.lists), &path, known, complaints);
+        let (field, text, remedy) = match Hours::parse(&schedule.days, &schedule.from, &schedule.to)
+        {
+            Ok(_) => continue,
+            Err(HoursError::Days) => ("days", &schedule.days, "write days such as mon-fri,sun"),
+            Err(HoursError::From) => ("from", &schedule.from, "write a time such as 21:00"),
+            Err(HoursError::To) => ("to", &schedule.to, "write a time such as 07:00"),
+        };
+        let message = format!("{text:?} cannot be read");
+        complaints.push(Complaint::new(format!("{path}.{field}"), message).remedy(remedy));
+    }
+}

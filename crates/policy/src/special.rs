@@ -1,0 +1,228 @@
+//! Rules that answer in their own way: which of those that match a request hold, and what they say.
+//!
+//! Rewrites, stand-ins and trims are settled alike: an exception of their own kind takes back what
+//! has its value, or all if it has none, but nothing important unless it is important itself; of
+//! what is left, important rules silence the rest. What an allow list names is left as it is. Asked
+//! by `rules` and `decide` where such rules exist at all.
+
+use crate::lists::rewrite::{Record, Rewrite};
+use crate::lists::trim::{Query, Trim};
+use crate::report::ListKind;
+use crate::request::Request;
+use crate::rules::Rules;
+use crate::urls::index::Index;
+use crate::urls::rule::Flags;
+use crate::verdict::{Manner, StandInId, Verdict};
+use vocab::{Action, Cause, DomainName, RuleRef};
+
+/// Most rules of one kind that are weighed for one request; those beyond, in the order of lists and
+/// lines, are not looked at.
+const MATCHES_MAX: usize = 256;
+/// The stand-in that means none, as uBlock Origin has it.
+const NO_STAND_IN: &str = "none";
+
+/// What a look-up is answered by `$dnsrewrite` rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The rules that say so, the first in the order of lists and lines first.
+    pub rules: Vec<RuleRef>,
+    /// What they say.
+    pub answer: RewriteAnswer,
+}
+
+/// An answer in place of the true one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RewriteAnswer {
+    /// A response code without records; 0 is NOERROR.
+    Code(u8),
+    /// The name is an alias of this one, which is looked up in its stead.
+    Alias(DomainName),
+    /// These records, at least one. A question of a type that none of them has is answered that there
+    /// is nothing of that type.
+    Records(Vec<Record>),
+}
+
+/// A URL with parameters taken off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trimmed {
+    /// What to ask for in its stead.
+    pub url: String,
+    /// The rules that took something.
+    pub rules: Vec<RuleRef>,
+}
+
+/// Rules of one kind that match a request.
+#[derive(Default)]
+pub(crate) struct Settled {
+    /// Those that hold, in the order of lists and lines.
+    pub(crate) holding: Vec<u32>,
+    /// Those that an exception took back.
+    pub(crate) taken_back: Vec<u32>,
+    /// The exceptions.
+    pub(crate) exceptions: Vec<u32>,
+}
+
+impl Rules {
+    /// Weighs the rules of one kind; `same` is whether an exception takes back a rule.
+    fn settle(
+        &self,
+        index: &Index,
+        request: &Request<'_>,
+        same: impl Fn(u32, u32) -> bool,
+    ) -> Settled {
+        let mut found = Vec::new();
+        self.each_match(index, request, |id| {
+            if found.len() < MATCHES_MAX {
+                found.push(id);
+            }
+        });
+        let mut settled = Settled::default();
+        if found.is_empty() {
+            return settled;
+        }
+        found.sort_unstable();
+        found.dedup();
+        let has = |id: u32, flag: Flags| self.table.rules[id as usize].flags.has(flag);
+        let (exceptions, rules): (Vec<u32>, Vec<u32>) =
+            found.into_iter().partition(|id| has(*id, Flags::EXCEPTION));
+        let is_taken_back = |rule: &u32| {
+            exceptions.iter().any(|exception| {
+                let may = has(*exception, Flags::IMPORTANT) || !has(*rule, Flags::IMPORTANT);
+                may && same(*exception, *rule)
+            })
+        };
+        (settled.taken_back, settled.holding) = rules.into_iter().partition(is_taken_back);
+        settled.exceptions = exceptions;
+        if settled.holding.iter().any(|id| has(*id, Flags::IMPORTANT)) {
+            settled.holding.retain(|id| has(*id, Flags::IMPORTANT));
+        }
+        if !settled.holding.is_empty() && self.is_in_allow_list(request) {
+            settled.taken_back.append(&mut settled.holding);
+        }
+        settled
+    }
+
+    pub(crate) fn settle_rewrites(&self, request: &Request<'_>) -> Settled {
+        self.settle(&self.indexes.rewrites, request, |exception, rule| {
+            match self.answers.rewrite(exception) {
+                Some(Rewrite::Off) => true,
+                value => value == self.answers.rewrite(rule),
+            }
+        })
+    }
+
+    pub(crate) fn settle_trims(&self, request: &Request<'_>) -> Settled {
+        self.settle(&self.indexes.trims, request, |exception, rule| {
+            match (self.answers.trim(exception), self.answers.trim(rule)) {
+                (Some(Trim::All), _) => true,
+                (Some(value), Some(other)) => value.equals(other),
+                (_, None) | (None, _) => false,
+            }
+        })
+    }
+
+    pub(crate) fn settle_stand_ins(&self, request: &Request<'_>) -> Settled {
+        self.settle(&self.indexes.stand_ins, request, |exception, rule| {
+            match (self.answers.stand_in(exception), self.answers.stand_in(rule)) {
+                (Some(value), Some(other)) => value.name.is_empty() || value.name == other.name,
+                (_, None) | (None, _) => false,
+            }
+        })
+    }
+
+    /// The answer to a look-up, if rules rewrite it.
+    pub(crate) fn rewritten(&self, request: &Request<'_>) -> Option<Rewritten> {
+        let holding = self.settle_rewrites(request).holding;
+        let (mut rules, mut records) = (Vec::new(), Vec::new());
+        for id in holding {
+            let rule = self.table.rule_ref(id);
+            let answer = match self.answers.rewrite(id)? {
+                Rewrite::Off => continue,
+                Rewrite::Record(record) => {
+                    rules.push(rule);
+                    records.push(record.clone());
+                    continue;
+                }
+                Rewrite::Code(code) => RewriteAnswer::Code(*code),
+                Rewrite::Alias(name) if name.as_name() == request.host() => continue,
+                Rewrite::Alias(name) => RewriteAnswer::Alias(name.clone()),
+            };
+            // A name that is an alias has no other records, and an error has none at all.
+            return Some(Rewritten { rules: vec![rule], answer });
+        }
+        let answer = RewriteAnswer::Records(records);
+        (!rules.is_empty()).then_some(Rewritten { rules, answer })
+    }
+
+    /// The stand-in for a request that is blocked: that of the highest priority, then the first.
+    pub(crate) fn stand_in(&self, request: &Request<'_>) -> Manner {
+        if !request.has_url() || self.indexes.stand_ins.is_empty() {
+            return Manner::Usual;
+        }
+        let holding = self.settle_stand_ins(request).holding;
+        let priority = |id: &u32| self.answers.stand_in(*id).map_or(0, |it| it.priority);
+        // Of equals `max_by_key` gives the last.
+        match holding.iter().rev().max_by_key(|id| priority(id)) {
+            Some(id) if self.answers.stand_in(*id).is_some_and(|it| &*it.name != NO_STAND_IN) => {
+                Manner::StandIn(StandInId(*id))
+            }
+            Some(_) | None => Manner::Usual,
+        }
+    }
+
+    /// The URL without what rules take off; none if they take nothing.
+    pub(crate) fn trimmed(&self, request: &Request<'_>, url: &str) -> Option<Trimmed> {
+        if self.indexes.trims.is_empty() {
+            return None;
+        }
+        let query = Query::of(url)?;
+        let holding = self.settle_trims(request).holding;
+        let taking: Vec<(u32, &Trim)> = holding
+            .into_iter()
+            .filter_map(|id| Some((id, self.answers.trim(id)?)))
+            .filter(|(_, trim)| query.parameters().any(|parameter| trim.takes(parameter)))
+            .collect();
+        if taking.is_empty() {
+            return None;
+        }
+        let url = query.with(|parameter| !taking.iter().any(|(_, trim)| trim.takes(parameter)));
+        Some(Trimmed {
+            url,
+            rules: taking.iter().map(|(id, _)| self.table.rule_ref(*id)).collect(),
+        })
+    }
+
+    /// Whether a list of kind `allow` that holds for the client names the host or the URL.
+    fn is_in_allow_list(&self, request: &Request<'_>) -> bool {
+        let allows = |list: u8| {
+            self.lists.get(usize::from(list)).is_some_and(|list| list.kind == ListKind::Allow)
+        };
+        let mut found = false;
+        self.names.visit(&self.keys, request.host_name(), |row| {
+            let list = row.tag.list();
+            found |= allows(list)
+                && row.tag.is_exception()
+                && request.in_profile(list)
+                && self.row_holds(row, request).is_ok();
+        });
+        if !found {
+            let exceptions = &self.indexes.exceptions;
+            self.each_match(exceptions, request, |id| {
+                found |= allows(self.table.rules[id as usize].list);
+            });
+        }
+        found
+    }
+}
+
+impl Rewritten {
+    /// What a door does that knows nothing of rewrites: an answer without records blocks.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let action = match self.answer {
+            RewriteAnswer::Code(_) => Action::Block,
+            RewriteAnswer::Alias(_) | RewriteAnswer::Records(_) => Action::Pass,
+        };
+        let cause = self.rules.first().map_or(Cause::NoRule, |rule| Cause::Rule(*rule));
+        Verdict { action, cause, manner: Manner::Rewrite }
+    }
+}

@@ -1,0 +1,87 @@
+//! Leaves and pauses: what passes for a while, and for whom.
+
+use crate::support::{CLIENT, NOW, blocks, name, policy};
+use policy::{Ask, LEAVES_MAX, Leave, LeavesFull, Outcome, Policy, Whom};
+use std::net::IpAddr;
+use vocab::{Cause, DomainName, Now};
+
+const MINUTE_MS: u64 = 60_000;
+
+fn leave(host: Option<&str>, whom: Whom, minutes: u64) -> Leave {
+    let host = host.map(|host| DomainName::parse(host).unwrap());
+    Leave { host, whom, until_ms: NOW.unix_ms + minutes * MINUTE_MS }
+}
+
+fn after(minutes: u64) -> Now {
+    Now { unix_ms: NOW.unix_ms + minutes * MINUTE_MS, ..NOW }
+}
+
+fn check(policy: &Policy, host: &str, client: IpAddr, now: Now, blocked: bool) {
+    let ask = Ask::lookup(name(host), 1, client);
+    let verdict = policy.decide(&ask, now);
+    assert_eq!(blocks(verdict), blocked, "{host} for {client}");
+    assert_eq!(policy.explain(&ask, now).verdict, verdict);
+}
+
+#[test]
+fn a_leave_is_for_a_name_and_those_below_and_ends() {
+    let policy = policy("||example^\n||other.test^$dnsrewrite=NXDOMAIN");
+    policy.grant(leave(Some("a.example"), Whom::Everyone, 5), NOW).unwrap();
+    policy.grant(leave(Some("other.test"), Whom::Everyone, 1), NOW).unwrap();
+    check(&policy, "a.example", CLIENT, NOW, false);
+    check(&policy, "www.a.example", CLIENT, NOW, false);
+    check(&policy, "b.example", CLIENT, NOW, true);
+    check(&policy, "other.test", CLIENT, NOW, false);
+    check(&policy, "other.test", CLIENT, after(1), true);
+    check(&policy, "a.example", CLIENT, after(4), false);
+    check(&policy, "a.example", CLIENT, after(5), true);
+    assert_eq!(policy.leaves(NOW).len(), 2);
+    assert!(policy.leaves(after(5)).is_empty());
+}
+
+#[test]
+fn a_leave_may_be_for_one_client_or_one_profile() {
+    let policy = policy("||example^");
+    let other = IpAddr::from([192, 168, 1, 8]);
+    policy.grant(leave(Some("a.example"), Whom::Address(CLIENT), 5), NOW).unwrap();
+    policy.grant(leave(None, Whom::Profile("kids".into()), 5), NOW).unwrap();
+    check(&policy, "a.example", CLIENT, NOW, false);
+    check(&policy, "a.example", other, NOW, true);
+    policy.grant(leave(None, Whom::Profile("default".into()), 5), NOW).unwrap();
+    check(&policy, "b.example", other, NOW, false);
+}
+
+#[test]
+fn the_same_leave_again_replaces_the_first() {
+    let policy = policy("||example^");
+    policy.grant(leave(Some("a.example"), Whom::Everyone, 60), NOW).unwrap();
+    policy.grant(leave(Some("a.example"), Whom::Everyone, 0), NOW).unwrap();
+    check(&policy, "a.example", CLIENT, NOW, true);
+}
+
+#[test]
+fn there_is_room_for_so_many_and_what_has_ended_makes_room() {
+    let policy = policy("||example^");
+    for number in 0..LEAVES_MAX {
+        let host = format!("n{number}.example");
+        policy.grant(leave(Some(&host), Whom::Everyone, 1), NOW).unwrap();
+    }
+    let one_more = || leave(Some("a.example"), Whom::Everyone, 9);
+    assert_eq!(policy.grant(one_more(), NOW), Err(LeavesFull));
+    check(&policy, "n7.example", CLIENT, NOW, false);
+    assert_eq!(policy.grant(one_more(), after(1)), Ok(()));
+    check(&policy, "a.example", CLIENT, after(2), false);
+}
+
+#[test]
+fn an_explanation_names_the_leave_and_the_rule_it_holds_off() {
+    let policy = policy("||a.example^");
+    let granted = leave(Some("a.example"), Whom::Everyone, 5);
+    policy.grant(granted.clone(), NOW).unwrap();
+    let told = policy.explain(&Ask::lookup(name("a.example"), 1, CLIENT), NOW);
+    assert_eq!((told.verdict.cause, told.leave), (Cause::Paused, Some(granted)));
+    assert_eq!(told.considered[0].outcome, Outcome::Paused);
+    policy.pause_until(NOW.unix_ms + 1);
+    let told = policy.explain(&Ask::lookup(name("a.example"), 1, CLIENT), NOW);
+    assert_eq!(told.leave.unwrap().host, None);
+}

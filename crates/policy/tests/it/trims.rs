@@ -1,0 +1,69 @@
+//! `$removeparam`: the URL that is asked for in place of one with too many parameters.
+
+use crate::support::{CLIENT, NOW, SEED, host_of, name, policy};
+use policy::{Ask, ListKind, ListSource, Policy, Profiles};
+use vocab::{Door, Kind};
+
+const URL: &str = "https://a.example/x?id=7&utm_source=b&fbclid=c#top";
+
+fn trimmed(policy: &Policy, kind: Kind) -> Option<String> {
+    let host = host_of(URL);
+    let ask = Ask {
+        door: Door::Proxy,
+        client: CLIENT,
+        who: None,
+        host: name(&host),
+        kind,
+        url: Some(URL),
+        page: None,
+    };
+    let trimmed = policy.trim(&ask, NOW);
+    assert_eq!(policy.explain(&ask, NOW).trimmed, trimmed);
+    assert!(trimmed.as_ref().is_none_or(|it| !it.rules.is_empty()));
+    trimmed.map(|it| it.url)
+}
+
+fn check(list: &str, query: &str) {
+    let url = format!("https://a.example/x{query}#top");
+    let expected = (url != URL).then_some(url);
+    assert_eq!(trimmed(&policy(list), Kind::Document), expected, "{list}");
+}
+
+#[test]
+fn parameters_are_taken_off_by_name_by_expression_or_all() {
+    check("$removeparam=utm_source", "?id=7&fbclid=c");
+    check("||a.example^$removeparam=fbclid", "?id=7&utm_source=b");
+    check("$removeparam=/^utm_/\n$queryprune=fbclid", "?id=7");
+    check("||a.example^$removeparam", "");
+    check("||a.example^$removeparam=~id", "?id=7");
+    check("||b.example^$removeparam", "?id=7&utm_source=b&fbclid=c");
+    check("$removeparam=other", "?id=7&utm_source=b&fbclid=c");
+}
+
+#[test]
+fn exceptions_take_back_by_value_or_all() {
+    let two = "$removeparam=utm_source\n$removeparam=fbclid";
+    check(&format!("{two}\n@@||a.example^$removeparam=fbclid"), "?id=7&fbclid=c");
+    check(&format!("{two}\n@@||a.example^$removeparam"), "?id=7&utm_source=b&fbclid=c");
+    let important = "$removeparam=utm_source,important\n@@||a.example^$removeparam";
+    check(important, "?id=7&fbclid=c");
+}
+
+#[test]
+fn types_narrow_it_and_scripts_are_spared_unless_named() {
+    let of = |list: &str, kind| trimmed(&policy(list), kind).is_some();
+    assert!(of("$removeparam=fbclid", Kind::Document));
+    assert!(of("$removeparam=fbclid", Kind::Fetch));
+    assert!(!of("$removeparam=fbclid", Kind::Script));
+    assert!(of("$removeparam=fbclid,script", Kind::Script));
+}
+
+#[test]
+fn what_an_allow_list_names_is_left_as_it_is() {
+    let lists = [
+        ListSource { name: "clean", kind: ListKind::Block, text: b"$removeparam=fbclid" },
+        ListSource { name: "spared", kind: ListKind::Allow, text: b"||a.example^" },
+    ];
+    let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
+    assert_eq!(trimmed(&policy, Kind::Document), None);
+}
