@@ -20,7 +20,7 @@ pub(crate) const DEFAULT_NAME: &str = "default";
 pub struct Profiles {
     /// Everybody else first, then in the order of the configuration: of those that match a client
     /// the first counts.
-    profiles: Vec<Profile>,
+    all: Vec<Profile>,
     /// Single addresses, so that a house of a thousand devices is no walk past a thousand rows.
     addresses: HashMap<IpAddr, u16>,
     /// In the order of the configuration.
@@ -89,7 +89,7 @@ impl Profiles {
             tags: Tags::default(),
         };
         Self {
-            profiles: vec![everybody],
+            all: vec![everybody],
             addresses: HashMap::new(),
             networks: Vec::new(),
             macs: HashMap::new(),
@@ -109,14 +109,14 @@ impl Profiles {
             // All lists, but for the rules of schedules.
             None => !draft.of_schedules(),
         };
-        built.profiles[0].lists = everybody;
+        built.all[0].lists = everybody;
         let mut groups = HashMap::new();
         for group in &settings.groups {
             let lists = group.lists.as_deref().map_or(0, |names| draft.mask(names));
             groups.insert(group.name.as_str(), (lists, draft.schedules(&group.schedule)));
         }
         for client in settings.clients.iter().take(usize::from(u16::MAX) - 1) {
-            let at = built.profiles.len() as u16;
+            let at = built.all.len() as u16;
             let mut lists = match &client.lists {
                 Some(names) => draft.mask(names),
                 None if client.groups.is_empty() => everybody,
@@ -130,7 +130,7 @@ impl Profiles {
             let tags: Vec<Tags> =
                 client.tags.iter().filter_map(|word| Tags::of_word(word)).collect();
             let tags = Tags::all_of(&tags);
-            built.profiles.push(Profile { name: client.name.clone(), lists, schedules, tags });
+            built.all.push(Profile { name: client.name.clone(), lists, schedules, tags });
             for text in &client.matches {
                 built.add(text, at);
             }
@@ -179,7 +179,7 @@ impl Profiles {
         if let Some(who) = who {
             found = found.min(self.of_who(who));
         }
-        self.profiles.get(usize::from(found)).unwrap_or(&self.profiles[0])
+        self.all.get(usize::from(found)).unwrap_or(&self.all[0])
     }
 
     fn of_who(&self, who: &Who<'_>) -> u16 {

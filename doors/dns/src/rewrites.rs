@@ -31,13 +31,13 @@ pub(crate) fn answer(
             }
             Said::Answered(Source::Policy)
         }
-        RewriteAnswer::Alias(name) => match Target::new(name.clone()) {
-            Some(target) => Said::Instead(Arc::new(target)),
-            None => {
-                forge::nodata(asked.query, ttl_s, None, out);
-                Said::Answered(Source::Local)
+        RewriteAnswer::Alias(name) => {
+            if let Some(target) = Target::new(name.clone()) {
+                return Said::Instead(Arc::new(target));
             }
-        },
+            forge::nodata(asked.query, ttl_s, None, out);
+            Said::Answered(Source::Local)
+        }
         RewriteAnswer::Records(records) => {
             let wanted = records.iter().filter(|it| it.record_type() == asked.query.qtype);
             let lines: Vec<String> = wanted

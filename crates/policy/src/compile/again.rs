@@ -33,12 +33,12 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
         cancelled,
     };
     let mut reports = Vec::with_capacity(lists.len());
-    // How far the numbers of a list's rules have moved.
-    let mut moved = [0i64; LISTS_MAX];
+    // Where the numbers of a list's rules begin, before and now.
+    let mut starts = [(0, 0); LISTS_MAX];
     for (at, list) in lists.iter().enumerate() {
         if stays[at] {
             let range = rules_of(&old.table, at as u8);
-            moved[at] = compiler.table.rules.len() as i64 - range.start as i64;
+            starts[at] = (range.start as u32, compiler.table.rules.len() as u32);
             for id in range {
                 compiler.take_over(&old.table, id);
             }
@@ -54,7 +54,8 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
         let list = usize::from(cell.tag.list());
         let mut cell = *cell;
         if cell.tag.is_modified() {
-            cell.line = (i64::from(cell.line) + moved[list]) as u32;
+            let (before, now) = starts[list];
+            cell.line = cell.line.wrapping_sub(before).wrapping_add(now);
         }
         stays.get(list).is_some_and(|stays| *stays).then_some(cell)
     });

@@ -14,6 +14,7 @@ use crate::urls::regexes::Case;
 use crate::urls::rule::{Flags, TYPES_ALL};
 
 /// One line.
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack, for each line")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'l> {
     /// A comment, a header or nothing.

@@ -83,15 +83,18 @@ fn of_names<'l>(line: &'l str, pattern: &'l str, flags: Flags) -> Line<'l> {
 mod tests {
     use super::*;
 
-    fn names(form: Form, names: &str) -> Option<Line<'_>> {
-        Some(Line::Names { form, names, separator: Separator::Blank })
+    fn names(form: Form, names: &str) -> Line<'_> {
+        Line::Names { form, names, separator: Separator::Blank }
     }
 
     #[test]
     fn prefixes_say_how_far_a_name_reaches() {
-        assert_eq!(read("domain:a.example @cn @ads"), names(Form::GeositeDomain, "a.example"));
-        assert_eq!(read("full:a.example # seen"), names(Form::GeositeFull, "a.example"));
-        assert_eq!(bare("a.example @!cn"), names(Form::GeositeDomain, "a.example"));
+        assert_eq!(
+            read("domain:a.example @cn @ads"),
+            Some(names(Form::GeositeDomain, "a.example"))
+        );
+        assert_eq!(read("full:a.example # seen"), Some(names(Form::GeositeFull, "a.example")));
+        assert_eq!(bare("a.example @!cn"), Some(names(Form::GeositeDomain, "a.example")));
         assert_eq!(read("include:google @ads"), Some(Line::Skip(SkipReason::Include)));
         assert_eq!(read("keyword:a"), Some(Line::Skip(SkipReason::TooBroad)));
         assert_eq!(read("keyword:a/b"), Some(Line::Skip(SkipReason::BadName)));

@@ -6,7 +6,7 @@
 use crate::report::SkipReason;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use vocab::{DomainName, Kind};
+use vocab::{DomainName, Kind, NameError};
 
 /// Longest text of a TXT record, in bytes: one string of RFC 1035 §3.3.
 const TXT_BYTES_MAX: usize = 255;
@@ -118,11 +118,11 @@ impl Record {
             "SRV" => {
                 let mut number = || words.next()?.parse().ok();
                 let numbers = [number()?, number()?, number()?];
-                Self::Srv(numbers, target(words.next()?)?)
+                Self::Srv(numbers, target(words.next()?).ok()?)
             }
             "SVCB" | "HTTPS" => {
                 let priority = words.next()?.parse().ok()?;
-                let target = target(words.next()?)?;
+                let target = target(words.next()?).ok()?;
                 let parameters: Vec<&str> = words.by_ref().collect();
                 let known = |word: &&str| word.bytes().all(|byte| byte.is_ascii_graphic());
                 if !parameters.iter().all(known) {
@@ -157,8 +157,8 @@ fn text(data: &str) -> Option<Record> {
 }
 
 /// A name, or `.` for none.
-fn target(word: &str) -> Option<Option<DomainName>> {
-    if word == "." { Some(None) } else { DomainName::parse(word).ok().map(Some) }
+fn target(word: &str) -> Result<Option<DomainName>, NameError> {
+    if word == "." { Ok(None) } else { DomainName::parse(word).map(Some) }
 }
 
 /// The data as a zone file has them (RFC 1035 §5.1), names with their final dot.

@@ -17,7 +17,7 @@ pub struct ClientSettings {
     /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
     pub name: String,
     /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`),
-    /// MAC addresses (`aa:bb:cc:00:11:22`), `id:` with a ClientID, `user:` with a user of the proxy,
+    /// MAC addresses (`aa:bb:cc:00:11:22`), `id:` with a `ClientID`, `user:` with a user of the proxy,
     /// `interface:` with the name of one. What a door does not know matches nobody.
     #[serde(rename = "match")]
     pub matches: Vec<String>,

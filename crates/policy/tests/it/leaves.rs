@@ -8,7 +8,7 @@ use vocab::{Cause, DomainName, Now};
 const MINUTE_MS: u64 = 60_000;
 
 fn leave(host: Option<&str>, whom: Whom, minutes: u64) -> Leave {
-    let host = host.map(|host| DomainName::parse(host).unwrap());
+    let host = host.map(|host| DomainName::parse(host).expect("tests name valid hosts"));
     Leave { host, whom, until_ms: NOW.unix_ms + minutes * MINUTE_MS }
 }
 

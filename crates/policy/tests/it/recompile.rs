@@ -26,7 +26,7 @@ fn sources<'t>(texts: &[&'t str]) -> Vec<ListSource<'t>> {
 /// Compiling from `before` to `after` gives what compiling `after` gives.
 fn check(before: &[&str], after: &[&str]) {
     let old = policy::compile(&sources(before), SEED);
-    let stored = Rules::from_snapshot(&old.to_snapshot(KEY), KEY).unwrap();
+    let stored = Rules::from_snapshot(&old.to_snapshot(KEY), KEY).expect("written just now");
     let expected = policy::compile(&sources(after), SEED).to_snapshot(KEY);
     for old in [old, stored] {
         let found = policy::recompile(&old, &sources(after)).to_snapshot(KEY);

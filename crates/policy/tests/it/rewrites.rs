@@ -36,7 +36,8 @@ fn check(list: &str, answer: &str, lines: &[u32]) {
     let found = told(&policy(list));
     assert_eq!(found, (answer.to_owned(), lines.to_vec()), "{list}");
     let rules = crate::support::rules(list);
-    let stored = Rules::from_snapshot(&rules.to_snapshot([0; 32]), [0; 32]).unwrap();
+    let stored =
+        Rules::from_snapshot(&rules.to_snapshot([0; 32]), [0; 32]).expect("written just now");
     assert_eq!(told(&Policy::new(stored.into(), Profiles::everyone())), found, "stored: {list}");
 }
 

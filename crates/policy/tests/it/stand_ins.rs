@@ -11,7 +11,9 @@ fn check(list: &str, expected: &str) {
     let policy = policy(list);
     let verdict = fetch(&policy, Fetch(URL, Kind::Script, "page.example"));
     let found = match (verdict.action, verdict.manner) {
-        (Action::Block, Manner::StandIn(id)) => policy.stand_in(id).unwrap().to_owned(),
+        (Action::Block, Manner::StandIn(id)) => {
+            policy.stand_in(id).expect("it is of this policy").to_owned()
+        }
         (action, manner) => {
             assert_eq!(manner, Manner::Usual);
             action.to_string()

@@ -98,14 +98,11 @@ fn a_text_that_is_no_list_is_refused_as_a_whole() {
 
 #[test]
 fn one_bad_line_in_a_million_is_named_and_takes_none_with_it() {
-    let mut text = String::new();
-    for number in 1..=1_000_000 {
-        if number == 777_777 {
-            text.push_str("this line is broken\n");
-        } else {
-            text.push_str(&format!("||n{number}.example^\n"));
-        }
-    }
+    let line = |number| match number {
+        777_777 => "this line is broken\n".to_owned(),
+        _ => format!("||n{number}.example^\n"),
+    };
+    let text: String = (1..=1_000_000).map(line).collect();
     let rules = rules(&text);
     let report = &rules.lists()[0];
     assert_eq!((report.unfit, report.rules_names), (None, 999_999));

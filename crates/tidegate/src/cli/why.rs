@@ -16,7 +16,7 @@ pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
         })?),
     };
     let plan = setup.plan()?;
-    let (policy, _) = app::compile(&plan, &setup.state_dir(&plan))?;
+    let (policy, _) = app::compile(&plan, &setup.state_dir(&plan), None)?;
     let page = page.as_ref().map(DomainName::as_name);
     let why = app::why::why(&policy, &plan, &question, page, transport::clock::now());
     if args.json {
