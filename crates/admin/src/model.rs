@@ -5,6 +5,10 @@
 //! of the configuration. Fields are added, never renamed. Filled by the handlers, described by
 //! utoipa, read by the dashboard and `tidegate ctl`.
 
+mod clients;
+
+pub use clients::{ClientTrust, ClientsTrust};
+
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

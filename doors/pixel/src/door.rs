@@ -7,11 +7,13 @@ use arc_swap::ArcSwap;
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::Policy;
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE};
+use transport::trust::{Sign, TrustBook};
 use transport::{ConnectionLimits, Drain, ServerTls, Stream, TlsStream};
 use vocab::{DomainName, Listen, Name};
 
@@ -24,6 +26,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// TLS with certificates that are made for blocked names, in the handshake.
     pub tls: ServerTls,
+    /// Learns which clients trust the authority.
+    pub trust: Arc<TrustBook>,
     /// Where the dashboard listens: the block page leads there whoever can reach it.
     pub dashboard: Option<SocketAddr>,
 }
@@ -109,7 +113,12 @@ impl Door {
                 let connection = Connection { client, transport: Transport::Tls(asked) };
                 self.serve(stream, connection, versions, drain).await;
             }
-            Err(why) => handshake::record(&self.parts.ledger, client, started, &why),
+            Err(why) => {
+                if let Some(sign) = handshake::sign(&why) {
+                    self.parts.trust.learn(client, sign, transport::clock::now());
+                }
+                handshake::record(&self.parts.ledger, client, started, &why);
+            }
         }
     }
 
@@ -123,7 +132,12 @@ impl Door {
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let connection = Arc::new(connection);
+        let is_first = Cell::new(matches!(connection.transport, Transport::Tls(_)));
         let handler = move |incoming| {
+            if is_first.take() {
+                // Only who took our certificate asks for anything.
+                self.parts.trust.learn(connection.client, Sign::Request, transport::clock::now());
+            }
             let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
             async move { request::answer(&door, &connection, incoming).await }
         };

@@ -53,6 +53,7 @@ async fn every_route_is_described_and_answers() {
         "/api/status",
         "/api/top",
         "/api/totals",
+        "/api/trust",
         "/api/upstreams",
         "/api/why",
         "/login",
@@ -62,9 +63,15 @@ async fn every_route_is_described_and_answers() {
     let mut sorted = described.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
-    for path in
-        ["/api/status", "/api/lists", "/api/upstreams", "/api/caches", "/api/totals", "/api/series"]
-    {
+    for path in [
+        "/api/status",
+        "/api/lists",
+        "/api/upstreams",
+        "/api/caches",
+        "/api/trust",
+        "/api/totals",
+        "/api/series",
+    ] {
         let answer = house.get(path).await;
         assert_eq!(answer.status, 200, "{path}");
         assert_eq!(answer.header(CONTENT_TYPE), "application/json");

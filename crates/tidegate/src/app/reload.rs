@@ -32,6 +32,8 @@ impl App {
         memory::give_back();
         let (policy, _) =
             build::compile(&plan, self.state.path()).map_err(|failure| lines(failure.message))?;
+        // It reads the same files; doors may want certificates for names that it must know of.
+        self.signer.reload().map_err(lines)?;
         self.apply(&mut running, plan).map_err(lines)?;
         policy.pause_until(self.policy.load().paused_until());
         let (lists, rules) = size(&policy);

@@ -81,6 +81,7 @@ impl Edge {
             policy: Arc::clone(&policy),
             ledger: ledger.clone(),
             tls: ServerTls::with_signer(Arc::new(signer)),
+            trust: Arc::default(),
             dashboard: Some(([127, 0, 0, 1], 9053).into()),
         };
         let door = Door::new(Settings::default(), parts);
