@@ -175,11 +175,7 @@ impl Keeper {
     }
 
     /// Asks, and holds up the thread.
-    pub(crate) fn ask_now(
-        &self,
-        order: Order,
-        patience: Duration,
-    ) -> Result<Vec<u8>, NoAnswer> {
+    pub(crate) fn ask_now(&self, order: Order, patience: Duration) -> Result<Vec<u8>, NoAnswer> {
         let (tell, answer) = mpsc::sync_channel(1);
         let _waits = self.put(order, Answer::Thread(tell))?;
         match answer.recv_timeout(patience) {

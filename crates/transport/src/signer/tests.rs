@@ -120,7 +120,8 @@ fn one_client_cannot_keep_the_signer_busy() {
     let over = leaf(&signer, "ads-more.example.com", CLIENT, now);
     assert_eq!(over.err(), Some(MintError::RateLimited));
     // What is signed is served to anyone, and other clients are unaffected.
-    leaf(&signer, "ads0.example.com", CLIENT, now).unwrap();
+    let last = format!("ads{}.example.com", PER_CLIENT.burst - 1);
+    leaf(&signer, &last, CLIENT, now).unwrap();
     leaf(&signer, "ads-more.example.com", "192.0.2.8".parse().unwrap(), now).unwrap();
     let counts = signer.counts();
     assert_eq!((counts.minted, counts.cached), (u64::from(PER_CLIENT.burst) + 1, 1));
@@ -251,7 +252,7 @@ fn the_issuer_believes_nobody() {
         (own(&["www.example.com"], &[]), Err(Refusal::NotBlocked)),
         (own(&[], &["198.41.0.4"]), Err(Refusal::Excluded)),
         (own(&[], &[]), Err(Refusal::BadName(BadName::Length))),
-        (blocked(exact("ads.example")).clone(), Ok(())),
+        (blocked(exact("ads.example")), Ok(())),
     ] {
         assert_eq!(issuer.issue(&order, now()).map(drop), expected, "{order:?}");
     }
