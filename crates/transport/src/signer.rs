@@ -32,10 +32,10 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::sync::OnceCell;
+use tokio::sync::Notify;
 use vocab::Now;
 
 pub use crate::authority::AuthorityError as SignerError;
@@ -75,7 +75,7 @@ pub struct Signer {
     policy: Arc<dyn MintPolicy>,
     p256: LeafKey,
     /// Made when the first client needs it.
-    rsa: OnceCell<LeafKey>,
+    rsa: Arc<Rsa>,
     leaves: Cache<(Coverage, KeyKind), Leaf>,
     buckets: Buckets,
     /// A label that stands in no list: see `mint::plan`.
@@ -89,6 +89,15 @@ enum Desk {
     Here(Mutex<Issuer>),
     /// To a process of its own.
     Process(Keeper),
+}
+
+/// The RSA key of leaves, which takes some tenths of a second to make: longer than a client on a busy
+/// machine may wait. So it is made once, whoever goes away meanwhile.
+#[derive(Default)]
+struct Rsa {
+    made: OnceLock<Result<LeafKey, String>>,
+    begun: AtomicBool,
+    done: Notify,
 }
 
 /// A key of leaves. It is ours, not the authority's.
@@ -179,7 +188,7 @@ impl Signer {
             desk,
             policy,
             p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
-            rsa: OnceCell::new(),
+            rsa: Arc::default(),
             leaves: Cache::new(LEAVES_MAX),
             buckets: Buckets::default(),
             probe: format!("tidegate-{:016x}", u64::from_be_bytes(random)),
@@ -374,15 +383,32 @@ impl Signer {
         }
     }
 
-    /// The RSA key of leaves; whoever needs it first waits for it, some tenths of a second.
+    /// The RSA key of leaves; whoever needs it first waits for it.
     async fn rsa(&self) -> Result<&LeafKey, MintError> {
-        let make = async {
-            let made = tokio::task::spawn_blocking(|| LeafKey::make(KeyKind::Rsa)).await;
-            let key = made.map_err(|why| why.to_string()).flatten()?;
-            self.tell(KeyKind::Rsa, &key)?;
-            Ok(key)
-        };
-        self.rsa.get_or_try_init(|| make).await.map_err(MintError::Crypto)
+        let crypto = |why: &dyn fmt::Display| MintError::Crypto(why.to_string());
+        // Before the look: what is told between the look and the wait must not be missed.
+        let done = self.rsa.done.notified();
+        if !self.rsa.begun.swap(true, Relaxed) {
+            let rsa = Arc::clone(&self.rsa);
+            let thread = std::thread::Builder::new().name("rsa key".into());
+            let make = move || {
+                let _ = rsa.made.set(LeafKey::make(KeyKind::Rsa));
+                rsa.done.notify_waiters();
+            };
+            thread.spawn(make).map_err(|why| crypto(&why))?;
+        }
+        if self.rsa.made.get().is_none() {
+            done.await;
+        }
+        let made = self
+            .rsa
+            .made
+            .get()
+            .map_or(Err("it is not made yet"), |made| made.as_ref().map_err(String::as_str));
+        let key = made.map_err(|why| crypto(&why))?;
+        // Told again with each new leaf: these are few, and it costs a packet.
+        self.tell(KeyKind::Rsa, key).map_err(|why| crypto(&why))?;
+        Ok(key)
     }
 
     fn tell(&self, kind: KeyKind, key: &LeafKey) -> Result<(), String> {
