@@ -136,6 +136,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(state::lists))
         .routes(routes!(state::upstreams))
         .routes(routes!(state::caches))
+        .routes(routes!(state::trust))
         .routes(routes!(state::metrics))
         .routes(routes!(state::openapi))
         .routes(routes!(changes::reload))

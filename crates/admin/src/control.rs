@@ -3,7 +3,7 @@
 //! The API knows no door and no configuration: it asks here. Methods may block (a reload reads and
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
-use crate::model::{Cache, List, Reloaded, Running, Upstream, Why};
+use crate::model::{Cache, ClientTrust, List, Reloaded, Running, Upstream, Why};
 use ledger::Collector;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,6 +25,9 @@ pub trait Control: Send + Sync + 'static {
 
     /// The caches of answers, in the order of the configuration.
     fn caches(&self) -> Vec<Cache>;
+
+    /// What is known of clients' trust in the authority, the one heard of last first.
+    fn trust(&self, now: Now) -> Vec<ClientTrust>;
 
     /// Reads the configuration and all lists anew, and swaps them in; or says every complaint and
     /// changes nothing.

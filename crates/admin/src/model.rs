@@ -5,8 +5,10 @@
 //! of the configuration. Fields are added, never renamed. Filled by the handlers, described by
 //! utoipa, read by the dashboard and `tidegate ctl`.
 
+mod clients;
 mod notes;
 
+pub use self::clients::{ClientTrust, ClientsTrust};
 pub use self::notes::{NoteLine, NoteTable};
 
 use serde::{Deserialize, Serialize};

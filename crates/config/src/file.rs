@@ -19,6 +19,8 @@ pub struct File {
     pub dns: Option<door_dns::Settings>,
     /// The server that answers in place of blocked hosts.
     pub pixel: Option<door_pixel::Settings>,
+    /// The process that signs certificates.
+    pub signer: transport::signer::Settings,
     /// The forward proxy.
     pub proxy: Option<door_proxy::Settings>,
     /// The web server: one entry a site.

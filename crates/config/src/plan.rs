@@ -76,6 +76,7 @@ pub(crate) fn plan(mut file: File, source: &Path, tree: &Node) -> Result<Plan, V
     if let Some(pixel) = &file.pixel {
         section("pixel", pixel.check());
     }
+    section("signer", file.signer.check());
     if let Some(proxy) = &file.proxy {
         section("proxy", proxy.check());
     }

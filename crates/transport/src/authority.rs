@@ -1,10 +1,12 @@
 //! The certificate authority: two files, made once, and a key that signs.
 //!
 //! `ca.pem` is for everyone; `ca.key` is for this process only and is refused if others can read
-//! it. Both appear complete or not at all. It decides nothing about names: that is the signer's,
-//! its only caller.
+//! it. Both appear complete or not at all. When two thirds of its life have passed the certificate is
+//! made anew with the same key and name, so that devices which trust the old one go on. It decides
+//! nothing about names: that is the signer's, its only caller.
 
 use crate::mint::{moment, positive};
+use crate::signer::Exclusions;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PublicKeyData,
@@ -14,6 +16,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use x509_parser::prelude::{FromDer, X509Certificate};
@@ -46,14 +49,86 @@ pub enum AuthorityError {
 
 /// The key and what it signs with.
 pub(crate) struct Authority {
-    pem: String,
-    fingerprint: [u8; 32],
+    certificate: CaCertificate,
     issuer: Issuer<'static, KeyPair>,
 }
 
+/// The authority's certificate, which is for everyone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaCertificate {
+    /// In PEM.
+    pub pem: String,
+    /// SHA-256 of its DER.
+    pub fingerprint: [u8; 32],
+    /// When its time begins and ends, in seconds since 1970.
+    pub valid_secs: Range<u64>,
+}
+
+impl CaCertificate {
+    /// The certificate in `dir`, which nobody need be trusted with; none where there is none.
+    pub fn read(dir: &Path) -> Option<Self> {
+        let pem = std::fs::read_to_string(dir.join("ca.pem")).ok()?;
+        Self::from_pem(&pem).ok()
+    }
+
+    /// A certificate of an authority, in PEM.
+    pub fn from_pem(pem: &str) -> Result<Self, String> {
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|why| why.to_string())?;
+        let (_, parsed) = X509Certificate::from_der(&der).map_err(|why| why.to_string())?;
+        if !parsed.is_ca() {
+            return Err("the certificate is not an authority's".into());
+        }
+        let secs = |at: x509_parser::time::ASN1Time| u64::try_from(at.timestamp()).unwrap_or(0);
+        let validity = parsed.validity();
+        Ok(Self {
+            pem: pem.to_owned(),
+            fingerprint: sha256(&der),
+            valid_secs: secs(validity.not_before)..secs(validity.not_after),
+        })
+    }
+
+    /// As devices show the fingerprint: `AB:CD:…`.
+    pub fn fingerprint_text(&self) -> String {
+        self.fingerprint.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
+    }
+
+    /// When it is made anew, in seconds since 1970: at two thirds of its life.
+    pub fn renewal_secs(&self) -> u64 {
+        let life = self.valid_secs.end.saturating_sub(self.valid_secs.start);
+        self.valid_secs.start + life / 3 * 2
+    }
+
+    /// What people should know about its age, if anything.
+    pub fn warning(&self, unix_secs: u64) -> Option<String> {
+        let days = |secs: u64| secs / DAY_SECONDS;
+        if unix_secs >= self.valid_secs.end {
+            Some(
+                "the certificate authority has expired: no device accepts what it signs; see \
+                 that the clock is right, make the folder `ca` writable and restart"
+                    .into(),
+            )
+        } else if unix_secs < self.valid_secs.start {
+            Some("the certificate authority is not valid yet: see that the clock is right".into())
+        } else if unix_secs >= self.renewal_secs() {
+            let left = days(self.valid_secs.end - unix_secs);
+            Some(format!(
+                "the certificate authority expires in {left} days and was not renewed: make the \
+                 folder `ca` writable and restart"
+            ))
+        } else {
+            None
+        }
+    }
+}
+
 impl Authority {
-    /// Loads the authority in `dir`, or makes one there if there is none.
-    pub(crate) fn open(dir: &Path, unix_secs: u64) -> Result<Self, AuthorityError> {
+    /// Loads the authority in `dir`, or makes one there if there is none, which then never vouches
+    /// for what `exclusions` name.
+    pub(crate) fn open(
+        dir: &Path,
+        exclusions: &Exclusions,
+        unix_secs: u64,
+    ) -> Result<Self, AuthorityError> {
         let (cert, key) = (dir.join("ca.pem"), dir.join("ca.key"));
         if !key.exists() {
             if cert.exists() {
@@ -71,66 +146,113 @@ impl Authority {
         let pair = read_key(&key)?;
         if !cert.exists() {
             // Also where a crash came between the two files: the key decides.
-            write_new(&cert, certificate(&pair, unix_secs)?.as_bytes(), 0o644)?;
+            let mut params = params(exclusions, unix_secs)?;
+            params.distinguished_name.push(DnType::CommonName, subject()?);
+            params.distinguished_name.push(DnType::OrganizationName, "Tidegate");
+            let made = params.self_signed(&pair).map_err(|why| crypto(&why))?;
+            write_new(&cert, made.pem().as_bytes(), 0o644)?;
         }
-        Self::load(&cert, &key, pair, unix_secs)
+        Self::load(&cert, &key, pair, exclusions, unix_secs)
     }
 
     fn load(
         cert: &Path,
         key: &Path,
         pair: KeyPair,
+        exclusions: &Exclusions,
         unix_secs: u64,
     ) -> Result<Self, AuthorityError> {
         let pem =
             std::fs::read_to_string(cert).map_err(|why| AuthorityError::Read(cert.into(), why))?;
         let broken = |why: String| AuthorityError::Broken(cert.into(), why);
-        let der = CertificateDer::from_pem_slice(pem.as_bytes())
+        let mut certificate = CaCertificate::from_pem(&pem).map_err(broken)?;
+        let mut der = CertificateDer::from_pem_slice(pem.as_bytes())
             .map_err(|why| broken(why.to_string()))?;
-        let (_, parsed) = X509Certificate::from_der(&der).map_err(|why| broken(why.to_string()))?;
-        if !parsed.is_ca() {
-            return Err(broken("the certificate is not an authority's".into()));
-        }
-        if parsed.public_key().raw != pair.subject_public_key_info() {
+        if public_key(&der) != Some(pair.subject_public_key_info()) {
             return Err(AuthorityError::Mismatch(key.into()));
         }
-        if parsed.validity().not_after.timestamp().cast_unsigned() <= unix_secs {
+        if unix_secs >= certificate.renewal_secs()
+            // Where it cannot be made anew, the old one serves as long as it is valid.
+            && let Some(renewed) = renew(cert, &der, &pair, exclusions, unix_secs)
+        {
+            certificate = CaCertificate::from_pem(&renewed).map_err(broken)?;
+            der = CertificateDer::from_pem_slice(renewed.as_bytes())
+                .map_err(|why| broken(why.to_string()))?;
+        }
+        if certificate.valid_secs.end <= unix_secs {
             return Err(AuthorityError::Expired(cert.into()));
         }
         let issuer = Issuer::from_ca_cert_der(&der, pair).map_err(|why| broken(why.to_string()))?;
-        Ok(Self { fingerprint: sha256(&der), pem, issuer })
+        Ok(Self { certificate, issuer })
     }
 
-    pub(crate) fn pem(&self) -> &str {
-        &self.pem
+    pub(crate) fn certificate(&self) -> &CaCertificate {
+        &self.certificate
     }
 
-    pub(crate) fn fingerprint(&self) -> [u8; 32] {
-        self.fingerprint
-    }
-
-    /// Signs a leaf for `key`.
+    /// Signs a leaf for a public key.
     pub(crate) fn sign(
         &self,
         leaf: &CertificateParams,
-        key: &KeyPair,
+        key: &impl PublicKeyData,
     ) -> Result<CertificateDer<'static>, rcgen::Error> {
         leaf.signed_by(key, &self.issuer).map(|it| it.der().clone())
     }
 }
 
-/// A new self-signed certificate for `key`, as PEM.
-fn certificate(key: &KeyPair, unix_secs: u64) -> Result<String, AuthorityError> {
+fn public_key(der: &[u8]) -> Option<Vec<u8>> {
+    let (_, parsed) = X509Certificate::from_der(der).ok()?;
+    Some(parsed.public_key().raw.to_vec())
+}
+
+/// What every certificate of the authority says, but for its subject.
+fn params(exclusions: &Exclusions, unix_secs: u64) -> Result<CertificateParams, AuthorityError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, subject()?);
-    params.distinguished_name.push(DnType::OrganizationName, "Tidegate");
     params.serial_number = Some(positive(random()?));
     params.not_before = moment(unix_secs.saturating_sub(2 * DAY_SECONDS));
     params.not_after = moment(unix_secs + AUTHORITY_YEARS * 365 * DAY_SECONDS);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params.self_signed(key).map(|it| it.pem()).map_err(|why| crypto(&why))
+    params.name_constraints = Some(exclusions.constraints());
+    Ok(params)
+}
+
+/// Writes the certificate anew for the same key under the same name, and returns it as PEM; none
+/// where that cannot be.
+fn renew(
+    path: &Path,
+    old: &[u8],
+    key: &KeyPair,
+    exclusions: &Exclusions,
+    unix_secs: u64,
+) -> Option<String> {
+    let (_, old) = X509Certificate::from_der(old).ok()?;
+    let mut params = params(exclusions, unix_secs).ok()?;
+    // Valid from the same day: the clock may be what is wrong, and be set right later.
+    params.not_before = moment(u64::try_from(old.validity().not_before.timestamp()).ok()?);
+    let text = |mut all: Box<
+        dyn Iterator<Item = &x509_parser::x509::AttributeTypeAndValue<'_>>,
+    >| { all.next().and_then(|it| it.as_str().ok()).map(str::to_owned) };
+    let name = text(Box::new(old.subject().iter_common_name()))?;
+    let organization = text(Box::new(old.subject().iter_organization()));
+    params.distinguished_name.push(DnType::CommonName, name);
+    if let Some(organization) = organization {
+        params.distinguished_name.push(DnType::OrganizationName, organization);
+    }
+    let renewed = params.self_signed(key).ok()?;
+    let (_, parsed) = X509Certificate::from_der(renewed.der()).ok()?;
+    // Leaves name their authority byte by byte.
+    if parsed.subject().as_raw() != old.subject().as_raw() {
+        return None;
+    }
+    let partial = path.with_extension("renewed.part");
+    let pem = renewed.pem();
+    // What an interrupted renewal left behind.
+    let _ = std::fs::remove_file(&partial);
+    write_new(&partial, pem.as_bytes(), 0o644).ok()?;
+    std::fs::rename(&partial, path).ok()?;
+    Some(pem)
 }
 
 /// The subject tells installations apart: two authorities of one name confuse clients that trust
@@ -238,8 +360,8 @@ impl fmt::Display for AuthorityError {
             }
             Self::Expired(path) => write!(
                 f,
-                "{} has expired; delete it and ca.key to have a new authority made, which every \
-                 device must then trust anew",
+                "{} has expired and could not be made anew: see that the clock is right and the \
+                 folder writable",
                 path.display()
             ),
             Self::Crypto(why) => write!(f, "the certificate authority failed: {why}"),

@@ -1,41 +1,70 @@
-//! How many certificates one client may cause in a while.
+//! How many certificates may be caused in a while.
 //!
-//! A token bucket per client in a bounded table, so that a client asking for random names cannot
-//! keep the signer busy. It knows no clock: the time is handed in. Called by the signer before it
-//! mints, never for a cached leaf.
+//! Token buckets: one a client in a bounded table, so that a client asking for random names cannot
+//! keep the signer busy, and single ones for whoever limits a whole. They know no clock: the time is
+//! handed in. Called by the signer before it mints, never for a cached leaf.
 
 use crate::accept::client_of;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-/// Leaves a client may cause at once: a page with all its trackers, at its first visit.
-pub(crate) const BURST: u32 = 50;
-/// Leaves a second after that.
-pub(crate) const REFILL_PER_SECOND: u32 = 10;
+/// How much is let through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    /// At once.
+    pub(crate) burst: u32,
+    /// After that, in thousandths a second.
+    pub(crate) milli_per_second: u32,
+}
+
+/// Leaves one client may cause. At once as many as the most never-seen names that a household was
+/// seen to meet, tenfold: some 2 s of computing. Then a fiftieth of a core.
+pub(crate) const PER_CLIENT: Rate = Rate { burst: 10_000, milli_per_second: 100_000 };
 /// Clients remembered; at the cap those whose buckets are full again are forgotten, and if there
 /// is none, a new client is refused.
 pub(crate) const CLIENTS_MAX: usize = 4096;
 
-const MILLI: u64 = 1000;
-const FULL: u64 = BURST as u64 * MILLI;
+/// Millionths of a token in one token.
+const TOKEN: u64 = 1_000_000;
+
+impl Rate {
+    fn full(self) -> u64 {
+        u64::from(self.burst) * TOKEN
+    }
+}
 
 /// The buckets of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets(Mutex<HashMap<IpAddr, Bucket>>);
 
-/// Thousandths of a token, as of a moment.
+/// Millionths of a token, as of a moment.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
-    milli_tokens: u64,
+pub(crate) struct Bucket {
+    tokens: u64,
     mono_ms: u64,
 }
 
 impl Bucket {
-    fn at(self, mono_ms: u64) -> u64 {
+    /// Full at this moment.
+    pub(crate) fn full(rate: Rate, mono_ms: u64) -> Self {
+        Self { tokens: rate.full(), mono_ms }
+    }
+
+    /// Takes one token, if there is one.
+    pub(crate) fn take(&mut self, rate: Rate, mono_ms: u64) -> Taken {
+        let tokens = self.at(rate, mono_ms);
+        let (tokens, taken) =
+            if tokens >= TOKEN { (tokens - TOKEN, Taken::Yes) } else { (tokens, Taken::No) };
+        *self = Self { tokens, mono_ms };
+        taken
+    }
+
+    fn at(self, rate: Rate, mono_ms: u64) -> u64 {
         let passed_ms = mono_ms.saturating_sub(self.mono_ms);
-        let refilled = passed_ms.saturating_mul(u64::from(REFILL_PER_SECOND));
-        self.milli_tokens.saturating_add(refilled).min(FULL)
+        // A thousandth a second is a millionth a millisecond.
+        let refilled = passed_ms.saturating_mul(u64::from(rate.milli_per_second));
+        self.tokens.saturating_add(refilled).min(rate.full())
     }
 }
 
@@ -51,17 +80,13 @@ impl Buckets {
         let client = client_of(client);
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(&client) && buckets.len() >= CLIENTS_MAX {
-            buckets.retain(|_, bucket| bucket.at(mono_ms) < FULL);
+            buckets.retain(|_, bucket| bucket.at(PER_CLIENT, mono_ms) < PER_CLIENT.full());
             if buckets.len() >= CLIENTS_MAX {
                 return Taken::No;
             }
         }
-        let bucket = buckets.entry(client).or_insert(Bucket { milli_tokens: FULL, mono_ms });
-        let tokens = bucket.at(mono_ms);
-        let (left, taken) =
-            if tokens >= MILLI { (tokens - MILLI, Taken::Yes) } else { (tokens, Taken::No) };
-        *bucket = Bucket { milli_tokens: left, mono_ms };
-        taken
+        let bucket = buckets.entry(client).or_insert_with(|| Bucket::full(PER_CLIENT, mono_ms));
+        bucket.take(PER_CLIENT, mono_ms)
     }
 }
 
@@ -76,14 +101,24 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate_holds() {
-        let buckets = Buckets::default();
-        assert!((0..BURST).all(|_| buckets.take(client(1), 0) == Taken::Yes));
+        let (buckets, burst) = (Buckets::default(), PER_CLIENT.burst);
+        assert!((0..burst).all(|_| buckets.take(client(1), 0) == Taken::Yes));
         assert_eq!(buckets.take(client(1), 0), Taken::No);
         assert_eq!(buckets.take(client(2), 0), Taken::Yes);
-        assert_eq!(buckets.take(client(1), 100), Taken::Yes);
-        assert_eq!(buckets.take(client(1), 150), Taken::No);
-        assert!((0..BURST).all(|_| buckets.take(client(1), 60_000) == Taken::Yes));
-        assert_eq!(buckets.take(client(1), 60_000), Taken::No);
+        assert_eq!(buckets.take(client(1), 10), Taken::Yes);
+        assert_eq!(buckets.take(client(1), 15), Taken::No);
+        assert!((0..burst).all(|_| buckets.take(client(1), 200_000) == Taken::Yes));
+        assert_eq!(buckets.take(client(1), 200_000), Taken::No);
+    }
+
+    #[test]
+    fn a_slow_rate_is_kept_too() {
+        let rate = Rate { burst: 2, milli_per_second: 100 };
+        let mut bucket = Bucket::full(rate, 0);
+        let taken: Vec<_> = [0, 0, 0, 9_999, 10_001, 10_002, 100_000]
+            .map(|at_ms| bucket.take(rate, at_ms) == Taken::Yes)
+            .to_vec();
+        assert_eq!(taken, [true, true, false, false, true, false, true]);
     }
 
     #[test]

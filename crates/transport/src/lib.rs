@@ -1,7 +1,7 @@
 //! Bytes in and out: listeners, connections, TLS, and the signer of certificates on demand.
 //!
 //! It caps and counts connections, registers a socket with the reactor only when it must wait, and
-//! mints leaf certificates in the handshake for names that a [`signer::MintPolicy`] permits. It
+//! has leaf certificates signed in the handshake for names that a [`signer::MintPolicy`] permits. It
 //! knows no HTTP, no DNS and no policy. Called by every door, by `upstream`, and by the binary.
 
 mod accept;
@@ -22,6 +22,7 @@ pub mod signer;
 mod stream;
 mod sys;
 pub mod tls;
+pub mod trust;
 pub mod udp;
 
 pub use accept::{

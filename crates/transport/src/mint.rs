@@ -10,6 +10,7 @@ use rcgen::{
     SerialNumber,
 };
 use std::fmt;
+use std::net::IpAddr;
 use time::OffsetDateTime;
 
 /// A leaf is valid from so long before it is made: clients' clocks differ.
@@ -76,21 +77,21 @@ pub(crate) enum Coverage {
 /// random name. But it certifies names nobody asked about, so it needs the policy's word for the
 /// base and for a name below it that no list can contain.
 pub(crate) fn plan(host: &str, policy: &dyn MintPolicy, probe: &str) -> Coverage {
-    let base = wildcard_base(host).filter(|base| {
-        policy.may_mint(base) && {
-            let below = format!("{probe}.{base}");
-            below.len() <= 253 && policy.may_mint(&below)
-        }
-    });
-    match base {
+    match wildcard_base(host).filter(|base| is_wholly_permitted(base, policy, probe)) {
         Some(base) => Coverage::WithWildcard(base.to_owned()),
         None => Coverage::Exact(host.to_owned()),
     }
 }
 
+/// Whether the policy permits `base` and every name below it; `probe` is a label that stands in no list.
+pub(crate) fn is_wholly_permitted(base: &str, policy: &dyn MintPolicy, probe: &str) -> bool {
+    let below = format!("{probe}.{base}");
+    policy.may_mint(base) && below.len() <= 253 && policy.may_mint(&below)
+}
+
 /// The name below which a wildcard would cover `host`: its registrable domain, or its parent
 /// where that lies deeper. None where `host` is a public suffix or a single label.
-fn wildcard_base(host: &str) -> Option<&str> {
+pub(crate) fn wildcard_base(host: &str) -> Option<&str> {
     let registrable = psl::domain_str(host)?;
     // The list's default rule makes any unknown last label a suffix: `printer.lan` is not somebody's
     // registrable domain.
@@ -105,36 +106,38 @@ fn wildcard_base(host: &str) -> Option<&str> {
 }
 
 impl Coverage {
-    fn names(&self) -> Vec<String> {
+    /// The names that the leaf carries.
+    pub(crate) fn names(&self) -> Vec<String> {
         match self {
             Self::Exact(name) => vec![name.clone()],
             Self::WithWildcard(base) => vec![base.clone(), format!("*.{base}")],
         }
     }
+}
 
-    /// The leaf's contents; `serial` is random.
-    pub(crate) fn leaf(
-        &self,
-        unix_secs: u64,
-        serial: [u8; 20],
-    ) -> Result<CertificateParams, rcgen::Error> {
-        let mut params = CertificateParams::default();
-        params.subject_alt_names = self
-            .names()
-            .into_iter()
-            .map(|name| Ok(SanType::DnsName(name.try_into()?)))
-            .collect::<Result<_, rcgen::Error>>()?;
-        // No common name: it is long deprecated, and capped at 64 bytes, which names exceed.
-        params.distinguished_name = DistinguishedName::new();
-        params.serial_number = Some(positive(serial));
-        params.not_before = moment(unix_secs.saturating_sub(BACKDATED_DAYS * DAY_SECONDS));
-        params.not_after = moment(unix_secs + (LEAF_DAYS - BACKDATED_DAYS) * DAY_SECONDS);
-        params.is_ca = IsCa::ExplicitNoCa;
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        params.use_authority_key_identifier_extension = true;
-        Ok(params)
-    }
+/// A leaf's contents; `serial` is random. It ends with its authority, at `authority_until_secs`.
+pub(crate) fn leaf(
+    names: &[String],
+    addresses: &[IpAddr],
+    unix_secs: u64,
+    authority_until_secs: u64,
+    serial: [u8; 20],
+) -> Result<CertificateParams, rcgen::Error> {
+    let mut params = CertificateParams::default();
+    let names = names.iter().map(|name| Ok(SanType::DnsName(name.as_str().try_into()?)));
+    params.subject_alt_names = names.collect::<Result<_, rcgen::Error>>()?;
+    params.subject_alt_names.extend(addresses.iter().copied().map(SanType::IpAddress));
+    // No common name: it is long deprecated, and capped at 64 bytes, which names exceed.
+    params.distinguished_name = DistinguishedName::new();
+    params.serial_number = Some(positive(serial));
+    params.not_before = moment(unix_secs.saturating_sub(BACKDATED_DAYS * DAY_SECONDS));
+    let until_secs = unix_secs + (LEAF_DAYS - BACKDATED_DAYS) * DAY_SECONDS;
+    params.not_after = moment(until_secs.min(authority_until_secs));
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.use_authority_key_identifier_extension = true;
+    Ok(params)
 }
 
 /// RFC 5280 §4.1.2.2: serials are positive and of at most 20 bytes.

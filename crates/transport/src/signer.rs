@@ -1,15 +1,30 @@
-//! The only holder of the authority's key: it signs a leaf for a name that the policy blocks.
+//! The only way to the authority's key: a leaf for a name that the policy blocks.
 //!
 //! Every handshake asks the policy anew, cached leaf or not; what it does not block is refused
 //! whatever was signed before. Names are validated, minting is limited per client, and one P-256
-//! leaf key made at start serves all leaves (never the authority's own). Called by `tls`.
+//! leaf key made at start serves all leaves (never the authority's own), with an RSA one for clients
+//! that know nothing else. The authority's key is with the [`Issuer`]: in a running Tidegate in a
+//! process of its own, in tests and commands in this one. Called by `tls`.
 
-use crate::authority::{Authority, AuthorityError, random};
+mod audit;
+mod exclusions;
+mod frame;
+mod issuer;
+mod keeper;
+mod process;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod walls;
+
+use crate::authority::{AuthorityError, CaCertificate};
 use crate::bucket::{Buckets, Taken};
 use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
 use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
+use issuer::{KeyKind, Order, Refusal};
+use keeper::{Keeper, NoAnswer};
 use quick_cache::sync::Cache;
-use rcgen::{DnType, KeyPair, PKCS_ECDSA_P256_SHA256, SanType};
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
@@ -17,12 +32,21 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
 use vocab::Now;
 
 pub use crate::authority::AuthorityError as SignerError;
+pub use crate::authority::CaCertificate as Ca;
 pub use crate::mint::{BadName, host_name};
+pub use audit::AUDIT_BYTES_MAX;
+pub use exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, Exclusions};
+pub use issuer::{Issuer, Ours};
+pub use keeper::{ANSWER_MAX, ORDERS_MAX, Program};
+pub use process::{Process, ProcessError};
+pub use settings::{Settings, Vouched};
 
 /// Leaves kept; beyond it the least useful are forgotten and minted again when asked for.
 pub const LEAVES_MAX: usize = 1000;
@@ -45,17 +69,42 @@ impl MintPolicy for MintNothing {
     }
 }
 
-/// Mints leaves; shared by all cores.
+/// Has leaves signed and keeps them; shared by all cores.
 pub struct Signer {
-    authority: Authority,
+    desk: Desk,
     policy: Arc<dyn MintPolicy>,
-    leaf_key: KeyPair,
-    leaf_signing: Arc<dyn SigningKey>,
-    leaves: Cache<Coverage, Leaf>,
+    p256: LeafKey,
+    /// Made when the first client needs it.
+    rsa: Arc<Rsa>,
+    leaves: Cache<(Coverage, KeyKind), Leaf>,
     buckets: Buckets,
     /// A label that stands in no list: see `mint::plan`.
     probe: String,
     counters: Counters,
+}
+
+/// Where orders go.
+enum Desk {
+    /// To the issuer, in this process.
+    Here(Mutex<Issuer>),
+    /// To a process of its own.
+    Process(Keeper),
+}
+
+/// The RSA key of leaves, which takes some tenths of a second to make: longer than a client on a busy
+/// machine may wait. So it is made once, whoever goes away meanwhile.
+#[derive(Default)]
+struct Rsa {
+    made: OnceLock<Result<LeafKey, String>>,
+    begun: AtomicBool,
+    done: Notify,
+}
+
+/// A key of leaves. It is ours, not the authority's.
+struct LeafKey {
+    signing: Arc<dyn SigningKey>,
+    /// SubjectPublicKeyInfo, DER.
+    public: Vec<u8>,
 }
 
 #[derive(Clone)]
@@ -85,6 +134,15 @@ pub struct SignerCounts {
     pub rate_limited: u64,
 }
 
+/// Which signatures a client can verify, as far as a leaf's key matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verifies {
+    /// ECDSA, and perhaps others.
+    Ecdsa,
+    /// RSA alone.
+    RsaOnly,
+}
+
 /// Why there is no leaf for a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MintError {
@@ -92,44 +150,116 @@ pub enum MintError {
     BadName(BadName),
     /// The policy does not block it.
     NotBlocked,
-    /// The client has caused too many leaves.
+    /// It is never certified, whatever the policy says.
+    Excluded,
+    /// The client has caused too many leaves, or all clients together.
     RateLimited,
+    /// The signer's process does not answer; why, as far as that is known.
+    Unavailable(String),
     /// Signing failed.
     Crypto(String),
 }
 
 impl Signer {
-    /// Opens the authority in `dir`, making it if there is none. See [`SignerError`] for what can
-    /// be wrong with it.
+    /// Opens the authority in `dir` in this process, making it if there is none, with the default
+    /// exclusions. See [`SignerError`] for what can be wrong with it.
     pub fn open(dir: &Path, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
-        let crypto = |why: &dyn fmt::Display| AuthorityError::Crypto(why.to_string());
-        let authority = Authority::open(dir, crate::clock::now().unix_secs())?;
-        let leaf_key =
-            KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|why| crypto(&why))?;
-        let pkcs8 = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
-        let leaf_signing =
-            rustls::crypto::aws_lc_rs::sign::any_ecdsa_type(&pkcs8).map_err(|why| crypto(&why))?;
-        Ok(Self {
-            authority,
+        Self::with(Issuer::open(dir, Arc::clone(&policy), Exclusions::default())?, policy)
+    }
+
+    /// Signs by this issuer, in this process.
+    pub fn with(issuer: Issuer, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
+        Self::at(Desk::Here(Mutex::new(issuer)), policy)
+    }
+
+    /// Signs by a process of its own, which is started when it is needed, at the latest. `dir` is the
+    /// authority's folder, of which only the certificate is read here.
+    pub fn by_process(
+        program: Program,
+        dir: &Path,
+        policy: Arc<dyn MintPolicy>,
+    ) -> Result<Self, SignerError> {
+        Self::at(Desk::Process(Keeper::new(program, CaCertificate::read(dir))), policy)
+    }
+
+    fn at(desk: Desk, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
+        let random: [u8; 8] = crate::authority::random()?;
+        let signer = Self {
+            desk,
             policy,
-            leaf_key,
-            leaf_signing,
+            p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
+            rsa: Arc::default(),
             leaves: Cache::new(LEAVES_MAX),
             buckets: Buckets::default(),
-            probe: format!("tidegate-{:016x}", u64::from_be_bytes(random()?)),
+            probe: format!("tidegate-{:016x}", u64::from_be_bytes(random)),
             counters: Counters::default(),
-        })
+        };
+        signer.tell(KeyKind::P256, &signer.p256).map_err(AuthorityError::Crypto)?;
+        Ok(signer)
     }
 
-    /// The authority's certificate, for people to install.
-    pub fn ca_pem(&self) -> &str {
-        self.authority.pem()
+    /// Starts the signer's process, if it is one, and waits until it has opened the authority; or says
+    /// why it cannot.
+    pub fn start(&self) -> Result<(), String> {
+        match &self.desk {
+            Desk::Here(_) => Ok(()),
+            Desk::Process(keeper) => keeper.start(),
+        }
     }
 
-    /// SHA-256 of the authority's certificate, as devices show it: `AB:CD:…`.
+    /// Has the signer's process, if one runs, read configuration and lists anew; waits until it has.
+    pub fn reload(&self) -> Result<(), String> {
+        match &self.desk {
+            Desk::Here(_) => Ok(()),
+            Desk::Process(keeper) => keeper.restart(),
+        }
+    }
+
+    /// The number of the signer's process where one runs, and how many there have been.
+    pub fn process(&self) -> (Option<u32>, u64) {
+        match &self.desk {
+            Desk::Here(_) => (None, 0),
+            Desk::Process(keeper) => keeper.process(),
+        }
+    }
+
+    /// The authority's certificate; none while no authority was needed yet.
+    pub fn ca(&self) -> Option<Arc<CaCertificate>> {
+        match &self.desk {
+            Desk::Here(issuer) => {
+                let issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(Arc::new(issuer.certificate().clone()))
+            }
+            Desk::Process(keeper) => keeper.certificate(),
+        }
+    }
+
+    /// The authority's certificate in PEM, for people to install; empty while there is none.
+    pub fn ca_pem(&self) -> String {
+        self.ca().map_or_else(String::new, |ca| ca.pem.clone())
+    }
+
+    /// SHA-256 of the authority's certificate, as devices show it: `AB:CD:…`; empty while there is
+    /// none.
     pub fn ca_fingerprint(&self) -> String {
-        let bytes = self.authority.fingerprint();
-        bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
+        self.ca().map_or_else(String::new, |ca| ca.fingerprint_text())
+    }
+
+    /// What the operator should know: an authority that ages, a process without walls, lost lines of
+    /// the audit log.
+    pub fn warnings(&self, now: Now) -> Vec<String> {
+        let mut warnings = Vec::new();
+        warnings.extend(self.ca().and_then(|ca| ca.warning(now.unix_secs())));
+        if let Desk::Process(keeper) = &self.desk {
+            warnings.extend(keeper.trouble().map(|why| format!("signer: {why}")));
+            let lost = keeper.audit_lost();
+            if lost > 0 {
+                warnings.push(format!(
+                    "signer: {lost} lines of ca/audit.log could not be written; make room on the disk"
+                ));
+            }
+        }
+        warnings
     }
 
     /// What it did so far.
@@ -143,10 +273,11 @@ impl Signer {
     }
 
     /// How to speak TLS as `name` to `client`, if that may be.
-    pub(crate) fn leaf(
+    pub(crate) async fn leaf(
         &self,
         name: &str,
         client: IpAddr,
+        verifies: Verifies,
         now: Now,
     ) -> Result<Arc<ServerConfig>, MintError> {
         let permitted = mint::host_name(name).map_err(MintError::BadName).and_then(|host| {
@@ -158,62 +289,181 @@ impl Signer {
         // Planned anew each time: a wildcard signed yesterday is not served once its base is
         // no longer blocked.
         let coverage = mint::plan(&host, self.policy.as_ref(), &self.probe);
-        if let Some(leaf) = self.leaves.get(&coverage) {
+        let kind = match verifies {
+            Verifies::Ecdsa => KeyKind::P256,
+            Verifies::RsaOnly => KeyKind::Rsa,
+        };
+        let key = (coverage, kind);
+        if let Some(leaf) = self.leaves.get(&key) {
             // On the wall clock, as the certificate is; a clock set back renews early.
             let fresh = leaf.minted_ms..leaf.minted_ms + RENEW_AFTER_DAYS * DAY_MS;
             if fresh.contains(&now.unix_ms) {
                 self.counters.cached.fetch_add(1, Relaxed);
                 return Ok(leaf.config);
             }
+            self.leaves.remove(&key);
         }
-        if self.buckets.take(client, now.mono_ms) == Taken::No {
+        // A page opens several connections to a name at once: one leaf serves them all.
+        let minted =
+            self.leaves.get_or_insert_async(&key, self.mint(&key.0, &host, client, kind, now));
+        minted.await.map(|leaf| leaf.config)
+    }
+
+    async fn mint(
+        &self,
+        coverage: &Coverage,
+        host: &str,
+        client: IpAddr,
+        kind: KeyKind,
+        now: Now,
+    ) -> Result<Leaf, MintError> {
+        let limited = |_: &MintError| {
             self.counters.rate_limited.fetch_add(1, Relaxed);
-            return Err(MintError::RateLimited);
+        };
+        if self.buckets.take(client, now.mono_ms) == Taken::No {
+            return Err(MintError::RateLimited).inspect_err(limited);
         }
-        let config = self.mint(&coverage, now)?;
-        self.leaves.insert(coverage, Leaf { config: Arc::clone(&config), minted_ms: now.unix_ms });
+        let leaf_key = match kind {
+            KeyKind::P256 => &self.p256,
+            KeyKind::Rsa => self.rsa().await?,
+        };
+        let blocked = |coverage| Order::Blocked { coverage, key: kind };
+        let mut signed = self.order(blocked(coverage.clone()), now).await;
+        if signed == Err(MintError::NotBlocked) && matches!(coverage, Coverage::WithWildcard(_)) {
+            // The issuer knows something below the base that is not blocked, or excluded.
+            signed = self.order(blocked(Coverage::Exact(host.to_owned())), now).await;
+        }
+        if signed == Err(MintError::NotBlocked) {
+            // What only this process has seen: an alias of the name is blocked.
+            signed = self.order(Order::Vouched { name: host.to_owned(), key: kind }, now).await;
+        }
+        let leaf = signed.inspect_err(|why| match why {
+            MintError::RateLimited => limited(why),
+            MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) => {
+                self.counters.refused_by_policy.fetch_add(1, Relaxed);
+            }
+            MintError::Unavailable(_) | MintError::Crypto(_) => {}
+        })?;
         self.counters.minted.fetch_add(1, Relaxed);
-        Ok(config)
+        // The authority itself is not sent: who trusts it has it.
+        let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&leaf_key.signing));
+        let config = Arc::new(server_config(Arc::new(SingleCertAndKey::from(certified))));
+        Ok(Leaf { config, minted_ms: now.unix_ms })
     }
 
     /// A leaf for the administrator's own names and addresses, and the time by the wall clock, in
     /// milliseconds, within which it need not be made anew. No policy is asked: these names were
-    /// written by whoever could have our key anyway.
+    /// written by whoever could have our key anyway. Holds up the thread for
+    /// as long as `patience` until the signer's process answers.
     pub(crate) fn own_leaf(
         &self,
         subject: &Subject,
+        patience: Duration,
         now: Now,
     ) -> Result<(CertifiedKey, Range<u64>), MintError> {
-        let crypto = |why: &dyn fmt::Display| MintError::Crypto(why.to_string());
         let count = subject.names.len() + subject.addresses.len();
         if !(1..=IDENTITY_NAMES_MAX).contains(&count) {
             return Err(MintError::BadName(BadName::Length));
         }
-        let mut alternatives = Vec::with_capacity(count);
-        for name in &subject.names {
-            let name = mint::host_name(name).map_err(MintError::BadName)?;
-            alternatives.push(SanType::DnsName(name.try_into().map_err(|why| crypto(&why))?));
-        }
-        alternatives.extend(subject.addresses.iter().copied().map(SanType::IpAddress));
-        let serial = random().map_err(|why| crypto(&why))?;
-        let any_name = Coverage::Exact("localhost".into());
-        let mut params = any_name.leaf(now.unix_secs(), serial).map_err(|why| crypto(&why))?;
-        params.subject_alt_names = alternatives;
-        // Read by nobody but GnuTLS, which takes a certificate without any subject for broken.
-        params.distinguished_name.push(DnType::CommonName, "Tidegate");
-        let leaf = self.authority.sign(&params, &self.leaf_key).map_err(|why| crypto(&why))?;
-        let certified = CertifiedKey::new(vec![leaf], Arc::clone(&self.leaf_signing));
+        let names = subject.names.iter().map(|name| mint::host_name(name));
+        let names = names.collect::<Result<_, _>>().map_err(MintError::BadName)?;
+        let order = Order::Own { names, addresses: subject.addresses.clone() };
+        let leaf = match &self.desk {
+            Desk::Here(issuer) => issue(issuer, &order, now),
+            Desk::Process(keeper) => keeper.ask_now(order, patience).map_err(MintError::from),
+        }?;
+        let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&self.p256.signing));
         Ok((certified, now.unix_ms..now.unix_ms + RENEW_AFTER_DAYS * DAY_MS))
     }
 
-    fn mint(&self, coverage: &Coverage, now: Now) -> Result<Arc<ServerConfig>, MintError> {
+    async fn order(&self, order: Order, now: Now) -> Result<Vec<u8>, MintError> {
+        match &self.desk {
+            Desk::Here(issuer) => issue(issuer, &order, now),
+            Desk::Process(keeper) => keeper.ask(order).await.map_err(MintError::from),
+        }
+    }
+
+    /// The RSA key of leaves; whoever needs it first waits for it.
+    async fn rsa(&self) -> Result<&LeafKey, MintError> {
         let crypto = |why: &dyn fmt::Display| MintError::Crypto(why.to_string());
-        let serial = random().map_err(|why| crypto(&why))?;
-        let params = coverage.leaf(now.unix_secs(), serial).map_err(|why| crypto(&why))?;
-        let leaf = self.authority.sign(&params, &self.leaf_key).map_err(|why| crypto(&why))?;
-        // The authority itself is not sent: who trusts it has it.
-        let certified = CertifiedKey::new(vec![leaf], Arc::clone(&self.leaf_signing));
-        Ok(Arc::new(server_config(Arc::new(SingleCertAndKey::from(certified)))))
+        // Before the look: what is told between the look and the wait must not be missed.
+        let done = self.rsa.done.notified();
+        if !self.rsa.begun.swap(true, Relaxed) {
+            let rsa = Arc::clone(&self.rsa);
+            let thread = std::thread::Builder::new().name("rsa key".into());
+            let make = move || {
+                let _ = rsa.made.set(LeafKey::make(KeyKind::Rsa));
+                rsa.done.notify_waiters();
+            };
+            thread.spawn(make).map_err(|why| crypto(&why))?;
+        }
+        if self.rsa.made.get().is_none() {
+            done.await;
+        }
+        let made = self
+            .rsa
+            .made
+            .get()
+            .map_or(Err("it is not made yet"), |made| made.as_ref().map_err(String::as_str));
+        let key = made.map_err(|why| crypto(&why))?;
+        // Told again with each new leaf: these are few, and it costs a packet.
+        self.tell(KeyKind::Rsa, key).map_err(|why| crypto(&why))?;
+        Ok(key)
+    }
+
+    fn tell(&self, kind: KeyKind, key: &LeafKey) -> Result<(), String> {
+        match &self.desk {
+            Desk::Here(issuer) => {
+                let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
+                issuer.take_key(kind, &key.public).map_err(|why| format!("{why:?}"))
+            }
+            Desk::Process(keeper) => {
+                keeper.take_key(kind, key.public.clone());
+                Ok(())
+            }
+        }
+    }
+}
+
+fn issue(issuer: &Mutex<Issuer>, order: &Order, now: Now) -> Result<Vec<u8>, MintError> {
+    let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
+    issuer.issue(order, now).map_err(MintError::from)
+}
+
+impl LeafKey {
+    fn make(kind: KeyKind) -> Result<Self, String> {
+        let pair = match kind {
+            KeyKind::P256 => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256),
+            KeyKind::Rsa => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048),
+        };
+        let pair = pair.map_err(|why| why.to_string())?;
+        let pkcs8 = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(pair.serialize_der()));
+        let signing = rustls::crypto::aws_lc_rs::sign::any_supported_type(&pkcs8)
+            .map_err(|why| why.to_string())?;
+        Ok(Self { signing, public: pair.subject_public_key_info() })
+    }
+}
+
+impl From<Refusal> for MintError {
+    fn from(why: Refusal) -> Self {
+        match why {
+            Refusal::BadName(why) => Self::BadName(why),
+            Refusal::NotBlocked => Self::NotBlocked,
+            Refusal::Excluded => Self::Excluded,
+            Refusal::RateLimited => Self::RateLimited,
+            Refusal::Failed(why) => Self::Crypto(why),
+        }
+    }
+}
+
+impl From<NoAnswer> for MintError {
+    fn from(why: NoAnswer) -> Self {
+        match why {
+            NoAnswer::Refused(why) => why.into(),
+            NoAnswer::Busy => Self::Unavailable("too many wait for it".into()),
+            NoAnswer::Late(Some(why)) => Self::Unavailable(why),
+            NoAnswer::Late(None) => Self::Unavailable("it did not answer in time".into()),
+        }
     }
 }
 
@@ -228,174 +478,15 @@ impl fmt::Display for MintError {
         match self {
             Self::BadName(why) => write!(f, "no certificate: {why}"),
             Self::NotBlocked => f.write_str("no certificate: the policy does not block this name"),
+            Self::Excluded => f.write_str(
+                "no certificate: the signer never certifies this name or address (signer.excluded, \
+                 signer.own_domains)",
+            ),
             Self::RateLimited => f.write_str("no certificate: this client has caused too many"),
+            Self::Unavailable(why) => write!(f, "no certificate from the signer: {why}"),
             Self::Crypto(why) => write!(f, "no certificate: {why}"),
         }
     }
 }
 
 impl std::error::Error for MintError {}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod tests {
-    use super::*;
-    use crate::bucket::BURST;
-    use std::os::unix::fs::PermissionsExt;
-    use std::path::PathBuf;
-    use std::sync::atomic::AtomicU32;
-
-    /// Permits names that begin with `ads`, and so never a wildcard.
-    struct Ads;
-    impl MintPolicy for Ads {
-        fn may_mint(&self, name: &str) -> bool {
-            name.starts_with("ads")
-        }
-    }
-
-    struct Folder(PathBuf);
-    impl Folder {
-        fn new() -> Self {
-            static COUNT: AtomicU32 = AtomicU32::new(0);
-            let number = COUNT.fetch_add(1, Relaxed);
-            let name = format!("tidegate-signer-{}-{number}", std::process::id());
-            Self(std::env::temp_dir().join(name))
-        }
-        fn file(&self, name: &str) -> PathBuf {
-            self.0.join("ca").join(name)
-        }
-        fn open(&self) -> Result<Signer, SignerError> {
-            Signer::open(&self.0.join("ca"), Arc::new(Ads))
-        }
-    }
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
-    const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
-
-    fn now() -> Now {
-        crate::clock::now()
-    }
-
-    #[test]
-    fn the_authority_is_made_once_and_its_key_is_private() {
-        let folder = Folder::new();
-        let first = folder.open().unwrap();
-        let mode =
-            |name| std::fs::metadata(folder.file(name)).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode("ca.pem"), mode("ca.key")), (0o644, 0o600));
-        assert_eq!(std::fs::read_dir(folder.file("")).unwrap().count(), 2);
-        let second = folder.open().unwrap();
-        assert_eq!(first.ca_pem(), second.ca_pem());
-        assert_eq!(first.ca_fingerprint(), second.ca_fingerprint());
-        assert_eq!(first.ca_fingerprint().len(), 32 * 3 - 1);
-        assert_ne!(first.ca_pem(), Folder::new().open().unwrap().ca_pem());
-    }
-
-    #[test]
-    fn a_damaged_authority_is_named_and_never_replaced() {
-        let folder = Folder::new();
-        folder.open().unwrap();
-        let (pem, key) = (folder.file("ca.pem"), folder.file("ca.key"));
-        let (whole_pem, whole_key) = (std::fs::read(&pem).unwrap(), std::fs::read(&key).unwrap());
-
-        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
-        let exposed = folder.open().unwrap_err();
-        assert!(exposed.to_string().contains("chmod 600"), "{exposed}");
-        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
-
-        std::fs::write(&pem, "nonsense").unwrap();
-        assert!(matches!(folder.open(), Err(SignerError::Broken(path, _)) if path == pem));
-        std::fs::write(&pem, &whole_pem).unwrap();
-
-        std::fs::write(&key, &whole_key[..whole_key.len() / 2]).unwrap();
-        assert!(matches!(folder.open(), Err(SignerError::Broken(path, _)) if path == key));
-
-        let other = Folder::new();
-        other.open().unwrap();
-        std::fs::write(&key, std::fs::read(other.file("ca.key")).unwrap()).unwrap();
-        assert!(matches!(folder.open(), Err(SignerError::Mismatch(_))));
-
-        std::fs::remove_file(&key).unwrap();
-        assert!(matches!(folder.open(), Err(SignerError::KeyMissing(_))));
-        assert_eq!(std::fs::read(&pem).unwrap(), whole_pem);
-
-        // A crash between the two files leaves the key alone: it gets its certificate.
-        std::fs::write(&key, &whole_key).unwrap();
-        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
-        std::fs::remove_file(&pem).unwrap();
-        folder.open().unwrap();
-    }
-
-    #[test]
-    fn a_folder_that_cannot_be_written_is_named() {
-        let why = Signer::open(Path::new("/proc/tidegate/ca"), Arc::new(MintNothing)).unwrap_err();
-        let text = why.to_string();
-        assert!(text.contains("/proc/tidegate/ca") && text.contains("--state"), "{text}");
-    }
-
-    #[test]
-    fn one_client_cannot_keep_the_signer_busy() {
-        let folder = Folder::new();
-        let signer = folder.open().unwrap();
-        let now = now();
-        for number in 0..BURST {
-            signer.leaf(&format!("ads{number}.example.com"), CLIENT, now).unwrap();
-        }
-        let over = signer.leaf("ads-more.example.com", CLIENT, now);
-        assert_eq!(over.err(), Some(MintError::RateLimited));
-        // What is signed is served to anyone, and other clients are unaffected.
-        signer.leaf("ads0.example.com", CLIENT, now).unwrap();
-        signer.leaf("ads-more.example.com", "192.0.2.8".parse().unwrap(), now).unwrap();
-        let counts = signer.counts();
-        assert_eq!((counts.minted, counts.cached), (u64::from(BURST) + 1, 1));
-        assert_eq!((counts.rate_limited, counts.refused_by_policy), (1, 0));
-    }
-
-    #[test]
-    fn a_leaf_is_renewed_after_two_thirds_of_its_life() {
-        let folder = Folder::new();
-        let signer = folder.open().unwrap();
-        let later = |days: u64| {
-            let now = now();
-            Now { unix_ms: now.unix_ms + days * DAY_MS, mono_ms: now.mono_ms }
-        };
-        signer.leaf("ads.example.com", CLIENT, later(0)).unwrap();
-        signer.leaf("ads.example.com", CLIENT, later(57)).unwrap();
-        assert_eq!(signer.counts().minted, 1);
-        signer.leaf("ads.example.com", CLIENT, later(59)).unwrap();
-        assert_eq!(signer.counts().minted, 2);
-    }
-
-    #[test]
-    fn what_is_no_name_is_never_signed() {
-        let folder = Folder::new();
-        let signer = folder.open().unwrap();
-        let long = format!("ads.{}", "a.".repeat(126));
-        for bad in
-            ["ads.*.com", "ads..com", "ads\0.com", "ads/../x", "ads.1.2.3.4", "", long.as_str()]
-        {
-            let refused = signer.leaf(bad, CLIENT, now());
-            assert!(matches!(refused, Err(MintError::BadName(_))), "{bad:?}");
-        }
-        assert_eq!(
-            signer.leaf("www.example.com", CLIENT, now()).err(),
-            Some(MintError::NotBlocked)
-        );
-        assert_eq!(signer.counts().minted, 0);
-    }
-
-    #[test]
-    fn leaves_are_kept_up_to_a_cap() {
-        let folder = Folder::new();
-        let signer = folder.open().unwrap();
-        for number in 0..LEAVES_MAX as u32 + 200 {
-            let client = IpAddr::V4(std::net::Ipv4Addr::from_bits(number));
-            signer.leaf(&format!("ads{number}.example.com"), client, now()).unwrap();
-        }
-        assert!(signer.leaves.len() <= LEAVES_MAX);
-    }
-}

@@ -81,6 +81,22 @@ pub(crate) fn mark(socket: BorrowedFd<'_>) -> io::Result<u32> {
     if outcome == 0 { Ok(mark) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Has the signals that ask a program to end do nothing: this one ends with its parent.
+pub(crate) fn stay_until_the_parent_goes() {
+    for number in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: no handler is installed, so no code runs in a signal's context.
+        unsafe { libc::signal(number, libc::SIG_IGN) };
+    }
+}
+
+/// Closes everything but standard input, output and error, whatever was inherited by mistake. For a
+/// process that has opened nothing yet.
+pub(crate) fn close_all_but_standard() {
+    // SAFETY: called before anything in this process holds a descriptor beyond the three, so none is
+    // closed under its owner. An old kernel that has no such call leaves them open, as without it.
+    unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
+}
+
 /// Has a socket send and receive through one interface only.
 pub(crate) fn bind_to_device(socket: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
     // SAFETY: the descriptor is open for the length of the call, and the pointer and length

@@ -32,6 +32,15 @@ pub enum Style {
 /// know the rule, and the reply stays small.
 const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "" });
 
+/// What a client has of the pixel door's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reaches {
+    /// An answer.
+    Pixel,
+    /// A broken handshake: it does not trust our authority.
+    Nothing,
+}
+
 /// How this door answers for blocked names now.
 #[derive(Debug)]
 pub(crate) struct Blocked {
@@ -60,9 +69,14 @@ impl Blocked {
         self.ttl_s
     }
 
-    /// Writes the answer to `query`.
-    pub(crate) fn write(&self, query: &Query<'_>, out: &mut Vec<u8>) {
+    /// Writes the answer to `query` of a client that `reaches` the pixel door, or does not.
+    pub(crate) fn write(&self, query: &Query<'_>, reaches: Reaches, out: &mut Vec<u8>) {
         match self.style {
+            // It would only refuse our certificate, and show an error where an empty answer shows
+            // nothing.
+            Style::Pixel if reaches == Reaches::Nothing => {
+                forge::nodata(query, self.ttl_s, BLOCKED, out);
+            }
             Style::Pixel => forge::addresses(query, &self.pixel, self.ttl_s, BLOCKED, out),
             Style::Auto | Style::Nodata => forge::nodata(query, self.ttl_s, BLOCKED, out),
             Style::Nxdomain => forge::nxdomain(query, self.ttl_s, BLOCKED, out),
@@ -86,7 +100,7 @@ mod tests {
         let mut name = NameBuffer::new();
         let query = Query::parse(&packet, &mut name).unwrap();
         let mut out = Vec::new();
-        Blocked::new(style, 10, &pixel).write(&query, &mut out);
+        Blocked::new(style, 10, &pixel).write(&query, Reaches::Pixel, &mut out);
         (out[3] & 15, out[7], *out.last_chunk().unwrap())
     }
 

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use transport::tls::Identity;
+use transport::trust::TrustBook;
 use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
 use upstream::resolver::Resolver;
 use vocab::{Complaint, Listen};
@@ -42,6 +43,8 @@ pub struct Parts {
     pub cores: Arc<Cores>,
     /// Who signs the certificate of encrypted listeners where none is given as files.
     pub signer: Option<Arc<Signer>>,
+    /// Which clients get no address of the pixel door.
+    pub trust: Arc<TrustBook>,
     /// What effects of pipelines need.
     pub around: Surroundings,
     /// The folder that files of the settings are relative to.
@@ -89,6 +92,8 @@ pub(crate) struct Shared {
     pub(crate) cores: Arc<Cores>,
     /// Questions that wait there now.
     pub(crate) tasks: AtomicUsize,
+    /// Which clients get no address of the pixel door.
+    pub(crate) trust: Arc<TrustBook>,
     /// Whom DNS over HTTPS believes about its clients.
     pub(crate) doh: ArcSwap<Forwarded>,
 }
@@ -123,6 +128,7 @@ impl Door {
                 resolver: parts.resolver,
                 ledger: parts.ledger,
                 drain: parts.drain,
+                trust: parts.trust,
                 cores: parts.cores,
                 tasks: AtomicUsize::new(0),
                 doh: ArcSwap::from_pointee(doh),

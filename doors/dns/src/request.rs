@@ -6,6 +6,7 @@
 //! wait leaves with `pending` and comes back into the same [`finish`].
 
 use crate::back::Back;
+use crate::blocked::Reaches;
 use crate::door::Shared;
 use crate::guard::{self, Admission, Outgoing, Sender, TurnedAway};
 use crate::pending::Pending;
@@ -31,6 +32,17 @@ pub(crate) struct View<'v> {
     pub(crate) shared: &'v Arc<Shared>,
     pub(crate) policy: &'v Policy,
     pub(crate) plan: &'v Arc<Plan>,
+}
+
+impl View<'_> {
+    /// What the client would have of the pixel door's address.
+    pub(crate) fn reach(&self, caller: &Caller<'_>) -> Reaches {
+        if self.shared.trust.avoids(caller.client, caller.now) {
+            Reaches::Nothing
+        } else {
+            Reaches::Pixel
+        }
+    }
 }
 
 /// Who asks, how, and when.
@@ -227,7 +239,8 @@ fn review(
     }
     let Some(cause) = blocked_alias(view, asked, state.response(), out) else { return passed };
     out.clear();
-    view.plan.blocked.write(&bare(asked.query), out);
+    let reaches = view.reach(&asked.caller);
+    view.plan.blocked.write(&bare(asked.query), reaches, out);
     state.answer_made();
     Reviewed { findings: Findings { cause, error: Some(EdeCode::Blocked) }, source: Source::Policy }
 }

@@ -92,7 +92,8 @@ impl<'v> Surroundings<'v> {
             Action::Pass => Said::Nothing,
             Action::Block => {
                 self.findings.error = Some(EdeCode::Blocked);
-                self.view.plan.blocked.write(asked.query, out);
+                let reaches = self.view.reach(&self.caller);
+                self.view.plan.blocked.write(asked.query, reaches, out);
                 Said::Answered(Source::Policy)
             }
         }

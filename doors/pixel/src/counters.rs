@@ -31,7 +31,7 @@ counted! {
     Plain, Secure, Quick, Gone, BodyBytes, BodyCut,
     ConnectionPlain, ConnectionSecure, SilentPlain, SilentSecure,
     Tls12, Tls13, Resumed, Full,
-    ClosedEarly, Slow, Busy, NotTls, NoName, BadName, NameNotBlocked, RateLimited, UnknownCa,
+    ClosedEarly, ClosedAtCertificate, Unsigned, Slow, Busy, NotTls, NoName, BadName, NameNotBlocked, RateLimited, UnknownCa,
     BadCertificate, CertificateUnknown, Expired, OtherFailure,
 }
 
@@ -102,6 +102,8 @@ impl Counters {
     pub(crate) fn failed(&self, why: &HandshakeError) {
         self.one(match why {
             HandshakeError::Closed => Count::ClosedEarly,
+            HandshakeError::ClosedAtCertificate => Count::ClosedAtCertificate,
+            HandshakeError::Unsigned(_) => Count::Unsigned,
             HandshakeError::Timeout => Count::Slow,
             HandshakeError::Busy => Count::Busy,
             HandshakeError::NotTls => Count::NotTls,

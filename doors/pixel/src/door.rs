@@ -21,6 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
+use transport::trust::{Sign, TrustBook};
 use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
 use vocab::{DomainName, Listen, Name, Scheme};
 
@@ -35,6 +36,8 @@ pub struct Parts {
     pub tls: ServerTls,
     /// The signer, whose authority devices are to trust.
     pub signer: Arc<Signer>,
+    /// Learns which clients trust the authority.
+    pub trust: Arc<TrustBook>,
     /// Where the dashboard listens: the block page leads there whoever can reach it.
     pub dashboard: Option<SocketAddr>,
 }
@@ -85,6 +88,10 @@ impl Connection {
             Transport::Plain => Count::Plain,
             Transport::Tls(_) => Count::Secure,
         });
+        if self.requests.get() == 1 && matches!(self.transport, Transport::Tls(_)) {
+            // Only who took our certificate asks for anything.
+            door.parts.trust.learn(self.client, Sign::Request, transport::clock::now());
+        }
     }
 }
 
@@ -179,6 +186,9 @@ impl Door {
             }
             Err(why) => {
                 self.counters.failed(&why);
+                if let Some(sign) = handshake::sign(&why) {
+                    self.parts.trust.learn(client, sign, transport::clock::now());
+                }
                 handshake::record(&self.parts.ledger, client, started, &why);
             }
         }

@@ -81,6 +81,8 @@ const FAMILIES: &[Family] = &[
             ("certificate_unknown", Count::CertificateUnknown),
             ("certificate_expired", Count::Expired),
             ("closed", Count::ClosedEarly),
+            ("closed_at_certificate", Count::ClosedAtCertificate),
+            ("unsigned", Count::Unsigned),
             ("slow", Count::Slow),
             ("busy", Count::Busy),
             ("not_tls", Count::NotTls),

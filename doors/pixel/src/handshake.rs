@@ -6,14 +6,39 @@
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
+use transport::tls::Distrust;
+use transport::trust::Sign;
 use transport::{HandshakeError, clock};
 use vocab::{Action, Cause, Door, Kind, Name, Source};
+
+/// What a failed handshake says about the client's trust in our authority.
+pub(crate) fn sign(why: &HandshakeError) -> Option<Sign> {
+    match why {
+        HandshakeError::ClientDistrusts(
+            Distrust::UnknownCa | Distrust::BadCertificate | Distrust::CertificateUnknown,
+        ) => Some(Sign::Alert),
+        HandshakeError::ClosedAtCertificate => Some(Sign::Silence),
+        // A wrong clock is no distrust, and the rest never got as far as our certificate.
+        HandshakeError::ClientDistrusts(Distrust::Expired)
+        | HandshakeError::Closed
+        | HandshakeError::Timeout
+        | HandshakeError::Busy
+        | HandshakeError::NotTls
+        | HandshakeError::NameNotBlocked(_)
+        | HandshakeError::BadName(_)
+        | HandshakeError::NoName
+        | HandshakeError::RateLimited(_)
+        | HandshakeError::Unsigned(_)
+        | HandshakeError::Other(_) => None,
+    }
+}
 
 /// Records why a client could not speak TLS with us.
 pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &HandshakeError) {
     let (status, cause, name) = match why {
-        HandshakeError::Closed => return,
+        HandshakeError::Closed | HandshakeError::ClosedAtCertificate => return,
         HandshakeError::Busy => (503, Cause::NotAsked, None),
+        HandshakeError::Unsigned(name) => (503, Cause::NotAsked, Some(name)),
         HandshakeError::Timeout => (408, Cause::NotAsked, None),
         HandshakeError::NotTls
         | HandshakeError::NoName

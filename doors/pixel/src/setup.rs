@@ -53,11 +53,11 @@ pub(crate) fn answer(door: &Door, wanted: Wanted, headers: &HeaderMap) -> Respon
             door.counters.one(Count::Certificate);
             // The type that has phones and Firefox offer to install it, which they do not for a
             // file that is to be kept.
-            file(signer.ca_pem(), "application/x-x509-ca-cert")
+            file(&signer.ca_pem(), "application/x-x509-ca-cert")
         }
         Wanted::File => {
             door.counters.one(Count::Certificate);
-            let mut kept = file(signer.ca_pem(), "application/x-pem-file");
+            let mut kept = file(&signer.ca_pem(), "application/x-pem-file");
             let name = HeaderValue::from_static("attachment; filename=\"tidegate-ca.pem\"");
             kept.headers_mut().insert(CONTENT_DISPOSITION, name);
             kept

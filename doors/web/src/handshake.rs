@@ -13,8 +13,9 @@ use vocab::{Action, Cause, Door, Kind, Name, Source};
 /// asked for but perhaps a name.
 pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &HandshakeError) {
     let (status, name) = match why {
-        HandshakeError::Closed => return,
+        HandshakeError::Closed | HandshakeError::ClosedAtCertificate => return,
         HandshakeError::Busy => (503, None),
+        HandshakeError::Unsigned(name) => (503, Some(name)),
         HandshakeError::Timeout => (408, None),
         HandshakeError::NotTls | HandshakeError::NoName | HandshakeError::Other(_) => (400, None),
         HandshakeError::BadName(name) => (400, Some(name)),

@@ -1,7 +1,9 @@
 //! What is: status, lists, upstreams, the CA certificate, metrics, the API's own description.
 
 use super::{App, Asked};
-use crate::model::{Caches, DoorLatency, LedgerHealth, Lists, Problem, Status, Upstreams};
+use crate::model::{
+    Caches, ClientsTrust, DoorLatency, LedgerHealth, Lists, Problem, Status, Upstreams,
+};
 use crate::refused::Refused;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -73,6 +75,18 @@ pub(crate) async fn caches(
     _asked: Asked,
 ) -> Result<Json<Caches>, Refused> {
     Ok(Json(Caches { caches: app.ask(|app| app.control.caches()).await? }))
+}
+
+/// Which clients trust the certificate authority, as far as handshakes at the pixel door have taught.
+#[utoipa::path(get, path = "/api/trust", responses(
+    (status = 200, body = ClientsTrust), (status = 401, body = Problem)
+))]
+pub(crate) async fn trust(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+) -> Result<Json<ClientsTrust>, Refused> {
+    let clients = app.ask(move |app| app.control.trust(asked.now)).await?;
+    Ok(Json(ClientsTrust { clients }))
 }
 
 /// The certificate of the CA, to install on devices. It is public: no token is needed.

@@ -1,7 +1,7 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
 use crate::control::{Control, Purge, Question};
-use crate::model::{Cache, List, Problem, Reloaded, Running, Upstream, Why};
+use crate::model::{Cache, ClientTrust, List, Problem, Reloaded, Running, Upstream, Why};
 use crate::tests::Folder;
 use crate::{Admin, Parts, Settings, Token};
 use http::header::SET_COOKIE;
@@ -48,6 +48,9 @@ impl Control for Program {
         Vec::new()
     }
     fn caches(&self) -> Vec<Cache> {
+        Vec::new()
+    }
+    fn trust(&self, _: Now) -> Vec<ClientTrust> {
         Vec::new()
     }
     fn reload(&self) -> Result<Reloaded, Vec<String>> {

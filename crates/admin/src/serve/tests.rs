@@ -54,6 +54,7 @@ async fn every_route_is_described_and_answers() {
         "/api/status",
         "/api/top",
         "/api/totals",
+        "/api/trust",
         "/api/upstreams",
         "/api/why",
         "/login",
@@ -69,6 +70,7 @@ async fn every_route_is_described_and_answers() {
         "/api/lists",
         "/api/upstreams",
         "/api/caches",
+        "/api/trust",
         "/api/totals",
         "/api/series",
     ] {

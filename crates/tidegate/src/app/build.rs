@@ -8,6 +8,7 @@ use super::doors::Doors;
 use super::http::HttpListeners;
 use super::lists::{self, Origin};
 use super::mint::BlockedNames;
+use super::signer;
 use super::state::StateDir;
 use super::{App, Running};
 use crate::cli::{Exit, Failure, Setup};
@@ -20,7 +21,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use transport::{ClientTls, Cores, Drain, Signer};
+use transport::{ClientTls, Cores, Drain};
 use upstream::origins::Dialer;
 use upstream::resolver::Resolver;
 use vocab::{ListId, Listen, Name, RuleRef, Scheme};
@@ -44,8 +45,7 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
-    let signer =
-        Signer::open(&state.path().join("ca"), blocked_names).map_err(|why| cannot(&why))?;
+    let signer = signer::open(&setup, &plan, &state.path().join("ca"), blocked_names)?;
     let tls = ClientTls::new();
     let resolver =
         Resolver::start(&resolver_settings(&plan), tls.clone()).map_err(|why| cannot(&why))?;
@@ -58,7 +58,8 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         policy,
         texts,
         ledger,
-        signer: Arc::new(signer),
+        signer,
+        trust: Arc::default(),
         tls,
         resolver,
         caches: CacheFiles::default(),

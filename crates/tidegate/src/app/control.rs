@@ -81,8 +81,8 @@ impl Control for Handle {
             rules,
             rules_bytes: policy.rules().memory().total(),
             resident_bytes: resident_bytes(),
-            ca_fingerprint: Some(app.signer.ca_fingerprint()),
-            warnings: app.warnings(),
+            ca_fingerprint: app.signer.ca().map(|ca| ca.fingerprint_text()),
+            warnings: app.warnings().into_iter().chain(app.signer.warnings(now)).collect(),
         }
     }
 
@@ -164,6 +164,23 @@ impl Control for Handle {
             .collect()
     }
 
+    fn trust(&self, now: Now) -> Vec<model::ClientTrust> {
+        let all = self.0.trust.all(now).into_iter();
+        all.map(|(client, learned)| {
+            let until = learned.avoided_until_unix_ms;
+            model::ClientTrust {
+                client: client.to_string(),
+                trust: learned.trust.as_str().into(),
+                requests: learned.requests,
+                alerts: learned.alerts,
+                silences: learned.silences,
+                heard_at: admin::iso(learned.heard_unix_ms),
+                avoided_until: (until > 0).then(|| admin::iso(until)),
+            }
+        })
+        .collect()
+    }
+
     fn reload(&self) -> Result<Reloaded, Vec<String>> {
         self.0.reload()
     }
@@ -186,7 +203,7 @@ impl Control for Handle {
     }
 
     fn ca_pem(&self) -> Option<String> {
-        Some(self.0.signer.ca_pem().to_owned())
+        self.0.signer.ca().map(|ca| ca.pem.clone())
     }
 
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {

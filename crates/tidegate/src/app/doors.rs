@@ -44,6 +44,7 @@ impl Doors {
                     drain: app.drain.clone(),
                     cores: Arc::clone(&app.cores),
                     signer: Some(Arc::clone(&app.signer)),
+                    trust: Arc::clone(&app.trust),
                     around: app.around(),
                     base: base.clone(),
                 };
@@ -56,6 +57,7 @@ impl Doors {
                 ledger: app.ledger.clone(),
                 tls: ServerTls::with_signer(Arc::clone(&app.signer)),
                 signer: Arc::clone(&app.signer),
+                trust: Arc::clone(&app.trust),
                 dashboard: Some(file.admin.listen.0),
             };
             door_pixel::Door::new(settings, parts)

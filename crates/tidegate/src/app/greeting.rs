@@ -51,7 +51,8 @@ pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
             token.unwrap_or_default().trim()
         ));
     }
-    lines.extend(app.warnings().into_iter().map(|warning| format!("\n  note         {warning}")));
+    let warnings = app.warnings().into_iter().chain(app.signer.warnings(transport::clock::now()));
+    lines.extend(warnings.map(|warning| format!("\n  note         {warning}")));
     lines
 }
 

@@ -14,6 +14,7 @@ mod memory;
 mod metrics;
 mod mint;
 mod reload;
+pub(crate) mod signer;
 pub(crate) mod state;
 pub(crate) mod why;
 
@@ -32,6 +33,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
+use transport::trust::TrustBook;
 use transport::{ClientTls, Cores, Drain, Signer};
 use upstream::resolver::Resolver;
 use vocab::Now;
@@ -51,6 +53,8 @@ pub(crate) struct App {
     texts: Arc<build::Texts>,
     ledger: Ledger,
     signer: Arc<Signer>,
+    /// Which clients trust the authority, as handshakes have taught.
+    trust: Arc<TrustBook>,
     tls: ClientTls,
     resolver: Resolver,
     caches: CacheFiles,

@@ -33,6 +33,8 @@ impl App {
         let before = self.policy.load_full();
         let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(|failure| lines(failure.message))?;
+        // It reads the same files; doors may want certificates for names that it must know of.
+        self.signer.reload().map_err(lines)?;
         self.apply(&mut running, plan).map_err(lines)?;
         policy.pause_until(before.paused_until());
         let now = transport::clock::now();

@@ -1,6 +1,9 @@
 //! `tidegate cert ca`: the certificate to trust, and where each platform keeps such things.
 
 use super::{Exit, Failure, Setup};
+use crate::app;
+use std::sync::Arc;
+use transport::signer::{Ca, Issuer, MintNothing};
 
 const INSTRUCTIONS: &str = "\
 Install it on each device whose blocked hosts Tidegate is to answer over HTTPS:
@@ -23,33 +26,25 @@ It signs only names that your policy blocks. To undo it, remove the certificate 
 
 /// Prints the certificate's path, fingerprint and instructions.
 pub(super) fn explain(setup: &Setup) -> Result<(), Failure> {
-    let (signer, path) = open(setup)?;
+    let (ca, path) = open(setup)?;
     println!("certificate   {}", path.display());
-    println!("fingerprint   {}", signer.ca_fingerprint());
+    println!("fingerprint   {}", ca.fingerprint_text());
     println!("\n{INSTRUCTIONS}");
-    println!("{}", signer.ca_pem().trim_end());
+    println!("{}", ca.pem.trim_end());
     Ok(())
 }
 
 /// Prints the certificate alone.
 pub(super) fn pem(setup: &Setup) -> Result<(), Failure> {
-    println!("{}", open(setup)?.0.ca_pem().trim_end());
+    println!("{}", open(setup)?.0.pem.trim_end());
     Ok(())
 }
 
-fn open(setup: &Setup) -> Result<(transport::signer::Signer, std::path::PathBuf), Failure> {
+/// Opens the authority, making it where there is none, and signs nothing.
+fn open(setup: &Setup) -> Result<(Ca, std::path::PathBuf), Failure> {
     let plan = setup.plan()?;
     let dir = setup.state_dir(&plan).join("ca");
-    let signer = transport::signer::Signer::open(&dir, std::sync::Arc::new(NothingMinted))
+    let issuer = Issuer::open(&dir, Arc::new(MintNothing), app::signer::exclusions(&plan))
         .map_err(|error| Failure::new(Exit::NotStarted, error))?;
-    Ok((signer, dir.join("ca.pem")))
-}
-
-/// Nothing is minted while the certificate is shown.
-struct NothingMinted;
-
-impl transport::signer::MintPolicy for NothingMinted {
-    fn may_mint(&self, _: &str) -> bool {
-        false
-    }
+    Ok((issuer.certificate().clone(), dir.join("ca.pem")))
 }

@@ -2,6 +2,7 @@
 
 use super::{Failure, Setup};
 use crate::app::lists;
+use transport::signer::Ca;
 use vocab::Complaint;
 
 /// Reads and checks the configuration and what it names: lists, pattern files, folders.
@@ -28,6 +29,11 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
             for told in foreign.warnings().iter().chain(dumps) {
                 println!("{}", plan.placed(told.clone()));
             }
+        }
+        let age = Ca::read(&state.join("ca"))
+            .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
+        if let Some(age) = age {
+            println!("{}: {age}", state.join("ca/ca.pem").display());
         }
         println!("{}: fine", plan.source.display());
         return Ok(());

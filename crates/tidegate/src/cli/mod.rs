@@ -84,6 +84,9 @@ enum Command {
     },
     /// Print the manual page
     Man,
+    /// The process that signs certificates, started by Tidegate itself
+    #[command(hide = true)]
+    Signer,
 }
 
 /// What `why` is asked.
@@ -220,6 +223,7 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut std::io::stdout());
             Ok(())
         }
+        Command::Signer => app::signer::run(setup),
         Command::Man => clap_mangen::Man::new(Cli::command())
             .render(&mut std::io::stdout())
             .map_err(|error| Failure::new(Exit::Fault, error)),
@@ -237,6 +241,16 @@ impl Setup {
             (None, None) => return Ok(config::default_plan()),
         };
         loaded.map_err(|complaints| Failure::complaints(&complaints))
+    }
+
+    /// The configuration file that was named.
+    pub(crate) fn config_path(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// The state folder that was named.
+    pub(crate) fn state_path(&self) -> Option<&Path> {
+        self.state.as_deref()
     }
 
     /// The state folder that applies.

@@ -15,12 +15,20 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use vocab::Now;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 /// Names and addresses that one certificate of ours carries at most: more is somebody's mistake,
 /// and makes every handshake longer.
 pub const IDENTITY_NAMES_MAX: usize = 64;
+
+/// How long a start waits for its first certificate: the signer may have millions of rules to read.
+const FIRST_MAX: Duration = Duration::from_secs(30);
+/// How long a handshake waits for a renewal, which happens every two months.
+const RENEWAL_MAX: Duration = Duration::from_secs(1);
+/// How long after a renewal that failed the next is tried, in milliseconds.
+const AGAIN_MS: u64 = 60_000;
 
 /// Who a server is. Clones are the same identity.
 #[derive(Clone)]
@@ -62,7 +70,7 @@ impl Identity {
     /// A certificate for `subject`, signed by our authority; the signer asks no policy about it,
     /// so it must be what the administrator wrote.
     pub fn signed(signer: &Arc<Signer>, subject: Subject, now: Now) -> Result<Self, MintError> {
-        Ok(Self::new(Current::sign(signer, &Arc::new(subject), now)?))
+        Ok(Self::new(Current::sign(signer, &Arc::new(subject), FIRST_MAX, now)?))
     }
 
     fn new(current: Current) -> Self {
@@ -97,21 +105,41 @@ impl Identity {
         let current = self.0.load();
         if let Origin::Signed { by, subject, fresh_ms } = &current.origin
             && !fresh_ms.contains(&now.unix_ms)
-            // An old certificate is better than none: the clock may be what is wrong.
-            && let Ok(renewed) = Current::sign(by, subject, now)
         {
-            let certified = Arc::clone(&renewed.certified);
-            // Where two handshakes renew at once, either certificate is as good.
-            self.0.store(Arc::new(renewed));
-            return certified;
+            let again_ms = now.unix_ms..now.unix_ms + AGAIN_MS;
+            // An old certificate is better than none: the clock may be what is wrong. And other
+            // handshakes go on with it, while this one renews it.
+            self.0.store(Arc::new(current.fresh(again_ms)));
+            if let Ok(renewed) = Current::sign(by, subject, RENEWAL_MAX, now) {
+                let certified = Arc::clone(&renewed.certified);
+                self.0.store(Arc::new(renewed));
+                return certified;
+            }
         }
         Arc::clone(&current.certified)
     }
 }
 
 impl Current {
-    fn sign(signer: &Arc<Signer>, subject: &Arc<Subject>, now: Now) -> Result<Self, MintError> {
-        let (certified, fresh_ms) = signer.own_leaf(subject, now)?;
+    /// Goes on presenting this at these times.
+    fn fresh(&self, fresh_ms: Range<u64>) -> Self {
+        let origin = match &self.origin {
+            Origin::Files => Origin::Files,
+            Origin::Signed { by, subject, .. } => {
+                let (by, subject) = (Arc::clone(by), Arc::clone(subject));
+                Origin::Signed { by, subject, fresh_ms }
+            }
+        };
+        Self { certified: Arc::clone(&self.certified), origin }
+    }
+
+    fn sign(
+        signer: &Arc<Signer>,
+        subject: &Arc<Subject>,
+        patience: Duration,
+        now: Now,
+    ) -> Result<Self, MintError> {
+        let (certified, fresh_ms) = signer.own_leaf(subject, patience, now)?;
         let origin =
             Origin::Signed { by: Arc::clone(signer), subject: Arc::clone(subject), fresh_ms };
         Ok(Self { certified: Arc::new(certified), origin })

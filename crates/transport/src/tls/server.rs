@@ -4,7 +4,7 @@ use super::records::Records;
 use super::sites::{SiteIdentity, Sites};
 use super::under_way::Place;
 use super::{Alpn, BadPem, Identity, PROVIDER, certificates, library_error};
-use crate::signer::{MintError, Signer};
+use crate::signer::{MintError, Signer, Verifies};
 use crate::stream::Stream;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
@@ -15,7 +15,7 @@ use rustls::server::{
     WebPkiClientVerifier,
 };
 use rustls::sign::CertifiedKey;
-use rustls::{AlertDescription, ServerConfig};
+use rustls::{AlertDescription, ServerConfig, SignatureScheme};
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -77,10 +77,15 @@ pub enum HandshakeError {
     NoName,
     /// The client caused too many certificates in a short time.
     RateLimited(String),
+    /// The signer's process was not there in time.
+    Unsigned(String),
     /// The client does not trust the certificate.
     ClientDistrusts(Distrust),
-    /// The client went away. Right after our certificate, that too may mean distrust.
+    /// The client went away before it had our certificate.
     Closed,
+    /// The client went away when it had our certificate, without a word. That may mean distrust, or
+    /// that it wanted no connection any more.
+    ClosedAtCertificate,
     /// Anything else, in the library's words.
     Other(String),
 }
@@ -203,12 +208,15 @@ impl ServerTls {
             }
             Certificates::Minted(signer) => {
                 let now = crate::clock::now();
-                match hello.client_hello().server_name() {
+                let asked = hello.client_hello();
+                let verifies = verifies(&asked);
+                match asked.server_name().map(str::to_owned) {
                     None => Err(HandshakeError::NoName),
                     Some(name) => signer
-                        .leaf(name, client, now)
+                        .leaf(&name, client, verifies, now)
+                        .await
                         .map(|config| (0, config))
-                        .map_err(|why| HandshakeError::from_mint(why, name)),
+                        .map_err(|why| HandshakeError::from_mint(why, &name)),
                 }
             }
         };
@@ -224,6 +232,22 @@ impl ServerTls {
             }
         }
     }
+}
+
+/// Which leaves a client can verify. The list is mandatory in TLS 1.3 (RFC 8446 §4.2.3); the library
+/// puts the one that RFC 5246 §7.4.1.4.1 presumes where TLS 1.2 leaves it out.
+fn verifies(hello: &ClientHello<'_>) -> Verifies {
+    use SignatureScheme as Scheme;
+    let is_ecdsa = |scheme: &Scheme| {
+        matches!(
+            *scheme,
+            Scheme::ECDSA_NISTP256_SHA256
+                | Scheme::ECDSA_NISTP384_SHA384
+                | Scheme::ECDSA_NISTP521_SHA512
+                | Scheme::ECDSA_SHA1_Legacy
+        )
+    };
+    if hello.signature_schemes().iter().any(is_ecdsa) { Verifies::Ecdsa } else { Verifies::RsaOnly }
 }
 
 impl fmt::Debug for ServerTls {
@@ -291,9 +315,12 @@ impl TlsStream {
 impl HandshakeError {
     fn from_mint(why: MintError, name: &str) -> Self {
         match why {
-            MintError::NotBlocked => Self::NameNotBlocked(name.to_ascii_lowercase()),
+            MintError::NotBlocked | MintError::Excluded => {
+                Self::NameNotBlocked(name.to_ascii_lowercase())
+            }
             MintError::BadName(_) => Self::BadName(name.to_owned()),
             MintError::RateLimited => Self::RateLimited(name.to_ascii_lowercase()),
+            MintError::Unavailable(_) => Self::Unsigned(name.to_ascii_lowercase()),
             MintError::Crypto(why) => Self::Other(why),
         }
     }
@@ -314,11 +341,16 @@ impl HandshakeError {
                     Self::ClientDistrusts(Distrust::CertificateUnknown)
                 }
                 AlertDescription::CertificateExpired => Self::ClientDistrusts(Distrust::Expired),
-                AlertDescription::CloseNotify | AlertDescription::UserCanceled => Self::Closed,
+                AlertDescription::CloseNotify | AlertDescription::UserCanceled => {
+                    Self::ClosedAtCertificate
+                }
                 other => Self::Other(format!("the client sent the alert {other:?}")),
             },
             Some(other) => Self::Other(other.to_string()),
-            None => Self::from_io(why),
+            None => match Self::from_io(why) {
+                Self::Closed => Self::ClosedAtCertificate,
+                other => other,
+            },
         }
     }
 
@@ -398,6 +430,8 @@ impl fmt::Display for HandshakeError {
                 f.write_str("the client takes the certificate for expired (certificate_expired)")
             }
             Self::Closed => f.write_str("the client went away during the handshake"),
+            Self::ClosedAtCertificate => f.write_str("the client went away at our certificate"),
+            Self::Unsigned(name) => write!(f, "the signer does not answer for {name}"),
             Self::Other(why) => write!(f, "the handshake failed: {why}"),
         }
     }

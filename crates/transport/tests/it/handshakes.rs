@@ -14,7 +14,7 @@ use transport::{
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 /// Blocks the domains in it, with all below.
-struct Blocked(Mutex<Vec<&'static str>>);
+pub(crate) struct Blocked(Mutex<Vec<&'static str>>);
 
 impl MintPolicy for Blocked {
     fn may_mint(&self, name: &str) -> bool {
@@ -24,18 +24,20 @@ impl MintPolicy for Blocked {
     }
 }
 
-type Outcomes = UnboundedReceiver<Result<(Option<String>, Option<Alpn>), HandshakeError>>;
+pub(crate) type Outcomes =
+    UnboundedReceiver<Result<(Option<String>, Option<Alpn>), HandshakeError>>;
 
-struct Rig {
-    address: SocketAddr,
-    signer: Arc<Signer>,
-    policy: Arc<Blocked>,
-    outcomes: Outcomes,
+/// A server of minted certificates, and what became of each handshake.
+pub(crate) struct Rig {
+    pub(crate) address: SocketAddr,
+    pub(crate) signer: Arc<Signer>,
+    pub(crate) policy: Arc<Blocked>,
+    pub(crate) outcomes: Outcomes,
     _folder: Folder,
 }
 
 /// A TLS echo server that reports each handshake.
-fn rig(deadline: Duration) -> Rig {
+pub(crate) fn rig(deadline: Duration) -> Rig {
     let folder = Folder::new();
     let policy = Arc::new(Blocked(Mutex::new(vec!["ads.example.com", "tracker.co.uk"])));
     let signer = Arc::new(Signer::open(&folder.path().join("ca"), policy.clone()).unwrap());
@@ -65,12 +67,12 @@ fn echo(tls: ServerTls, deadline: Duration) -> (SocketAddr, Outcomes) {
 }
 
 impl Rig {
-    fn trusting(&self) -> ClientTls {
+    pub(crate) fn trusting(&self) -> ClientTls {
         ClientTls::new().trusting(self.signer.ca_pem().as_bytes()).unwrap()
     }
 
     /// A handshake and an echo; returns the leaf as DER.
-    async fn visit(&self, tls: &ClientTls, name: &str) -> Result<Vec<u8>, ConnectError> {
+    pub(crate) async fn visit(&self, tls: &ClientTls, name: &str) -> Result<Vec<u8>, ConnectError> {
         let tcp = dial(self.address, DEADLINE).await.unwrap();
         let mut stream = tls.connect(tcp, name, &[Alpn::Http2, Alpn::Http1]).await?;
         assert_eq!(stream.alpn(), Some(Alpn::Http2));

@@ -3,5 +3,6 @@
 
 mod connections;
 mod handshakes;
+mod hellos;
 mod records;
 mod support;

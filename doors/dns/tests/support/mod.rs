@@ -299,6 +299,7 @@ impl Bench {
         let cores = Arc::new(Cores::start(NonZeroUsize::new(2).unwrap()).unwrap());
         let signer = Signer::open(&folder.join("ca"), Arc::new(MintNothing)).unwrap();
         let parts = Parts {
+            trust: Arc::default(),
             policy: Arc::new(ArcSwap::from_pointee(policy(RULES))),
             resolver,
             ledger: ledger.clone(),

@@ -84,6 +84,7 @@ impl Edge {
             ledger: ledger.clone(),
             tls: ServerTls::with_signer(Arc::clone(&signer)),
             signer,
+            trust: Arc::default(),
             dashboard: Some(([127, 0, 0, 1], 9053).into()),
         };
         let door = Door::new(Settings::default(), parts);

@@ -1,0 +1,91 @@
+//! The signer as this program starts it: a process of its own, and what that process is told.
+//!
+//! The hidden command `signer` is this binary again, with the same configuration and state folder. It
+//! reads the lists itself, so that it need not take another process's word for what is blocked. Started by
+//! the running program; the command line leads here.
+
+use super::build;
+use super::mint::BlockedNames;
+use crate::cli::{Exit, Failure, Setup};
+use arc_swap::ArcSwap;
+use config::Plan;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use transport::signer::{Exclusions, MintNothing, Ours, Process, Program};
+use transport::{MintPolicy, Signer, own_addresses};
+use vocab::{Listen, Scheme};
+
+/// The signer for a running program. With a pixel door its process starts now, since any handshake may
+/// need it; otherwise when a door first wants a certificate for itself.
+pub(super) fn open(
+    setup: &Setup,
+    plan: &Plan,
+    dir: &Path,
+    policy: Arc<BlockedNames>,
+) -> Result<Arc<Signer>, Failure> {
+    let cannot = |why: &dyn std::fmt::Display| Failure::new(Exit::NotStarted, why);
+    // Not the path that this was started by: another binary may stand there since.
+    let program = Program { path: "/proc/self/exe".into(), args: arguments(setup) };
+    let signer = Signer::by_process(program, dir, policy).map_err(|why| cannot(&why))?;
+    if plan.file.pixel.is_some() {
+        signer.start().map_err(|why| cannot(&why))?;
+    }
+    Ok(Arc::new(signer))
+}
+
+fn arguments(setup: &Setup) -> Vec<OsString> {
+    let mut args: Vec<OsString> = Vec::new();
+    for (option, value) in [("--config", setup.config_path()), ("--state", setup.state_path())] {
+        if let Some(value) = value {
+            args.extend([option.into(), value.into()]);
+        }
+    }
+    args.push("signer".into());
+    args
+}
+
+/// What is never certified, by this plan.
+pub(crate) fn exclusions(plan: &Plan) -> Exclusions {
+    plan.file.signer.exclusions(addresses(plan))
+}
+
+/// The signer's process, from its start to its end.
+pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
+    let plan = setup.plan()?;
+    let state = setup.state_dir(&plan);
+    let process = Process {
+        dir: state.join("ca"),
+        exclusions: exclusions(&plan),
+        ours: Ours::Names(names(&plan)),
+        vouched: plan.file.signer.aliases,
+        user: plan.file.signer.user.clone(),
+    };
+    let policy = || -> Result<Arc<dyn MintPolicy>, String> {
+        if plan.file.pixel.is_none() {
+            return Ok(Arc::new(MintNothing));
+        }
+        let (policy, _) = build::compile(&plan, &state, None).map_err(|failure| failure.message)?;
+        Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
+    };
+    process.run(policy).map_err(|why| Failure::new(Exit::NotStarted, why))
+}
+
+/// The names of our own servers, lower-case: those that the doors' certificates are for.
+fn names(plan: &Plan) -> HashSet<String> {
+    let dns = plan.file.dns.iter().flat_map(|dns| &dns.names);
+    let web = plan.file.web.iter().flat_map(|site| &site.hosts);
+    dns.map(|name| name.0.as_str().to_owned()).chain(web.map(|host| host.to_lowercase())).collect()
+}
+
+/// The addresses that our encrypted listeners are known by.
+fn addresses(plan: &Plan) -> Vec<IpAddr> {
+    let dns = plan.file.dns.iter().flat_map(|dns| &dns.listen);
+    let web = plan.file.web.iter().flat_map(|site| &site.listen);
+    let is_secure = |it: &&Listen| matches!(it.scheme, Scheme::Https | Scheme::Tls | Scheme::Quic);
+    let secure = dns.chain(web).map(|it| &it.0).filter(is_secure);
+    let listening: Vec<SocketAddr> = secure.map(|it| it.address).collect();
+    own_addresses(&listening)
+}

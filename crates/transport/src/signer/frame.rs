@@ -1,0 +1,336 @@
+//! What passes between a Tidegate and its signer: messages of a fixed small form.
+//!
+//! Each is one packet of a `SOCK_SEQPACKET` pair, so there is no length to lie about: version, kind,
+//! number, body. Both ends read as if the other were hostile; what does not fit exactly is no message.
+//! It sends nothing itself. Used by `keeper` and `process`.
+
+use super::issuer::{KeyKind, Order, Refusal};
+use crate::mint::{BadName, Coverage};
+use crate::tls::IDENTITY_NAMES_MAX;
+use std::net::IpAddr;
+
+/// Longest message, in bytes: [`IDENTITY_NAMES_MAX`] names of 253 bytes, with room.
+pub(crate) const FRAME_BYTES_MAX: usize = 24 << 10;
+const _: () = assert!(IDENTITY_NAMES_MAX * (1 + 253 + 1 + 16) + HEAD_BYTES < FRAME_BYTES_MAX);
+
+/// Longest text that explains something, in bytes; more is cut.
+const TEXT_BYTES_MAX: usize = 1024;
+/// Raised when a form changes. Both ends are the same binary, unless somebody replaces it under a
+/// running one.
+const VERSION: u8 = 1;
+const HEAD_BYTES: usize = 2 + 8;
+
+/// To the signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Leaves of this kind are for this public key, as DER.
+    Key(KeyKind, Vec<u8>),
+    /// Sign, and answer by this number.
+    Order(u64, Order),
+}
+
+/// From the signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Say {
+    /// The authority is open: its certificate in PEM.
+    Opened(String),
+    /// The walls stand, or why they do not (it goes on), and orders are taken from now on.
+    Ready(Option<String>),
+    /// It cannot run, and ends.
+    Failed(String),
+    /// A leaf as DER, and how many before it could not be written down.
+    Leaf(u64, u64, Vec<u8>),
+    /// No leaf.
+    Refused(u64, Refusal),
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn new(kind: u8, number: u64) -> Self {
+        let mut bytes = vec![VERSION, kind];
+        bytes.extend_from_slice(&number.to_le_bytes());
+        Self(bytes)
+    }
+
+    fn byte(mut self, byte: u8) -> Self {
+        self.0.push(byte);
+        self
+    }
+
+    fn name(mut self, name: &str) -> Self {
+        // Nobody orders a longer one; were it cut, it would be refused as another name.
+        let name = &name.as_bytes()[..name.len().min(255)];
+        self.0.push(name.len() as u8);
+        self.0.extend_from_slice(name);
+        self
+    }
+
+    fn rest(mut self, bytes: &[u8]) -> Vec<u8> {
+        self.0.extend_from_slice(&bytes[..bytes.len().min(FRAME_BYTES_MAX - self.0.len())]);
+        self.0
+    }
+}
+
+struct Reader<'b>(&'b [u8]);
+
+impl<'b> Reader<'b> {
+    fn head(bytes: &'b [u8]) -> Option<(u8, u64, Self)> {
+        let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
+        let number = u64::from_le_bytes(head[2..].try_into().ok()?);
+        (head[0] == VERSION && bytes.len() <= FRAME_BYTES_MAX).then_some((
+            head[1],
+            number,
+            Self(rest),
+        ))
+    }
+
+    fn take(&mut self, count: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|it| it[0])
+    }
+
+    fn name(&mut self) -> Option<String> {
+        let length = usize::from(self.byte()?);
+        Some(std::str::from_utf8(self.take(length)?).ok()?.to_owned())
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let text = std::str::from_utf8(std::mem::take(&mut self.0)).ok()?;
+        (text.len() <= FRAME_BYTES_MAX).then(|| text.to_owned())
+    }
+
+    fn end<T>(self, value: T) -> Option<T> {
+        self.0.is_empty().then_some(value)
+    }
+}
+
+fn key_of(byte: u8) -> Option<KeyKind> {
+    [KeyKind::P256, KeyKind::Rsa].into_iter().find(|it| *it as u8 == byte)
+}
+
+impl Ask {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        match self {
+            Self::Key(kind, spki) => Writer::new(1, 0).byte(*kind as u8).rest(spki),
+            Self::Order(number, Order::Blocked { coverage, key }) => {
+                let (wide, name) = match coverage {
+                    Coverage::Exact(name) => (0, name),
+                    Coverage::WithWildcard(base) => (1, base),
+                };
+                Writer::new(2, *number).byte(*key as u8).byte(wide).name(name).rest(&[])
+            }
+            Self::Order(number, Order::Vouched { name, key }) => {
+                Writer::new(3, *number).byte(*key as u8).name(name).rest(&[])
+            }
+            Self::Order(number, Order::Own { names, addresses }) => {
+                let names = &names[..names.len().min(IDENTITY_NAMES_MAX)];
+                let addresses = &addresses[..addresses.len().min(IDENTITY_NAMES_MAX)];
+                let mut out = Writer::new(4, *number).byte(names.len() as u8);
+                for name in names {
+                    out = out.name(name);
+                }
+                out = out.byte(addresses.len() as u8);
+                for address in addresses {
+                    let octets = match address {
+                        IpAddr::V4(it) => it.octets().to_vec(),
+                        IpAddr::V6(it) => it.octets().to_vec(),
+                    };
+                    out = out.byte(octets.len() as u8);
+                    out.0.extend_from_slice(&octets);
+                }
+                out.0
+            }
+        }
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let (kind, number, mut rest) = Reader::head(bytes)?;
+        match kind {
+            1 => Some(Self::Key(key_of(rest.byte()?)?, rest.0.to_vec())),
+            2 => {
+                let (key, wide) = (key_of(rest.byte()?)?, rest.byte()?);
+                let name = rest.name()?;
+                let coverage = match wide {
+                    0 => Coverage::Exact(name),
+                    1 => Coverage::WithWildcard(name),
+                    _ => return None,
+                };
+                rest.end(Self::Order(number, Order::Blocked { coverage, key }))
+            }
+            3 => {
+                let (key, name) = (key_of(rest.byte()?)?, rest.name()?);
+                rest.end(Self::Order(number, Order::Vouched { name, key }))
+            }
+            4 => {
+                let mut names = Vec::new();
+                for _ in 0..count(&mut rest)? {
+                    names.push(rest.name()?);
+                }
+                let mut addresses = Vec::new();
+                for _ in 0..count(&mut rest)? {
+                    addresses.push(match rest.byte()? {
+                        4 => IpAddr::from(<[u8; 4]>::try_from(rest.take(4)?).ok()?),
+                        16 => IpAddr::from(<[u8; 16]>::try_from(rest.take(16)?).ok()?),
+                        _ => return None,
+                    });
+                }
+                rest.end(Self::Order(number, Order::Own { names, addresses }))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn count(rest: &mut Reader<'_>) -> Option<usize> {
+    rest.byte().map(usize::from).filter(|count| *count <= IDENTITY_NAMES_MAX)
+}
+
+impl Say {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        match self {
+            Self::Opened(pem) => Writer::new(1, 0).rest(pem.as_bytes()),
+            Self::Ready(None) => Writer::new(2, 0).0,
+            Self::Ready(Some(why)) => Writer::new(2, 1).rest(cut(why).as_bytes()),
+            Self::Failed(why) => Writer::new(3, 0).rest(cut(why).as_bytes()),
+            Self::Leaf(number, lost, der) => {
+                let mut out = Writer::new(4, *number);
+                out.0.extend_from_slice(&lost.to_le_bytes());
+                out.rest(der)
+            }
+            Self::Refused(number, why) => {
+                let (code, text) = match why {
+                    Refusal::BadName(BadName::Length) => (1, ""),
+                    Refusal::BadName(BadName::Label) => (2, ""),
+                    Refusal::BadName(BadName::Address) => (3, ""),
+                    Refusal::NotBlocked => (4, ""),
+                    Refusal::Excluded => (5, ""),
+                    Refusal::RateLimited => (6, ""),
+                    Refusal::Failed(why) => (7, cut(why)),
+                };
+                Writer::new(5, *number).byte(code).rest(text.as_bytes())
+            }
+        }
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let (kind, number, mut rest) = Reader::head(bytes)?;
+        match kind {
+            1 => Some(Self::Opened(rest.text()?)),
+            2 => {
+                let why = rest.text()?;
+                Some(Self::Ready((number == 1).then_some(why)))
+            }
+            3 => Some(Self::Failed(rest.text()?)),
+            4 => {
+                let lost = u64::from_le_bytes(rest.take(8)?.try_into().ok()?);
+                Some(Self::Leaf(number, lost, rest.0.to_vec()))
+            }
+            5 => {
+                let (code, text) = (rest.byte()?, rest.text()?);
+                let why = match code {
+                    1 => Refusal::BadName(BadName::Length),
+                    2 => Refusal::BadName(BadName::Label),
+                    3 => Refusal::BadName(BadName::Address),
+                    4 => Refusal::NotBlocked,
+                    5 => Refusal::Excluded,
+                    6 => Refusal::RateLimited,
+                    7 => Refusal::Failed(text),
+                    _ => return None,
+                };
+                Some(Self::Refused(number, why))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks() -> Vec<Ask> {
+        let (name, key) = ("ads.example".to_owned(), KeyKind::Rsa);
+        let wide = Coverage::WithWildcard(name.clone());
+        vec![
+            Ask::Key(KeyKind::P256, vec![1, 2, 3]),
+            Ask::Order(7, Order::Blocked { coverage: Coverage::Exact(name.clone()), key }),
+            Ask::Order(u64::MAX, Order::Blocked { coverage: wide, key: KeyKind::P256 }),
+            Ask::Order(8, Order::Vouched { name: name.clone(), key }),
+            Ask::Order(
+                9,
+                Order::Own {
+                    names: vec![name; IDENTITY_NAMES_MAX],
+                    addresses: vec![[192, 0, 2, 1].into(), [0x20; 16].into()],
+                },
+            ),
+        ]
+    }
+
+    fn says() -> Vec<Say> {
+        let mut all = vec![
+            Say::Opened("-----BEGIN".into()),
+            Say::Ready(None),
+            Say::Ready(Some("no seccomp".into())),
+            Say::Failed("why".into()),
+            Say::Leaf(3, 1, vec![0x30; 600]),
+        ];
+        let bad = [BadName::Length, BadName::Label, BadName::Address].map(Refusal::BadName);
+        let others = [Refusal::NotBlocked, Refusal::Excluded, Refusal::RateLimited];
+        all.extend(bad.into_iter().chain(others).map(|why| Say::Refused(5, why)));
+        all.push(Say::Refused(6, Refusal::Failed("why".into())));
+        all
+    }
+
+    #[test]
+    fn messages_come_back_as_they_went() {
+        for ask in asks() {
+            assert_eq!(Ask::read(&ask.write()), Some(ask));
+        }
+        for say in says() {
+            assert_eq!(Say::read(&say.write()), Some(say));
+        }
+    }
+
+    #[test]
+    fn what_is_cut_or_longer_is_no_message_or_another_one() {
+        for ask in asks() {
+            let bytes = ask.write();
+            for end in 0..bytes.len() {
+                assert_ne!(Ask::read(&bytes[..end]), Some(ask.clone()));
+            }
+            for at in 0..bytes.len().min(64) {
+                let mut changed = bytes.clone();
+                changed[at] ^= 0xFF;
+                // Nothing is asked of it but an answer.
+                let _ = Ask::read(&changed);
+            }
+        }
+        for say in says() {
+            let bytes = say.write();
+            for end in 0..bytes.len() {
+                let _ = Say::read(&bytes[..end]);
+            }
+        }
+        assert_eq!(Ask::read(&[]), None);
+        assert_eq!(Ask::read(&[VERSION + 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn a_long_explanation_is_cut_between_letters() {
+        let why = "é".repeat(2000);
+        let Some(Say::Failed(text)) = Say::read(&Say::Failed(why).write()) else {
+            panic!("no message")
+        };
+        assert_eq!(text.len(), TEXT_BYTES_MAX);
+    }
+}

@@ -1,0 +1,280 @@
+//! The holder of the authority's key: it takes orders for leaves and signs those that it may.
+//!
+//! It believes nobody: names are checked here, the policy asked is its own, what is excluded is never
+//! signed, and no more than so many leaves are, whoever asks. It makes no leaf keys and knows no
+//! connection. Called by the signer of a test or a command directly, and by the signer's process for
+//! each order that comes from outside.
+
+use super::audit::Audit;
+use super::exclusions::Exclusions;
+use super::{MintPolicy, Vouched};
+use crate::authority::{Authority, AuthorityError, CaCertificate, random};
+use crate::bucket::{Bucket, Rate, Taken};
+use crate::mint::{self, BadName, Coverage};
+use crate::tls::IDENTITY_NAMES_MAX;
+use rcgen::{DnType, SubjectPublicKeyInfo};
+use std::collections::HashSet;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use vocab::Now;
+
+/// Leaves signed for everybody together. A fifth of a core at most, for 40 s; then a twentieth.
+const ALL: Rate = Rate { burst: 20_000, milli_per_second: 500_000 };
+/// Leaves signed by the word of the process that answers: for names that only it knows to be blocked.
+/// A household meets some dozens of them a day.
+const VOUCHED: Rate = Rate { burst: 100, milli_per_second: 100 };
+
+/// The kind of a leaf's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum KeyKind {
+    /// ECDSA on P-256: for everybody.
+    P256,
+    /// RSA of 2048 bits: for clients that know no ECDSA.
+    Rsa,
+}
+
+/// What is to be signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// A leaf for names that the policy blocks.
+    Blocked { coverage: Coverage, key: KeyKind },
+    /// A leaf for one name of which only who orders knows that it is blocked.
+    Vouched { name: String, key: KeyKind },
+    /// A leaf for names and addresses of our own servers.
+    Own { names: Vec<String>, addresses: Vec<IpAddr> },
+}
+
+/// Why an order was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    BadName(BadName),
+    NotBlocked,
+    Excluded,
+    RateLimited,
+    Failed(String),
+}
+
+/// Which names and addresses are those of our own servers.
+#[derive(Clone, Debug)]
+pub enum Ours {
+    /// What the administrator's other parts say they are: they are in the same process.
+    AsOrdered,
+    /// These, and local addresses.
+    Names(HashSet<String>),
+}
+
+/// The key, and all that decides about its use.
+pub struct Issuer {
+    authority: Authority,
+    policy: Arc<dyn MintPolicy>,
+    exclusions: Exclusions,
+    ours: Ours,
+    vouched: Vouched,
+    audit: Option<Audit>,
+    public_keys: [Option<SubjectPublicKeyInfo>; 2],
+    /// A label that stands in no list: see `mint::plan`.
+    probe: String,
+    all: Bucket,
+    vouched_for: Bucket,
+}
+
+impl Issuer {
+    /// Opens the authority in `dir`, making it if there is none, for names that `policy` permits.
+    pub fn open(
+        dir: &Path,
+        policy: Arc<dyn MintPolicy>,
+        exclusions: Exclusions,
+    ) -> Result<Self, AuthorityError> {
+        let now = crate::clock::now();
+        Ok(Self {
+            authority: Authority::open(dir, &exclusions, now.unix_secs())?,
+            policy,
+            exclusions,
+            ours: Ours::AsOrdered,
+            vouched: Vouched::Limited,
+            audit: None,
+            public_keys: [None, None],
+            probe: format!("tidegate-{:016x}", u64::from_be_bytes(random()?)),
+            all: Bucket::full(ALL, now.mono_ms),
+            vouched_for: Bucket::full(VOUCHED, now.mono_ms),
+        })
+    }
+
+    /// Knows from now on which names are ours, and whether to sign on another's word.
+    #[must_use]
+    pub fn limited_to(mut self, ours: Ours, vouched: Vouched) -> Self {
+        (self.ours, self.vouched) = (ours, vouched);
+        self
+    }
+
+    /// Takes another policy's word from now on.
+    #[must_use]
+    pub fn asking(mut self, policy: Arc<dyn MintPolicy>) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Writes down what is signed, in `dir`. Comes back unchanged where that cannot be.
+    pub fn audited(mut self, dir: &Path) -> Result<Self, (Self, std::io::Error)> {
+        match Audit::open(dir) {
+            Ok(audit) => {
+                self.audit = Some(audit);
+                Ok(self)
+            }
+            Err(why) => Err((self, why)),
+        }
+    }
+
+    /// The authority's certificate.
+    pub fn certificate(&self) -> &CaCertificate {
+        self.authority.certificate()
+    }
+
+    /// Leaves that were signed and could not be written down.
+    pub(crate) fn audit_lost(&self) -> u64 {
+        self.audit.as_ref().map_or(0, Audit::lost)
+    }
+
+    /// Whether the authority is so old that it should be opened again, which renews it.
+    pub(crate) fn is_old(&self, now: Now) -> bool {
+        now.unix_secs() >= self.certificate().renewal_secs()
+    }
+
+    /// Leaves of this kind are for this public key (SubjectPublicKeyInfo, DER) from now on.
+    pub(crate) fn take_key(&mut self, kind: KeyKind, spki: &[u8]) -> Result<(), Refusal> {
+        let key =
+            SubjectPublicKeyInfo::from_der(spki).map_err(|why| Refusal::Failed(why.to_string()))?;
+        self.public_keys[kind as usize] = Some(key);
+        Ok(())
+    }
+
+    /// Carries out an order: a leaf as DER, or why not.
+    pub(crate) fn issue(&mut self, order: &Order, now: Now) -> Result<Vec<u8>, Refusal> {
+        let (names, key, why) = match order {
+            Order::Blocked { coverage, key } => {
+                self.check_blocked(coverage)?;
+                (coverage.names(), *key, "blocked")
+            }
+            Order::Vouched { name, key } => {
+                self.check_vouched(name, now)?;
+                (vec![name.clone()], *key, "vouched")
+            }
+            Order::Own { names, addresses } => {
+                self.check_own(names, addresses)?;
+                (names.clone(), KeyKind::P256, "own")
+            }
+        };
+        if self.all.take(ALL, now.mono_ms) == Taken::No {
+            return Err(Refusal::RateLimited);
+        }
+        let addresses = match order {
+            Order::Own { addresses, .. } => addresses.as_slice(),
+            Order::Blocked { .. } | Order::Vouched { .. } => &[],
+        };
+        self.sign(names, addresses, key, why, now)
+    }
+
+    /// Signs a leaf for nobody, to see that it can.
+    pub(crate) fn prove(&self) -> Result<(), Refusal> {
+        let failed = |why: &dyn fmt::Display| Refusal::Failed(why.to_string());
+        let serial = random().map_err(|why| failed(&why))?;
+        let names = ["tidegate.invalid".to_owned()];
+        let secs = crate::clock::now().unix_secs();
+        let leaf = mint::leaf(&names, &[], secs, secs, serial).map_err(|why| failed(&why))?;
+        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256);
+        let key = key.map_err(|why| failed(&why))?;
+        self.authority.sign(&leaf, &key).map(drop).map_err(|why| failed(&why))
+    }
+
+    fn check_blocked(&self, coverage: &Coverage) -> Result<(), Refusal> {
+        let (Coverage::Exact(name) | Coverage::WithWildcard(name)) = coverage;
+        self.check_name(name)?;
+        let is_blocked = match coverage {
+            Coverage::Exact(name) => self.policy.may_mint(name),
+            Coverage::WithWildcard(base) => {
+                let below = format!("x.{base}");
+                mint::wildcard_base(&below) == Some(base)
+                    && !self.exclusions.lie_below(base)
+                    && mint::is_wholly_permitted(base, self.policy.as_ref(), &self.probe)
+            }
+        };
+        if is_blocked { Ok(()) } else { Err(Refusal::NotBlocked) }
+    }
+
+    fn check_vouched(&mut self, name: &str, now: Now) -> Result<(), Refusal> {
+        self.check_name(name)?;
+        match self.vouched {
+            Vouched::Never => Err(Refusal::NotBlocked),
+            Vouched::Limited if self.vouched_for.take(VOUCHED, now.mono_ms) == Taken::Yes => Ok(()),
+            Vouched::Limited => Err(Refusal::RateLimited),
+        }
+    }
+
+    /// A host name in the one form that names have here, and not excluded.
+    fn check_name(&self, name: &str) -> Result<(), Refusal> {
+        let host = mint::host_name(name).map_err(Refusal::BadName)?;
+        if host != name {
+            return Err(Refusal::BadName(BadName::Label));
+        }
+        if self.exclusions.cover(name) { Err(Refusal::Excluded) } else { Ok(()) }
+    }
+
+    fn check_own(&self, names: &[String], addresses: &[IpAddr]) -> Result<(), Refusal> {
+        if !(1..=IDENTITY_NAMES_MAX).contains(&(names.len() + addresses.len())) {
+            return Err(Refusal::BadName(BadName::Length));
+        }
+        for name in names {
+            self.check_name(name)?;
+            let is_ours = match &self.ours {
+                Ours::AsOrdered => true,
+                Ours::Names(ours) => ours.contains(name),
+            };
+            if !is_ours {
+                return Err(Refusal::NotBlocked);
+            }
+        }
+        let may = |address: &IpAddr| match self.ours {
+            Ours::AsOrdered => true,
+            Ours::Names(_) => self.exclusions.permit(*address),
+        };
+        if addresses.iter().all(may) { Ok(()) } else { Err(Refusal::Excluded) }
+    }
+
+    fn sign(
+        &mut self,
+        names: Vec<String>,
+        addresses: &[IpAddr],
+        key: KeyKind,
+        why: &str,
+        now: Now,
+    ) -> Result<Vec<u8>, Refusal> {
+        let failed = |why: &dyn fmt::Display| Refusal::Failed(why.to_string());
+        let Some(public_key) = &self.public_keys[key as usize] else {
+            return Err(Refusal::Failed("the key of such leaves is not known yet".into()));
+        };
+        let serial = random().map_err(|why| failed(&why))?;
+        let until = self.certificate().valid_secs.end;
+        let mut params = mint::leaf(&names, addresses, now.unix_secs(), until, serial)
+            .map_err(|why| failed(&why))?;
+        if why == "own" {
+            // Read by nobody but GnuTLS, which takes a certificate without any subject for broken.
+            params.distinguished_name.push(DnType::CommonName, "Tidegate");
+        }
+        let leaf = self.authority.sign(&params, public_key).map_err(|why| failed(&why))?;
+        if let Some(audit) = &mut self.audit {
+            let mut named = names;
+            named.extend(addresses.iter().map(ToString::to_string));
+            let serial = params.serial_number.as_ref().map_or(&[][..], AsRef::as_ref);
+            audit.note(now.unix_secs(), why, &named, serial);
+        }
+        Ok(leaf.to_vec())
+    }
+}
+
+impl fmt::Debug for Issuer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issuer").field("ours", &self.ours).finish_non_exhaustive()
+    }
+}

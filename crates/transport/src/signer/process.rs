@@ -1,0 +1,155 @@
+//! The signer's process from the inside: it opens its key, closes the door behind itself, and takes
+//! orders until the socket ends.
+//!
+//! It has one thread, no network and no way to a file but its log. Orders come one after the other from a
+//! process that may have been taken over; the issuer believes none of them. Called by the hidden command
+//! that Tidegate starts itself with.
+
+use super::frame::{Ask, FRAME_BYTES_MAX, Say};
+use super::issuer::{Issuer, Ours};
+use super::walls;
+use super::{Exclusions, MintNothing, MintPolicy, Vouched};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, SocketType, recv, send, sockopt};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the process is to be.
+pub struct Process {
+    /// The folder of the authority.
+    pub dir: PathBuf,
+    /// What is never certified.
+    pub exclusions: Exclusions,
+    /// The names of our servers.
+    pub ours: Ours,
+    /// Whether to sign on the other process's word.
+    pub vouched: Vouched,
+    /// Who to be instead of root.
+    pub user: String,
+}
+
+/// Why the process ends otherwise than with its parent.
+#[derive(Debug)]
+pub enum ProcessError {
+    /// It was not started by a Tidegate.
+    NoParent,
+    /// It cannot run; its parent was told.
+    Failed(String),
+}
+
+impl Process {
+    /// Runs until the parent goes. `policy` is read after the parent has been told about the
+    /// authority: it takes longest.
+    pub fn run(
+        self,
+        policy: impl FnOnce() -> Result<Arc<dyn MintPolicy>, String>,
+    ) -> Result<(), ProcessError> {
+        crate::sys::stay_until_the_parent_goes();
+        let socket = parent()?;
+        let tell = |what: &Say| {
+            // A parent that is gone shows when it is listened to.
+            let _ = send(&socket, &what.write(), SendFlags::NOSIGNAL);
+        };
+        match self.prepare(policy, &tell) {
+            Ok(issuer) => {
+                take_orders(&socket, issuer);
+                Ok(())
+            }
+            Err(why) => {
+                tell(&Say::Failed(why.clone()));
+                Err(ProcessError::Failed(why))
+            }
+        }
+    }
+
+    fn prepare(
+        self,
+        policy: impl FnOnce() -> Result<Arc<dyn MintPolicy>, String>,
+        tell: &impl Fn(&Say),
+    ) -> Result<Issuer, String> {
+        let say = |why: &dyn fmt::Display| why.to_string();
+        let issuer = Issuer::open(&self.dir, Arc::new(MintNothing), self.exclusions)
+            .map_err(|why| say(&why))?
+            .limited_to(self.ours, self.vouched);
+        tell(&Say::Opened(issuer.certificate().pem.clone()));
+        let mut troubles = Vec::new();
+        let issuer = issuer.audited(&self.dir).unwrap_or_else(|(issuer, why)| {
+            troubles.push(format!("what is signed cannot be written down: {why}"));
+            issuer
+        });
+        let issuer = issuer.asking(policy()?);
+        // The generator's state is made before the walls stand.
+        issuer.prove().map_err(|why| format!("{why:?}"))?;
+        troubles.extend(walls::raise(&self.user).map_err(|why| say(&why))?);
+        issuer.prove().map_err(|why| format!("behind its walls: {why:?}"))?;
+        tell(&Say::Ready((!troubles.is_empty()).then(|| troubles.join("; "))));
+        Ok(issuer)
+    }
+}
+
+/// The socket that Tidegate put in place of standard input; nothing else stays open.
+fn parent() -> Result<OwnedFd, ProcessError> {
+    crate::sys::close_all_but_standard();
+    let stdin = std::io::stdin();
+    match sockopt::socket_type(stdin.as_fd()) {
+        Ok(SocketType::SEQPACKET) => {
+            stdin.as_fd().try_clone_to_owned().map_err(|_| ProcessError::NoParent)
+        }
+        Ok(_) | Err(_) => Err(ProcessError::NoParent),
+    }
+}
+
+fn take_orders(socket: &OwnedFd, mut issuer: Issuer) {
+    let mut packet = vec![0; FRAME_BYTES_MAX + 1];
+    let began_old = issuer.is_old(crate::clock::now());
+    loop {
+        let length = match recv(socket, packet.as_mut_slice(), RecvFlags::empty()) {
+            Ok((_, 0)) => return,
+            Ok((_, length)) => length,
+            Err(Errno::INTR) => continue,
+            Err(_) => return,
+        };
+        let now = crate::clock::now();
+        if !began_old && issuer.is_old(now) {
+            // Opened again it is renewed, and the order comes again.
+            return;
+        }
+        let say = match Ask::read(&packet[..length]) {
+            Some(Ask::Order(number, order)) => match issuer.issue(&order, now) {
+                Ok(leaf) => Say::Leaf(number, issuer.audit_lost(), leaf),
+                Err(why) => Say::Refused(number, why),
+            },
+            Some(Ask::Key(kind, spki)) => match issuer.take_key(kind, &spki) {
+                Ok(()) => continue,
+                // The orders for it are refused one by one.
+                Err(_) => continue,
+            },
+            None => continue,
+        };
+        if send(socket, &say.write(), SendFlags::NOSIGNAL).is_err() {
+            return;
+        }
+    }
+}
+
+impl fmt::Display for ProcessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoParent => f.write_str(
+                "this command is for Tidegate itself, which starts it with a socket; run \
+                 `tidegate run`",
+            ),
+            Self::Failed(why) => write!(f, "the signer: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ProcessError {}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
