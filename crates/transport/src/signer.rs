@@ -86,7 +86,7 @@ pub struct Signer {
 /// Where orders go.
 enum Desk {
     /// To the issuer, in this process.
-    Here(Mutex<Issuer>),
+    Here(Box<Mutex<Issuer>>),
     /// To a process of its own.
     Process(Keeper),
 }
@@ -103,7 +103,7 @@ struct Rsa {
 /// A key of leaves. It is ours, not the authority's.
 struct LeafKey {
     signing: Arc<dyn SigningKey>,
-    /// SubjectPublicKeyInfo, DER.
+    /// `SubjectPublicKeyInfo`, DER.
     public: Vec<u8>,
 }
 
@@ -169,7 +169,7 @@ impl Signer {
 
     /// Signs by this issuer, in this process.
     pub fn with(issuer: Issuer, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
-        Self::at(Desk::Here(Mutex::new(issuer)), policy)
+        Self::at(Desk::Here(Box::new(Mutex::new(issuer))), policy)
     }
 
     /// Signs by a process of its own, which is started when it is needed, at the latest. `dir` is the

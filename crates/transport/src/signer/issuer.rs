@@ -116,15 +116,10 @@ impl Issuer {
         self
     }
 
-    /// Writes down what is signed, in `dir`. Comes back unchanged where that cannot be.
-    pub fn audited(mut self, dir: &Path) -> Result<Self, (Self, std::io::Error)> {
-        match Audit::open(dir) {
-            Ok(audit) => {
-                self.audit = Some(audit);
-                Ok(self)
-            }
-            Err(why) => Err((self, why)),
-        }
+    /// Writes down what is signed from now on, in `dir`.
+    pub fn write_down(&mut self, dir: &Path) -> std::io::Result<()> {
+        self.audit = Some(Audit::open(dir)?);
+        Ok(())
     }
 
     /// The authority's certificate.
@@ -142,7 +137,7 @@ impl Issuer {
         now.unix_secs() >= self.certificate().renewal_secs()
     }
 
-    /// Leaves of this kind are for this public key (SubjectPublicKeyInfo, DER) from now on.
+    /// Leaves of this kind are for this public key (`SubjectPublicKeyInfo`, DER) from now on.
     pub(crate) fn take_key(&mut self, kind: KeyKind, spki: &[u8]) -> Result<(), Refusal> {
         let key =
             SubjectPublicKeyInfo::from_der(spki).map_err(|why| Refusal::Failed(why.to_string()))?;
@@ -264,10 +259,10 @@ impl Issuer {
         }
         let leaf = self.authority.sign(&params, public_key).map_err(|why| failed(&why))?;
         if let Some(audit) = &mut self.audit {
-            let mut named = names;
-            named.extend(addresses.iter().map(ToString::to_string));
+            let mut all = names;
+            all.extend(addresses.iter().map(ToString::to_string));
             let serial = params.serial_number.as_ref().map_or(&[][..], AsRef::as_ref);
-            audit.note(now.unix_secs(), why, &named, serial);
+            audit.note(now.unix_secs(), why, &all, serial);
         }
         Ok(leaf.to_vec())
     }

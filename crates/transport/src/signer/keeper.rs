@@ -29,7 +29,7 @@ pub const ORDERS_MAX: usize = 1024;
 /// How long an order may wait. Under the deadline of the handshake that it is for.
 pub const ANSWER_MAX: Duration = Duration::from_secs(3);
 /// How long the process may take until it takes orders: long enough to compile millions of rules.
-const START_MAX: Duration = Duration::from_secs(60);
+const START_MAX: Duration = Duration::from_mins(1);
 /// The pause before the second start in a row that failed or ended soon; it doubles each time.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// The longest pause.

@@ -70,15 +70,14 @@ impl Process {
         tell: &impl Fn(&Say),
     ) -> Result<Issuer, String> {
         let say = |why: &dyn fmt::Display| why.to_string();
-        let issuer = Issuer::open(&self.dir, Arc::new(MintNothing), self.exclusions)
+        let mut issuer = Issuer::open(&self.dir, Arc::new(MintNothing), self.exclusions)
             .map_err(|why| say(&why))?
             .limited_to(self.ours, self.vouched);
         tell(&Say::Opened(issuer.certificate().pem.clone()));
         let mut troubles = Vec::new();
-        let issuer = issuer.audited(&self.dir).unwrap_or_else(|(issuer, why)| {
+        if let Err(why) = issuer.write_down(&self.dir) {
             troubles.push(format!("what is signed cannot be written down: {why}"));
-            issuer
-        });
+        }
         let issuer = issuer.asking(policy()?);
         // The generator's state is made before the walls stand.
         issuer.prove().map_err(|why| format!("{why:?}"))?;
@@ -121,11 +120,11 @@ fn take_orders(socket: &OwnedFd, mut issuer: Issuer) {
                 Ok(leaf) => Say::Leaf(number, issuer.audit_lost(), leaf),
                 Err(why) => Say::Refused(number, why),
             },
-            Some(Ask::Key(kind, spki)) => match issuer.take_key(kind, &spki) {
-                Ok(()) => continue,
-                // The orders for it are refused one by one.
-                Err(_) => continue,
-            },
+            Some(Ask::Key(kind, spki)) => {
+                // Of one that cannot be taken, the orders for it are refused one by one.
+                let _ = issuer.take_key(kind, &spki);
+                continue;
+            }
             None => continue,
         };
         if send(socket, &say.write(), SendFlags::NOSIGNAL).is_err() {

@@ -93,7 +93,7 @@ fn filter() -> Result<(), String> {
     // Glibc begins threads and pools with calls that may be missing: an error is enough, and a signer
     // that is killed for one would be killed for ever.
     let refused = SeccompAction::Errno(Errno::PERM.raw_os_error().cast_unsigned());
-    let calls: BTreeMap<_, _> = CALLS.iter().map(|call| (i64::from(*call), Vec::new())).collect();
+    let calls: BTreeMap<_, _> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
     let filter = SeccompFilter::new(calls, refused, SeccompAction::Allow, arch)
         .map_err(|why| wrong(&why))?;
     let program: BpfProgram = filter.try_into().map_err(|why| wrong(&why))?;
