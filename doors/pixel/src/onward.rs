@@ -52,7 +52,9 @@ fn checked(text: &str) -> Option<Onward> {
     let (scheme, behind) = text.split_once("://")?;
     let is_web = ["http", "https"].iter().any(|it| it.eq_ignore_ascii_case(scheme));
     let is_whole = text.len() <= ONWARD_BYTES_MAX
-        && !text.chars().any(|it| it.is_control() || it.is_whitespace() || it == '\\');
+        && !text.chars().any(|it| it.is_control() || it.is_whitespace() || it == '\\')
+        // Whoever decodes once more would find the line end that was put in for him.
+        && !percent_decode_str(text).any(|byte| byte.is_ascii_control());
     if !is_web || !is_whole {
         return None;
     }
