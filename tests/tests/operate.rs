@@ -65,7 +65,7 @@ fn lists_stats_counts_rules_and_names_what_was_skipped() {
     let scratch = Scratch::new();
     let file = scratch.write(
         "ads.txt",
-        "||ads.example^\nexample.com##.ad\n0.0.0.0 b.example\n||x^$dnsrewrite=1.2.3.4\n",
+        "||ads.example^\nexample.com##.ad\n0.0.0.0 b.example\n||x.example^$csp=script-src\n",
     );
     let output = tidegate::run(&["lists", "test", file.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stdout);
@@ -74,7 +74,7 @@ fn lists_stats_counts_rules_and_names_what_was_skipped() {
         "2 rules about names",
         "2 skipped",
         "line 2: hides elements",
-        "line 4: rewrites DNS answers",
+        "line 4: changes or reads the headers of answers",
     ] {
         assert!(said.contains(part), "{part} is missing:\n{said}");
     }
