@@ -98,6 +98,7 @@ async fn ask(line: &Line, peer: &Peer, wish: &Wish) -> Result<Vec<u8>, Refusal> 
             client_port: if wish.client == peer.client { peer.port } else { 0 },
             server_name: &peer.server_name,
             url_path: &wish.path,
+            client_id: &wish.client_id,
             ..Caller::now(wish.client, peer.way)
         };
         if wish.message.len() > crate::tcp::QUERY_BYTES_MAX {

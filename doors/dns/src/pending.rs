@@ -33,6 +33,7 @@ pub(crate) struct Request {
     entry: u16,
     server_name: Box<str>,
     url_path: Box<str>,
+    client_id: Box<str>,
 }
 
 /// See the module.
@@ -86,6 +87,7 @@ impl Request {
             entry: caller.entry,
             server_name: caller.server_name.into(),
             url_path: caller.url_path.into(),
+            client_id: caller.client_id.into(),
         }
     }
 
@@ -99,6 +101,7 @@ impl Request {
             entry: self.entry,
             server_name: &self.server_name,
             url_path: &self.url_path,
+            client_id: &self.client_id,
         }
     }
 }

@@ -15,6 +15,7 @@ use dns_wire::records::LocalRecords;
 use pipeline::program::{Place, Program};
 use std::net::IpAddr;
 use std::sync::Arc;
+use vocab::DomainName;
 
 /// See the module.
 pub(crate) struct Plan {
@@ -30,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) guard: Guard,
     pub(crate) designated: Designated,
     pub(crate) client_subnet: ClientSubnetSettings,
+    /// What this server is called.
+    names: Box<[DomainName]>,
 }
 
 impl Plan {
@@ -62,7 +65,15 @@ impl Plan {
             guard: Guard::new(settings.guard(), secrets, tcp::IDLE, before.map(|it| &it.guard)),
             designated: designated(settings),
             client_subnet: settings.client_subnet.clone(),
+            names: settings.names.iter().map(|name| name.0.clone()).collect(),
         })
+    }
+
+    /// The client's identifier in the name that it connected to: `tablet` in `tablet.dns.example`,
+    /// where this server is called `dns.example`.
+    pub(crate) fn id_in<'n>(&self, server_name: &'n str) -> Option<&'n str> {
+        let (id, rest) = server_name.split_once('.')?;
+        self.names.iter().any(|name| name.as_str() == rest).then_some(id)
     }
 
     /// Where the run of a listener's requests begins.

@@ -17,7 +17,7 @@ use dns_wire::{BadQuery, EdeCode, Query, Rcode, UDP_BYTES_MAX, forge, reply};
 use ledger::{Event, Subject};
 use pipeline::machine;
 use pipeline::state::{Response, State, Step};
-use policy::{Ask, Effect, Outcome, Policy};
+use policy::{Ask, Effect, Outcome, Policy, Who};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,6 +35,13 @@ pub(crate) struct View<'v> {
 }
 
 impl View<'_> {
+    /// What is known of the client beside its address. It says itself who it is: in the path of DNS
+    /// over HTTPS, or in the first label of the name that it connects to.
+    pub(crate) fn who<'c>(&self, caller: &Caller<'c>) -> Who<'c> {
+        let id = Some(caller.client_id).filter(|id| !id.is_empty());
+        Who { id: id.or_else(|| self.plan.id_in(caller.server_name)), ..Who::default() }
+    }
+
     /// What the client would have of the pixel door's address.
     pub(crate) fn reach(&self, caller: &Caller<'_>) -> Reaches {
         if self.shared.trust.avoids(caller.client, caller.now) {
@@ -61,6 +68,8 @@ pub(crate) struct Caller<'c> {
     pub(crate) server_name: &'c str,
     /// The path of the URL; empty outside HTTPS.
     pub(crate) url_path: &'c str,
+    /// The client's identifier in that path; empty where there is none.
+    pub(crate) client_id: &'c str,
 }
 
 /// How the question came, which bounds the answer.
@@ -103,7 +112,17 @@ impl Caller<'_> {
     /// A client that asks now, at the plan's first entry.
     pub(crate) fn now(client: IpAddr, way: Way) -> Self {
         let (now, begun) = (transport::clock::now(), Instant::now());
-        Self { client, client_port: 0, way, now, begun, entry: 0, server_name: "", url_path: "" }
+        Self {
+            client,
+            client_port: 0,
+            way,
+            now,
+            begun,
+            entry: 0,
+            server_name: "",
+            url_path: "",
+            client_id: "",
+        }
     }
 }
 
@@ -278,7 +297,8 @@ fn blocked_alias(
 ) -> Option<Cause> {
     let mut found = None;
     let mut look = |alias: Name<'_>| {
-        let ask = Ask::lookup(alias, asked.query.qtype, asked.caller.client);
+        let who = view.who(&asked.caller);
+        let ask = Ask::lookup(alias, asked.query.qtype, asked.caller.client).by(&who);
         let verdict = view.policy.decide(&ask, asked.caller.now);
         if verdict.action == Action::Block && !is_excepted(view, asked) {
             if let Cause::Rule(rule) = verdict.cause {
@@ -303,7 +323,8 @@ fn blocked_alias(
 /// overrule something, so the full reasoning is asked for; that allocates, which answers with a
 /// blocked alias are rare enough to bear.
 fn is_excepted(view: &View<'_>, asked: &Asked<'_>) -> bool {
-    let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client);
+    let who = view.who(&asked.caller);
+    let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client).by(&who);
     view.policy.explain(&ask, asked.caller.now).considered.iter().any(|rule| {
         rule.effect == Effect::Exception
             && matches!(rule.outcome, Outcome::Decides | Outcome::Outranked)

@@ -75,7 +75,8 @@ impl<'v> Surroundings<'v> {
     }
 
     fn policy(&mut self, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
-        let ask = Ask::lookup(asked.name, asked.query.qtype, self.caller.client);
+        let who = self.view.who(&self.caller);
+        let ask = Ask::lookup(asked.name, asked.query.qtype, self.caller.client).by(&who);
         let verdict = self.view.policy.decide(&ask, self.caller.now);
         self.findings.cause = verdict.cause;
         if verdict.manner == Manner::Rewrite

@@ -56,6 +56,7 @@ fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocke
                 entry,
                 server_name: "",
                 url_path: "",
+                client_id: "",
             };
             if cut {
                 request::refuse_oversized(&view, caller);

@@ -216,6 +216,19 @@ fn every_path_leads_somewhere_and_a_client_may_name_itself() {
 }
 
 #[test]
+fn a_client_is_known_by_what_its_path_says() {
+    let bench = bench();
+    let explained = |path: &str| {
+        let said = get(&bench, &format!("{path}?name=homework.test"), &["-k"]);
+        assert_eq!(status(&said), "200", "{path}: {said:?}");
+        said.text.contains("EDE(15)")
+    };
+    assert!(explained("/dns-query/tablet"), "a rule is about this client");
+    assert!(!explained("/dns-query/phone"));
+    assert!(!explained("/dns-query"));
+}
+
+#[test]
 fn a_clients_address_is_taken_from_proxies_that_are_trusted_only() {
     let bench = bench();
     let ask = |id: u16, header: &str| {

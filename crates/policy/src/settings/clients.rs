@@ -17,8 +17,9 @@ pub struct ClientSettings {
     /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
     pub name: String,
     /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`),
-    /// MAC addresses (`aa:bb:cc:00:11:22`), `id:` with a `ClientID`, `user:` with a user of the proxy,
-    /// `interface:` with the name of one. What a door does not know matches nobody.
+    /// and `id:` with the `ClientID` that a device gives in the path of DNS over HTTPS
+    /// (`/dns-query/tablet`) or as the first label of the server's name (`tablet.dns.example`).
+    /// `check` refuses MAC addresses, `user:` and `interface:`: no door knows them yet.
     #[serde(rename = "match")]
     pub matches: Vec<String>,
     /// Names of lists. Default: those of `default`, or with `groups` none but theirs.
@@ -116,11 +117,15 @@ impl ClientSettings {
             complaints.push(Complaint::new(format!("{path}.match"), message).remedy(remedy));
         }
         for (at, text) in self.matches.iter().enumerate() {
-            if let Err(why) = ClientMatch::parse(text) {
-                let remedy = "write an IP address, a network such as 192.168.1.64/26, a MAC address, \
-                              id:phone, user:ann or interface:br-lan";
-                complaints.push(Complaint::new(format!("{path}.match.{at}"), why).remedy(remedy));
-            }
+            let what = match ClientMatch::parse(text) {
+                Ok(ClientMatch::Network(_) | ClientMatch::Id(_)) => continue,
+                Ok(ClientMatch::Mac(_)) => "no door looks up hardware addresses yet".to_owned(),
+                Ok(ClientMatch::User(_)) => "the proxy door knows no users yet".to_owned(),
+                Ok(ClientMatch::Interface(_)) => "no door looks at interfaces yet".to_owned(),
+                Err(why) => why,
+            };
+            let remedy = "write an IP address, a network such as 192.168.1.64/26, or id:phone";
+            complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
         }
         for (at, name) in self.groups.iter().enumerate() {
             if !groups.contains(name.as_str()) {

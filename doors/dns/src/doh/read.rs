@@ -38,6 +38,8 @@ pub(super) struct Wish {
     pub(super) client: IpAddr,
     /// The whole path, with the client's identifier where there is one.
     pub(super) path: Box<str>,
+    /// The client's identifier at the end of the path; empty where there is none.
+    pub(super) client_id: Box<str>,
     pub(super) entry: u16,
 }
 
@@ -97,8 +99,9 @@ pub(super) async fn read(
         return Err(Refusal::Path);
     }
     let client = line.shared.doh.load().client(peer.client, &head.headers);
+    let client_id = Box::from(client_id.unwrap_or_default());
     let path = Box::from(path);
-    let wish = |(message, form)| Wish { message, form, client, path, entry };
+    let wish = |(message, form)| Wish { message, form, client, path, client_id, entry };
     match head.method {
         Method::GET | Method::HEAD => asked_in_query(head.uri.query().unwrap_or("")).map(wish),
         Method::POST => {

@@ -35,7 +35,7 @@ pub(crate) const RULES: &str = "||blocked.test^\n@@||excepted.test^\n\
     ||records.test^$dnsrewrite=192.0.2.7\n||records.test^$dnsrewrite=192.0.2.8\n\
     ||records.test^$dnsrewrite=NOERROR;HTTPS;1 . alpn=h3\n||instead.test^$dnsrewrite=other.test\n\
     ||gone.rewritten.test^$dnsrewrite=NXDOMAIN\n||not.rewritten.test^$dnsrewrite=REFUSED\n\
-    ||empty.rewritten.test^$dnsrewrite=NOERROR\n";
+    ||empty.rewritten.test^$dnsrewrite=NOERROR\n||homework.test^$client=tablet\n";
 
 /// The text form of a name as wire labels.
 pub(crate) fn labels(name: &str) -> Vec<u8> {
