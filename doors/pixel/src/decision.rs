@@ -4,7 +4,7 @@
 
 use crate::covers::covers;
 use crate::door::{Connection, Transport};
-use policy::{Ask, Policy, Verdict};
+use policy::{Ask, Manner, Policy, Verdict};
 use vocab::{Action, Kind, Name, Now};
 
 /// DNS type A, the question that led here.
@@ -36,6 +36,14 @@ impl Decision {
     pub(crate) const fn verdict(&self) -> Verdict {
         let (Self::Block(verdict) | Self::NotBlocked(verdict) | Self::NotCovered(verdict)) = self;
         *verdict
+    }
+
+    /// The stand-in that the rule of `policy` names which decided.
+    pub(crate) fn named<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
+        match self.verdict().manner {
+            Manner::StandIn(id) => policy.stand_in(id),
+            Manner::Usual | Manner::Rewrite => None,
+        }
     }
 }
 

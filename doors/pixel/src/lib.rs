@@ -13,6 +13,7 @@ mod door;
 mod figures;
 mod handshake;
 mod media;
+mod named;
 mod null;
 mod objects;
 mod onward;

@@ -5,6 +5,7 @@
 //! get their stand-in (`stubs`). Called by `request` and `quick`, once per request.
 
 use crate::callback;
+use crate::named;
 use crate::stubs::{self, Stub};
 use http::Method;
 use vocab::{Kind, Name};
@@ -172,6 +173,8 @@ pub(crate) struct Hints<'r> {
     pub(crate) destination: &'r str,
     /// The `Service-Worker` field, or nothing.
     pub(crate) service_worker: &'r str,
+    /// The stand-in that a rule names.
+    pub(crate) named: Option<&'r str>,
 }
 
 /// The answer that is due.
@@ -194,6 +197,9 @@ fn null<'r>(hints: &Hints<'r>) -> Null<'r> {
     let reads = *hints.method == Method::GET || *hints.method == Method::HEAD;
     if reads && is_connectivity_check(hints.path) {
         return Null::Blank(Blank::Nothing);
+    }
+    if reads && let Some(null) = hints.named.and_then(named::find) {
+        return null;
     }
     // What is posted as an image or a script is a beacon in disguise.
     if !reads && is_element(hints.kind) {

@@ -79,7 +79,8 @@ impl Lane {
         };
         // decide
         let asked = Asked { host, url, kind, page };
-        let decision = decide(&self.door.parts.policy.load(), connection, &asked, now);
+        let policy = self.door.parts.policy.load();
+        let decision = decide(&policy, connection, &asked, now);
         let Decision::Block(verdict) = decision else { return None };
         // act
         let destination = field("sec-fetch-dest");
@@ -93,6 +94,7 @@ impl Lane {
             accept: field("accept"),
             destination,
             service_worker: field("service-worker"),
+            named: decision.named(&policy),
         };
         let Due::Null(null) = null::due(&hints) else { return None };
         // shape

@@ -87,7 +87,7 @@ pub(crate) async fn answer(
     let verdict = decision.verdict();
 
     // act
-    let outcome = act(&decision, connection, &wish, &head);
+    let outcome = act(&decision, connection, &policy, &wish, &head);
 
     // review: nothing comes from elsewhere, so there is nothing to distrust.
     let (source, action, cause) = match outcome {
@@ -190,6 +190,7 @@ async fn discard(body: &mut Incoming, taken: &mut u64) -> bool {
 fn act<'r>(
     decision: &Decision,
     connection: &Connection,
+    policy: &'r Policy,
     wish: &'r Wish,
     head: &'r http::request::Parts,
 ) -> Outcome<'r> {
@@ -208,6 +209,7 @@ fn act<'r>(
         accept: text(&head.headers, &ACCEPT),
         destination,
         service_worker: field("service-worker"),
+        named: decision.named(policy),
     };
     match (decision, null::due(&hints)) {
         (Decision::NotCovered(_), _) => Outcome::NotCoveredPage,

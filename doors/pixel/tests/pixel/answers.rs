@@ -195,6 +195,22 @@ fn any_page_may_read_and_embed_a_null_answer_for_a_minute() {
 }
 
 #[test]
+fn a_rule_may_name_the_stand_in() {
+    let edge = Edge::start(
+        "||ads.example^\n||ads.example/m.js$script,redirect=google-analytics_analytics.js\n\
+         ||ads.example/n.js$script,redirect=noop.json\n||ads.example/o.js$script,redirect=what\n",
+    );
+    // Both lanes: a field that stands twice takes a request out of the quick one.
+    for more in [&[][..], &[("Accept", "*/*"), ("Accept", "text/*")][..]] {
+        let body = |path| String::from_utf8(edge.ask(path, more).body).unwrap();
+        assert!(body("GET /m.js").contains("hitCallback"));
+        assert_eq!(body("GET /n.js"), "{}");
+        assert_eq!(body("GET /o.js"), "");
+        assert_eq!(body("GET /p.js"), "");
+    }
+}
+
+#[test]
 fn a_preflight_is_granted_what_it_asks_for() {
     let edge = Edge::start(RULES);
     let answer = edge.ask(
