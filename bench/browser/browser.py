@@ -18,6 +18,7 @@ from pathlib import Path
 CHROMIUM = os.environ.get("CHROMIUM_BIN", "chromium")
 QUIET_S = 2.0  # without a network event, after which a page is finished
 CAP_S = 30.0
+STILL_S = 1.5  # without this program being run, a load's times are the machine's, not the page's
 START_S = 60.0
 STAYS_OPEN = {"EventSource", "WebSocket"}  # nobody waits for these to end
 FLAGS = ["--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
@@ -200,9 +201,12 @@ class Browser:
         refused = pipe.ask("Page.navigate", session, url=url).get("errorText")
         if refused:
             raise Trouble(f"{url}: {refused}")
-        until, asked, times = time.monotonic() + CAP_S, 0.0, None
+        until, asked, ticked, waits = time.monotonic() + CAP_S, 0.0, time.monotonic(), waits_for
         while time.monotonic() < until:
             pipe.pump(0.1)
+            if time.monotonic() - ticked > STILL_S:
+                raise Trouble("the machine stood still")
+            ticked = time.monotonic()
             watch.take()
             if watch.loaded and time.monotonic() - asked > 0.5:
                 asked = time.monotonic()

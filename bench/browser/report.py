@@ -78,7 +78,8 @@ def table(rows, page, modes):
 
 
 def gates(rows, modes):
-    lines = ["\ngates of the gated page, ms, medians", f"| mode | {' | '.join(GATES)} |", "|---" * (1 + len(GATES)) + "|"]
+    lines = ["\ngates of the gated page, ms, medians",
+             f"| mode | {' | '.join(GATES)} |", "|---" * (1 + len(GATES)) + "|"]
     for mode in modes:
         cells = [f"{median(rows, mode, 'gated', it):,.0f}" for it in GATES]
         lines.append(f"| {mode} | {' | '.join(cells)} |")

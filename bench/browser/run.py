@@ -29,7 +29,7 @@ from browser import CHROMIUM, Browser, Trouble
 
 OUT = rig.HERE.parent / "out"
 PAGES = [*world.THIRD_PARTIES, "gated"]
-TRIES = 3
+TRIES = 5
 
 
 def arguments():
@@ -81,8 +81,9 @@ def rounds(edge, home, options):
         dice.shuffle(cells)
         for mode, page in cells:
             rows.append({"round": number, **one(edge, home, mode, page)})
-        print(f"round {number + 1} of {options.rounds}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
-        save(options, rows)
+            save(options, rows)
+        print(f"round {number + 1} of {options.rounds} after {time.monotonic() - begun:.0f} s",
+              file=sys.stderr, flush=True)
     return rows
 
 
