@@ -5,6 +5,7 @@
 //! opens no connection, knows no TLS, keeps no log and asks no policy. Called by the pixel, proxy,
 //! web and gateway doors, the admin, and by DNS over HTTPS.
 
+pub mod authority;
 pub mod body;
 pub mod client;
 pub mod conditional;

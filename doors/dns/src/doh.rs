@@ -67,7 +67,7 @@ where
         stall_timeout: IDLE,
         ..Limits::default()
     };
-    let stop = async move { drain.begun().await };
+    let stop = drain.begun();
     // How a connection ends is the client's affair; what matters stands in the ledger.
     drop(http_engine::serve(io, versions, limits, stop, handler).await);
 }

@@ -124,7 +124,7 @@ impl Door {
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let peer = stream.peer().ip().to_canonical();
         let (stream, tunnel) = ClientStream::new(stream);
-        let stop = async move { drain.begun().await };
+        let stop = drain.begun();
         let handler = move |incoming| {
             let (door, tunnel) = (Arc::clone(&self), tunnel.clone());
             async move { request::answer(&door, peer, &tunnel, incoming).await }

@@ -10,10 +10,10 @@ use crate::counters::Count;
 use crate::decision::{Asked, Decision, decide};
 use crate::door::{Connection, Door};
 use crate::null::{self, Due, Hints, Null};
-use crate::wish::{host_text, page_text, seat};
+use crate::wish::{page_text, seat};
 use http::Method;
-use http_engine::kind;
 use http_engine::quick::{Quick, Quickly, Simple};
+use http_engine::{authority, kind};
 use ledger::{Event, Subject};
 use policy::Verdict;
 use std::cell::RefCell;
@@ -47,7 +47,7 @@ impl Quick for Lane {
     fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
         let authority = request.host().unwrap_or("");
         // Browsers send names in lower case; any other way is `request`'s to read.
-        let Ok(host) = Name::from_lowercase(host_text(authority)) else {
+        let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
             return Quickly::NotMine;
         };
         URL.with_borrow_mut(|url| {

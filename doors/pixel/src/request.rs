@@ -13,7 +13,7 @@ use crate::ready;
 use crate::setup::{self, Wanted};
 use crate::socket;
 use crate::ticket::Ticket;
-use crate::wish::{host_of, host_text, page_text, seat};
+use crate::wish::{host_of, page_text, seat};
 use http::header::{
     ACCEPT, ALT_SVC, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, UPGRADE,
 };
@@ -21,7 +21,7 @@ use http::{Method, Request, Response, Version};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_engine::upgrade::{self, OnUpgrade};
-use http_engine::{Body, Incoming, kind};
+use http_engine::{Body, Incoming, authority, kind};
 use ledger::Subject;
 use policy::{Policy, Verdict};
 use std::time::Duration;
@@ -140,7 +140,9 @@ fn read(connection: &Connection, head: &http::request::Parts) -> Wish {
     let url = [connection.transport.scheme(), "://", authority, path].concat();
     let page = page_text(|name| text(headers, &HeaderName::from_static(name)));
     let own = match connection.transport {
-        Transport::Plain => setup::wanted(host_text(authority), &head.method, head.uri.path()),
+        Transport::Plain => {
+            setup::wanted(authority::host(authority), &head.method, head.uri.path())
+        }
         // Nobody certifies an address.
         Transport::Tls(_) => None,
     };

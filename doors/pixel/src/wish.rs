@@ -4,29 +4,17 @@
 //! and `quick`.
 
 use crate::null::Seat;
+use http_engine::authority;
 use vocab::{DomainName, Name};
-
-/// The host of an authority, without its port.
-pub(crate) fn host_text(authority: &str) -> &str {
-    // An IPv6 address stands in brackets, and no name holds one.
-    match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|it| it.is_ascii_digit()) => host,
-        _ => authority,
-    }
-}
 
 /// The name in `host[:port]`.
 pub(crate) fn host_of(authority: &str) -> Option<DomainName> {
-    DomainName::parse(host_text(authority)).ok()
+    DomainName::parse(authority::host(authority)).ok()
 }
 
 /// The host of the page that asks, as text, from `Referer` or else `Origin`.
 pub(crate) fn page_text<'f>(field: impl Fn(&'static str) -> &'f str) -> Option<&'f str> {
-    ["referer", "origin"].into_iter().find_map(|name| {
-        let (_, rest) = field(name).split_once("://")?;
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-        Some(host_text(authority)).filter(|host| !host.is_empty())
-    })
+    ["referer", "origin"].into_iter().find_map(|name| authority::host_of_url(field(name)))
 }
 
 /// Fetch metadata comes over HTTPS only. Without it, a page asked for by a page of another host is
@@ -39,15 +27,6 @@ pub(crate) fn seat(destination: &str, page: Option<Name<'_>>, host: Name<'_>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_host_is_read_without_its_port() {
-        assert_eq!(host_text("a.example:8080"), "a.example");
-        assert_eq!(host_text("a.example"), "a.example");
-        assert_eq!(host_text("[::1]:80"), "[::1]");
-        assert_eq!(host_text("[::1]"), "[::1]");
-        assert_eq!(host_text(""), "");
-    }
 
     #[test]
     fn the_page_that_asks_is_read_from_either_field() {

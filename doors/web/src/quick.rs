@@ -11,16 +11,16 @@ use crate::forwarded::FORWARDED_PROTO;
 use crate::look::{self, Stands};
 use crate::negotiate;
 use crate::path::{self, Target};
-use crate::request::{host_part, page_host_of};
+use crate::request::page_host_of;
 use crate::site::Site;
 use crate::store::{Form, Kept};
 use crate::table::Routed;
 use http::{HeaderValue, Method, Version};
 use http_engine::conditional::{Precondition, precondition};
-use http_engine::kind;
 use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
+use http_engine::{authority, kind};
 use ledger::{Event, Subject};
-use policy::{Ask, Verdict};
+use policy::{Ask, Policy, Verdict};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
@@ -54,7 +54,7 @@ impl Quick for Lane {
             return Quickly::NotMine;
         }
         let authority = request.host().unwrap_or("");
-        let host = host_part(authority);
+        let host = authority::host(authority);
         let lowered;
         // Clients send names in lower case, nearly all of them.
         let host = if let Ok(name) = Name::from_lowercase(host) {
@@ -65,7 +65,8 @@ impl Quick for Lane {
         };
         let (started, now) = (Instant::now(), clock::now());
         let Parts { policy, ledger, .. } = &self.0.door.parts;
-        if let Some(verdict) = policy.load().verdict_for_all(now)
+        let policy = policy.load();
+        if let Some(verdict) = policy.verdict_for_all(now)
             && !ledger.wants_row(verdict.action)
         {
             return self.answer_decided(request, host, (verdict, None), out, (started, now));
@@ -79,19 +80,19 @@ impl Quick for Lane {
                 kind: kind::of_fields(&request.method().into(), request.path(), field),
                 page: ["referer", "origin"].iter().find_map(|name| page_host_of(field(name))),
             };
-            let verdict = self.decide(host, &asked, now);
+            let verdict = self.decide(&policy, host, &asked, now);
             self.answer_decided(request, host, (verdict, Some(asked)), out, (started, now))
         })
     }
 }
 
 impl Lane {
-    fn decide(&self, host: Name<'_>, asked: &Asked<'_>, now: Now) -> Verdict {
+    fn decide(&self, policy: &Policy, host: Name<'_>, asked: &Asked<'_>, now: Now) -> Verdict {
         let Asked { url, kind, page } = asked;
         let page = page.as_ref().map(DomainName::as_name);
         let (door, client) = (vocab::Door::Web, self.0.ends.client.ip());
         let ask = Ask { door, client, who: None, host, kind: *kind, url: Some(url), page };
-        self.0.door.parts.policy.load().decide(&ask, now)
+        policy.decide(&ask, now)
     }
 
     /// The request once it is decided about: act, shape, record.

@@ -24,7 +24,7 @@ use http::header::{
 };
 use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body as _;
-use http_engine::{Body, Incoming, kind};
+use http_engine::{Body, Incoming, authority, kind};
 use ledger::Subject;
 use policy::{Ask, Policy, Verdict};
 use std::net::IpAddr;
@@ -304,14 +304,9 @@ fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
     headers.get(field).and_then(|value| value.to_str().ok()).unwrap_or("")
 }
 
-/// What stands before the port in `host[:port]`.
-pub(crate) fn host_part(authority: &str) -> &str {
-    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
-}
-
 /// The name in `host[:port]`.
 fn host_of(authority: &str) -> Option<DomainName> {
-    DomainName::parse(host_part(authority)).ok()
+    DomainName::parse(authority::host(authority)).ok()
 }
 
 /// The host of the page that asks, where it says so and is one.
@@ -321,6 +316,5 @@ fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
 
 /// The host of a page's URL.
 pub(crate) fn page_host_of(url: &str) -> Option<DomainName> {
-    let (_, rest) = url.split_once("://")?;
-    host_of(rest.split(['/', '?', '#']).next().unwrap_or(rest))
+    DomainName::parse(authority::host_of_url(url)?).ok()
 }

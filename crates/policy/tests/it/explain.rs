@@ -1,11 +1,11 @@
 //! The reasoning that people read.
 
-use crate::support::{CLIENT, NOW, SEED, host_of, lookup, name, policy};
+use crate::support::{CLIENT, Fetch, NOW, SEED, ask, host_of, lookup, name, policy};
 use policy::{
     Ask, DefaultSettings, Effect, Explanation, ListKind, ListSettings, ListSource, Outcome, Policy,
     Profiles, Settings,
 };
-use vocab::{Door, Kind};
+use vocab::Kind;
 
 fn told(explanation: &Explanation) -> Vec<(&str, Outcome)> {
     let considered = explanation.considered.iter();
@@ -66,15 +66,7 @@ fn url_rules_are_told_with_their_text() {
     let policy = policy("||a.example^\n/Ads/*$script\n/ads/*$image\n@@/ads/ok^");
     let url = "https://a.example/ads/ok";
     let host = host_of(url);
-    let ask = Ask {
-        door: Door::Proxy,
-        client: CLIENT,
-        who: None,
-        host: name(&host),
-        kind: Kind::Script,
-        url: Some(url),
-        page: None,
-    };
+    let ask = ask(&host, Fetch(url, Kind::Script, ""));
     assert_eq!(
         told(&policy.explain(&ask, NOW)),
         [

@@ -39,17 +39,23 @@ pub(crate) fn host_of(url: &str) -> String {
     host.split(':').next().unwrap_or_default().to_ascii_lowercase()
 }
 
-pub(crate) fn fetch(policy: &Policy, Fetch(url, kind, page): Fetch<'_>) -> Verdict {
-    let host = host_of(url);
-    let ask = Ask {
+/// The ask at the proxy door for a URL, whose host is handed in as [`host_of`] has it.
+pub(crate) fn ask<'a>(host: &'a str, Fetch(url, kind, page): Fetch<'a>) -> Ask<'a> {
+    Ask {
         door: Door::Proxy,
         client: CLIENT,
         who: None,
-        host: name(&host),
+        host: name(host),
         kind,
         url: Some(url),
         page: (!page.is_empty()).then(|| name(page)),
-    };
+    }
+}
+
+pub(crate) fn fetch(policy: &Policy, wanted: Fetch<'_>) -> Verdict {
+    let Fetch(url, ..) = wanted;
+    let host = host_of(url);
+    let ask = ask(&host, wanted);
     let verdict = policy.decide(&ask, NOW);
     assert_eq!(verdict, policy.explain(&ask, NOW).verdict, "{url}");
     verdict

@@ -1,22 +1,14 @@
 //! `$removeparam`: the URL that is asked for in place of one with too many parameters.
 
-use crate::support::{CLIENT, NOW, SEED, host_of, name, policy};
-use policy::{Ask, ListKind, ListSource, Policy, Profiles};
-use vocab::{Door, Kind};
+use crate::support::{Fetch, NOW, SEED, ask, host_of, policy};
+use policy::{ListKind, ListSource, Policy, Profiles};
+use vocab::Kind;
 
 const URL: &str = "https://a.example/x?id=7&utm_source=b&fbclid=c#top";
 
 fn trimmed(policy: &Policy, kind: Kind) -> Option<String> {
     let host = host_of(URL);
-    let ask = Ask {
-        door: Door::Proxy,
-        client: CLIENT,
-        who: None,
-        host: name(&host),
-        kind,
-        url: Some(URL),
-        page: None,
-    };
+    let ask = ask(&host, Fetch(URL, kind, ""));
     let trimmed = policy.trim(&ask, NOW);
     assert_eq!(policy.explain(&ask, NOW).trimmed, trimmed);
     assert!(trimmed.as_ref().is_none_or(|it| !it.rules.is_empty()));

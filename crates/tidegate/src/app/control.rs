@@ -40,7 +40,7 @@ impl App {
                 let admin = admin.clone();
                 Box::pin(async move {
                     // How a connection ends is the client's affair.
-                    drop(admin.serve_connection(stream, async move { drain.begun().await }).await);
+                    drop(admin.serve_connection(stream, drain.begun()).await);
                 })
             });
             let limits = ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_MAX);
