@@ -49,8 +49,8 @@ impl Once {
     /// Whether this token is out for that; from then on it is not.
     pub(crate) fn take(&self, token: &str, session: &str, purpose: &str, now: Now) -> bool {
         let mut issued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = issued.remove(token);
-        taken.is_some_and(|it| {
+        let found = issued.remove(token);
+        found.is_some_and(|it| {
             it.session == session && it.purpose == purpose && it.until_ms > now.mono_ms
         })
     }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_token_is_good_once_for_its_session_and_purpose_and_for_a_while() {
         let once = Once::default();
-        let mut issue = || once.issue("s", "p", at(0)).unwrap();
+        let issue = || once.issue("s", "p", at(0)).unwrap();
         let token = issue();
         assert!(once.take(&token, "s", "p", at(1)));
         assert!(!once.take(&token, "s", "p", at(2)), "used");
