@@ -58,7 +58,7 @@ impl Doors {
                 tls: ServerTls::with_signer(Arc::clone(&app.signer)),
                 signer: Arc::clone(&app.signer),
                 trust: Arc::clone(&app.trust),
-                dashboard: Some(file.admin.listen.0),
+                dashboard: Arc::clone(&app.dashboard),
             };
             door_pixel::Door::new(settings, parts)
         });

@@ -1,7 +1,7 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
 use super::{Failure, Setup};
-use crate::app::lists;
+use crate::app::{self, lists};
 use transport::signer::Ca;
 use vocab::Complaint;
 
@@ -29,6 +29,9 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
             for told in foreign.warnings().iter().chain(dumps) {
                 println!("{}", plan.placed(told.clone()));
             }
+        }
+        for told in app::pixel_warnings(&plan) {
+            println!("{told}");
         }
         let age = Ca::read(&state.join("ca"))
             .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
