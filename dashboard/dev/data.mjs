@@ -30,7 +30,12 @@ export const LISTS = [
     ],
   },
   {
-    name: "easylist", kind: "block", from: "lists/easylist.txt", syntax: "EasyList", lines: 79_402,
+    name: "easylist", kind: "block", from: "https://lists.example/easylist.txt", syntax: "EasyList", lines: 79_402,
+    subscription: {
+      url: "https://lists.example/easylist.txt", bytes: 2_410_000, fetched_at: "2026-11-20T05:12:09.000Z",
+      checked_at: "2026-11-21T05:20:41.000Z", next_at: "2026-11-21T09:20:00.000Z", is_fetching: false,
+      failures: 3, failure: "the server answered 503 Service Unavailable",
+    },
     rules_names: 46_211, rules_urls: 19_760, skipped: 12_907,
     skipped_by_reason: [
       { reason: "hides elements of a page, which is a browser's work", count: 12_795 },

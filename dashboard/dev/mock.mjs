@@ -152,7 +152,7 @@ async function answer(request, url) {
     case "GET /api/top": return [200, MODE === "empty" ? { what: words.get("what"), range, lines: [] } : top(words.get("what"), range, Number(words.get("limit") ?? 10))];
     case "GET /api/requests": return [200, requests(words)];
     case "GET /api/why": return why(words);
-    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ ...list, loaded_at: new Date(STARTED).toISOString() })) }];
+    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, ...list, loaded_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/upstreams": return [200, { upstreams: [
       { group: "", name: "quad9", timeouts: 29, unproved: 0, address: "https://dns.quad9.example/dns-query", queries: 61_204, failures: 31, latency_us: 14_300, healthy: true },
       { group: "", name: "cf", timeouts: 9, unproved: 0, address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },

@@ -150,6 +150,21 @@ export interface List {
   skipped_by_reason: { reason: string; count: number }[];
   skipped_lines: { line: number; reason: string; text: string }[];
   loaded_at: string | null;
+  /** Why nothing of it is in force. */
+  unfit: string | null;
+  subscription: Subscription | null;
+}
+
+/** How a list with a URL is kept. */
+export interface Subscription {
+  url: string;
+  bytes: number | null;
+  fetched_at: string | null;
+  checked_at: string | null;
+  next_at: string | null;
+  is_fetching: boolean;
+  failures: number;
+  failure: string | null;
 }
 
 export interface Upstream {

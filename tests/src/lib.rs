@@ -10,6 +10,7 @@
 
 pub mod clients;
 pub mod compare_pack;
+pub mod list_server;
 pub mod namespace;
 pub mod origin;
 pub mod resolver;

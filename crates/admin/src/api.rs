@@ -143,6 +143,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(state::metrics))
         .routes(routes!(state::openapi))
         .routes(routes!(changes::reload))
+        .routes(routes!(changes::update_lists))
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))
         .routes(routes!(changes::purge))

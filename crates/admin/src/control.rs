@@ -3,7 +3,9 @@
 //! The API knows no door and no configuration: it asks here. Methods may block (a reload reads and
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
-use crate::model::{Allow, Cache, ClientTrust, List, Reloaded, Running, Upstream, Why};
+use crate::model::{
+    Allow, Cache, ClientTrust, List, Reloaded, Running, UpdateRequest, Updated, Upstream, Why,
+};
 use ledger::Collector;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -32,6 +34,10 @@ pub trait Control: Send + Sync + 'static {
     /// Reads the configuration and all lists anew, and swaps them in; or says every complaint and
     /// changes nothing.
     fn reload(&self) -> Result<Reloaded, Vec<String>>;
+
+    /// Fetches lists that have a URL, unless they are as they were, and swaps them in; returns when that is
+    /// done or has taken a minute. An error says that there is no such list, or that too many ask.
+    fn update_lists(&self, which: &UpdateRequest) -> Result<Updated, String>;
 
     /// Lets everything pass until this moment, in milliseconds since 1970; 0 ends a pause.
     fn pause_until(&self, unix_ms: u64);

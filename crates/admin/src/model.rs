@@ -7,10 +7,14 @@
 
 mod allows;
 mod clients;
+mod lists;
 mod notes;
 
 pub use self::allows::{Allow, AllowRequest, Allows, Minutes, RevokeRequest};
 pub use self::clients::{ClientTrust, ClientsTrust};
+pub use self::lists::{
+    List, Lists, SkippedCount, SkippedLine, Subscription, UpdateRequest, Updated, UpdatedList,
+};
 pub use self::notes::{NoteLine, NoteTable};
 
 use serde::{Deserialize, Serialize};
@@ -332,60 +336,6 @@ pub struct RuleMatch {
     pub decides: bool,
     /// Why it won or lost.
     pub note: String,
-}
-
-/// The lists in force.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Lists {
-    /// In the order of the configuration.
-    pub lists: Vec<List>,
-}
-
-/// One list.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct List {
-    /// Its name.
-    pub name: String,
-    /// `block` or `allow`.
-    pub kind: String,
-    /// Where it comes from: `builtin starter`, a path, `rules`.
-    pub from: String,
-    /// The syntax that was detected.
-    pub syntax: String,
-    /// Lines read.
-    pub lines: u32,
-    /// Rules about names.
-    pub rules_names: u32,
-    /// Rules about URLs.
-    pub rules_urls: u32,
-    /// Lines that were skipped.
-    pub skipped: u32,
-    /// The same by reason.
-    pub skipped_by_reason: Vec<SkippedCount>,
-    /// The first of them.
-    pub skipped_lines: Vec<SkippedLine>,
-    /// When it was read; null if unknown.
-    pub loaded_at: Option<String>,
-}
-
-/// How many lines were skipped for one reason.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct SkippedCount {
-    /// The reason.
-    pub reason: String,
-    /// Lines.
-    pub count: u32,
-}
-
-/// A line that was skipped.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct SkippedLine {
-    /// Its number, from 1.
-    pub line: u32,
-    /// Why.
-    pub reason: String,
-    /// Its text, cut if it is long.
-    pub text: String,
 }
 
 /// The upstream resolvers.

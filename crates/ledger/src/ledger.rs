@@ -111,10 +111,10 @@ impl Ledger {
         }
     }
 
-    /// Notes a line that a program behind `door` complains with; `from` says which. The last
-    /// [`crate::NOTES_MAX`] are kept, in memory.
-    pub fn note(&self, now: Now, door: Door, from: &str, text: &str) {
-        self.inner.shared.notes.add(now, door, from, text);
+    /// Notes a line that a program behind `door`, or something of our own behind none, complains with;
+    /// `from` says which. The last [`crate::NOTES_MAX`] are kept, in memory.
+    pub fn note(&self, now: Now, door: impl Into<Option<Door>>, from: &str, text: &str) {
+        self.inner.shared.notes.add(now, door.into(), from, text);
     }
 
     /// The notes.

@@ -1,4 +1,5 @@
-//! Notes: lines that programs behind a door complain with, the last ones and how many there were.
+//! Notes: lines that programs behind a door, and lists that cannot be fetched, complain with: the last
+//! ones and how many there were.
 //!
 //! They belong to no row: a script may complain long after its request was answered, or say ten lines
 //! about one. Kept in memory only, so that a program that complains without end fills no disk. Lines
@@ -14,14 +15,14 @@ pub const NOTES_MAX: usize = 256;
 /// A longer line is cut, in bytes: with 256 of them, 256 KiB.
 pub const NOTE_BYTES_MAX: usize = 1024;
 
-/// One line that somebody behind a door has complained with.
+/// One line that somebody has complained with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// When it came, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Behind which door.
-    pub door: Door,
-    /// Who complains: a script, with its host.
+    /// Behind which door; none if it is about the program itself.
+    pub door: Option<Door>,
+    /// Who complains: a script, with its host; a list.
     pub from: String,
     /// What it says, without control characters; at most [`NOTE_BYTES_MAX`] bytes.
     pub text: String,
@@ -47,7 +48,7 @@ struct Pages {
 }
 
 impl Book {
-    pub(crate) fn add(&self, now: Now, door: Door, from: &str, text: &str) {
+    pub(crate) fn add(&self, now: Now, door: Option<Door>, from: &str, text: &str) {
         let note = Note { at_ms: now.unix_ms, door, from: clean(from), text: clean(text) };
         let mut pages = self.pages();
         if pages.notes.len() == NOTES_MAX {
@@ -83,14 +84,14 @@ mod tests {
     #[test]
     fn notes_are_cleaned_cut_and_counted() {
         let (book, now) = (Book::default(), Now { mono_ms: 1, unix_ms: 5 });
-        book.add(now, Door::Web, "a.example/x.php", "PHP Fatal \x1b[31merror\r");
-        book.add(now, Door::Web, "a", &"ü".repeat(2000));
+        book.add(now, Some(Door::Web), "a.example/x.php", "PHP Fatal \x1b[31merror\r");
+        book.add(now, Some(Door::Web), "a", &"ü".repeat(2000));
         let Notes { notes, seen } = book.read();
         assert_eq!((notes.len(), seen, notes[0].at_ms), (2, 2, 5));
         assert_eq!(notes[0].text, "PHP Fatal [31merror");
         assert_eq!(notes[1].text.len(), NOTE_BYTES_MAX);
         for number in 0..1000 {
-            book.add(now, Door::Web, "b", &number.to_string());
+            book.add(now, Some(Door::Web), "b", &number.to_string());
         }
         let Notes { notes, seen } = book.read();
         assert_eq!((notes.len(), seen), (NOTES_MAX, 1002));

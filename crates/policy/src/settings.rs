@@ -16,12 +16,22 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::time::Duration;
 use vocab::{ByteSize, Complaint, Span};
 
 /// Most lists of a policy: the lists of a profile are one word of bits.
 pub const LISTS_MAX: usize = 64;
 /// Largest `max_size`: line numbers and offsets are 32 bits.
 const LIST_BYTES_MAX: u64 = 1 << 30;
+/// Bounds of `refresh`. Lists change a few times a day at most, and their servers are free of charge;
+/// what is older than a month protects from nothing new.
+const REFRESH_MIN: Duration = Duration::from_mins(10);
+const REFRESH_MAX: Duration = Duration::from_hours(30 * 24);
+const REFRESH: Duration = Duration::from_hours(24);
+/// `max_size` of a list with `url`: ten times EasyList, and less than fills a small box's memory.
+const FETCHED_BYTES: u64 = 32 << 20;
+/// `max_size` of a list with `path`: ten times the largest list in common use.
+const FILE_BYTES: u64 = 256 << 20;
 const BUILTINS: &[&str] = &["starter"];
 
 /// Lists of rules, and which clients they hold for.
@@ -52,17 +62,22 @@ pub struct ListSettings {
     /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, AdGuard, EasyList.
     /// Relative paths start at the configuration file.
     pub path: Option<PathBuf>,
-    /// Where to fetch it. Not built yet: fetch the file beforehand and write `path`.
+    /// Where it is fetched from, `https://` or `http://`; redirects are followed, but never from https
+    /// to http. The last good version is kept in the state folder and used until a better one is there.
     pub url: Option<String>,
     /// Rules written here, one an entry, in any of the syntaxes.
     pub rules: Vec<String>,
     /// `block`: what it matches is blocked. `allow`: what it matches passes, whatever other lists
     /// say, unless they say it with `$important`. Default block.
     pub kind: ListKind,
-    /// How often a `url` is fetched again. Not built yet, as `url` is not.
+    /// How often a `url` is asked for a newer version, give or take a tenth. Default 24h, from 10m to
+    /// 30d.
     pub refresh: Option<Text<Span>>,
-    /// Largest size of the file; a larger one is refused. Default 256MiB, at most 1GiB.
+    /// Largest size of the list; a larger one is refused. Default 32MiB with `url`, else 256MiB; at
+    /// most 1GiB.
     pub max_size: Option<Text<ByteSize>>,
+    /// The SHA-256 that the text at `url` must have, 64 hexadecimal digits: any other text is refused.
+    pub sha256: Option<String>,
 }
 
 /// What holds for clients that no entry of `clients` matches.
@@ -160,7 +175,7 @@ impl ListSettings {
             } else {
                 "the list has more than one source"
             };
-            let remedy = "write exactly one of builtin, path and rules";
+            let remedy = "write exactly one of builtin, path, url and rules";
             complaints.push(Complaint::new(path, message).remedy(remedy));
         }
         if let Some(builtin) = &self.builtin
@@ -173,22 +188,54 @@ impl ListSettings {
         if self.path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             complaints.push(Complaint::new(format!("{path}.path"), "the path is empty"));
         }
-        if self.url.is_some() {
-            let remedy = "fetch the file beforehand and write path";
-            let message = "lists are not fetched from URLs yet";
-            complaints.push(Complaint::new(format!("{path}.url"), message).remedy(remedy));
-        }
-        if self.refresh.is_some() && self.url.is_none() {
-            let message = "only a list with url is fetched again";
-            let remedy = "leave refresh out; files are read again by tidegate ctl reload";
-            complaints.push(Complaint::new(format!("{path}.refresh"), message).remedy(remedy));
-        }
+        self.check_fetching(path, complaints);
         if let Some(size) = self.max_size
             && !(1..=LIST_BYTES_MAX).contains(&size.bytes())
         {
             let message = format!("{size} is not between 1 and 1GiB");
             complaints.push(Complaint::new(format!("{path}.max_size"), message));
         }
+    }
+
+    /// What concerns lists with `url`. That the URL can be asked shows when it is read for that.
+    fn check_fetching(&self, path: &str, complaints: &mut Vec<Complaint>) {
+        let lower = self.url.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
+        if self.url.is_some() && !lower.starts_with("https://") && !lower.starts_with("http://") {
+            let message = format!("{lower:?} is no URL that lists are fetched from");
+            let remedy = "write https://, a host and a path; a file on this machine is a path";
+            complaints.push(Complaint::new(format!("{path}.url"), message).remedy(remedy));
+        }
+        let fetching = [("refresh", self.refresh.is_some()), ("sha256", self.sha256.is_some())];
+        for (key, _) in fetching.into_iter().filter(|(_, given)| *given && self.url.is_none()) {
+            let message = format!("only a list with url has {key}");
+            let remedy = "leave it out; files are read again by tidegate ctl reload";
+            complaints.push(Complaint::new(format!("{path}.{key}"), message).remedy(remedy));
+        }
+        if let Some(refresh) = self.refresh
+            && !(REFRESH_MIN..=REFRESH_MAX).contains(&refresh.0.0)
+        {
+            let message = format!("{refresh} is not between 10m and 30d");
+            let remedy = "write 24h; tidegate lists update fetches at once";
+            complaints.push(Complaint::new(format!("{path}.refresh"), message).remedy(remedy));
+        }
+        let is_digest =
+            |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if self.sha256.as_ref().is_some_and(|text| !is_digest(text)) {
+            let message = "a SHA-256 has 64 hexadecimal digits";
+            let remedy = "write what sha256sum prints for the list";
+            complaints.push(Complaint::new(format!("{path}.sha256"), message).remedy(remedy));
+        }
+    }
+
+    /// How often its `url` is asked for a newer version.
+    pub fn refresh_every(&self) -> Duration {
+        self.refresh.map_or(REFRESH, |refresh| refresh.0.0)
+    }
+
+    /// Its largest size, in bytes.
+    pub fn bytes_max(&self) -> u64 {
+        let usual = if self.url.is_some() { FETCHED_BYTES } else { FILE_BYTES };
+        self.max_size.map_or(usual, |size| size.bytes())
     }
 }
 

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { api, faultOf, type Fault } from "../api";
-import { count, moment, plural, printable } from "../format";
+import { asSentence, count, moment, plural, printable } from "../format";
 import type { List, Reloaded } from "../model";
 import { refreshStatus, today } from "../state";
 import { Icon } from "./icons";
@@ -69,21 +69,33 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
 }
 
 function ListEntry({ list }: { list: List }) {
-  const loaded = list.loaded_at ? `read ${moment(list.loaded_at, today.value)}` : "";
+  const kept = list.subscription;
+  const next = kept?.next_at ? `next try ${moment(kept.next_at, today.value)}` : "";
   return (
     <li class="entry">
       <div class="entry-main">
         <span class="entry-name">
           {list.name}
           {list.kind === "allow" && <span class="tag">allows</span>}
+          {kept && kept.failures > 0 && (
+            <span class="tag tag-land">{kept.fetched_at ? "not renewed" : "never fetched"}</span>
+          )}
         </span>
         <span class="entry-figure">{plural(list.rules_names + list.rules_urls, "rule")}</span>
       </div>
-      <div class="entry-sub" title={loaded}>
+      <div class="entry-sub" title={next}>
         <span class="entry-from">{printable(list.from)}</span>
         <span>{list.syntax}</span>
         {list.rules_urls > 0 && <span>{count(list.rules_urls)} about URLs</span>}
+        {kept?.is_fetching && <span>being fetched …</span>}
+        {kept?.fetched_at && <span>fetched {moment(kept.fetched_at, today.value)}</span>}
+        {list.unfit && !kept && <span>{printable(asSentence(list.unfit))}</span>}
       </div>
+      {kept?.failure && (
+        <p class="entry-sub">
+          {plural(kept.failures, "try", "tries")} failed: {printable(asSentence(kept.failure))}
+        </p>
+      )}
       {list.skipped > 0 && (
         <details class="skipped">
           <summary>

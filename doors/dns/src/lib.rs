@@ -37,7 +37,7 @@ pub use blocked::Style;
 pub use certificate::CertificateError;
 pub use door::{Door, Parts, StartError};
 pub use dumps::CacheDump;
-pub use effects::{CheckFile, OnReload, ReloadWhat, Surroundings, Tell};
+pub use effects::{OnReload, ReloadWhat, Surroundings, Tell};
 pub use foreign::Foreign;
 pub use guard::{
     AccessAction, AccessSettings, ClientSubnetSettings, CookieMode, CookieSettings, Ddr,

@@ -203,7 +203,8 @@ fn the_last_good_file_stays_whatever_comes() {
         "poison" => respond(stream, "200 OK", "", b"||a.example^\npoison\n"),
         "empty" => respond(stream, "200 OK", "", b""),
         "large" => respond(stream, "200 OK", "", &[b'x'; 5000]),
-        "packed" => respond(stream, "200 OK", "Content-Encoding: gzip\r\n", b"\x1f\x8b"),
+        "packed" => respond(stream, "200 OK", "Content-Encoding: br\r\n", b"\x8b"),
+        "spoilt" => respond(stream, "200 OK", "Content-Encoding: gzip\r\n", b"\x1f\x8b"),
         _ => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n||short"),
     });
     let folder = Scratch::new();
@@ -217,7 +218,8 @@ fn the_last_good_file_stays_whatever_comes() {
         ("poison", "poisoned", 1),
         ("empty", "empty", 1),
         ("large", "max_size", 1),
-        ("packed", "compressed", 1),
+        ("packed", "not asked for", 1),
+        ("spoilt", "coding is spoilt", 2),
         ("short", "broke off", 2),
     ] {
         let before = web.count();

@@ -1,4 +1,4 @@
-//! What can be changed while it runs: reload, pause, resume, purge.
+//! What can be changed while it runs: reload, pause, resume, purge, lists fetched anew.
 //!
 //! It changes nothing itself: it reads what was sent and has [`crate::Control`] do it. Behind the
 //! guard, which wants the token and our own origin of every change.
@@ -6,7 +6,9 @@
 use super::{App, Asked};
 use crate::control::Purge;
 use crate::iso::iso;
-use crate::model::{PauseRequest, Paused, Problem, PurgeRequest, Purged, Reloaded};
+use crate::model::{
+    PauseRequest, Paused, Problem, PurgeRequest, Purged, Reloaded, UpdateRequest, Updated,
+};
 use crate::refused::Refused;
 use axum::Json;
 use axum::extract::State;
@@ -36,6 +38,25 @@ pub(crate) async fn reload(
         );
         refused.problem.complaints = complaints;
         refused
+    })
+}
+
+/// Fetches lists that have a URL, unless they are as they were, and swaps them in. A list that cannot be
+/// fetched, or that is no list, stays what it was.
+#[utoipa::path(post, path = "/api/lists/update", request_body = UpdateRequest, responses(
+    (status = 200, body = Updated),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 409, body = Problem, description = "No such list, or too many ask for it")
+))]
+pub(crate) async fn update_lists(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+    sent: Result<Json<UpdateRequest>, JsonRejection>,
+) -> Result<Json<Updated>, Refused> {
+    let Json(which) = sent?;
+    app.ask(move |app| app.control.update_lists(&which)).await?.map(Json).map_err(|why| {
+        let remedy = "send `list`, the name of a list that has a url, or leave it out";
+        Refused::new(StatusCode::CONFLICT, why, remedy)
     })
 }
 

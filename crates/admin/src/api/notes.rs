@@ -8,7 +8,8 @@ use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
 
-/// The last lines that scripts have written to their standard error, newest first.
+/// The last lines that scripts have written to their standard error, and why lists could not be fetched;
+/// newest first.
 #[utoipa::path(get, path = "/api/notes", responses(
     (status = 200, body = NoteTable), (status = 401, body = Problem)
 ))]
@@ -19,7 +20,7 @@ pub(crate) async fn notes(
     let found = app.ask(|app| app.ledger.notes()).await?;
     let shape = |note: ledger::Note| NoteLine {
         at: iso(note.at_ms),
-        door: note.door.as_str().into(),
+        door: note.door.map_or_else(String::new, |door| door.as_str().into()),
         from: note.from,
         text: note.text,
     };

@@ -1,4 +1,4 @@
-//! The JSON of notes: what programs behind the doors complain about.
+//! The JSON of notes: what programs behind the doors complain about, and why lists were not fetched.
 //!
 //! Filled by the handler of `/api/notes`, described by utoipa. See [`super`] for what all of it shares.
 
@@ -14,14 +14,14 @@ pub struct NoteTable {
     pub seen: u64,
 }
 
-/// One line that a script has written to its standard error.
+/// One line that a script has written to its standard error, or why a list was not fetched.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct NoteLine {
     /// When it came.
     pub at: String,
-    /// Behind which door.
+    /// Behind which door; empty where it is about the program itself.
     pub door: String,
-    /// The script, with its host.
+    /// The script, with its host; `list` and its name.
     pub from: String,
     /// What it says.
     pub text: String,

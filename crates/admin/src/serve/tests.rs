@@ -2,7 +2,9 @@
 
 use super::house::House;
 use super::*;
-use crate::model::{Paused, Purged, RequestPage, Series, Status, TopTable, Totals, Why};
+use crate::model::{
+    Paused, Problem, Purged, RequestPage, Series, Status, TopTable, Totals, Updated, Why,
+};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
 use std::sync::atomic::Ordering::Relaxed;
 use vocab::Action;
@@ -44,6 +46,7 @@ async fn every_route_is_described_and_answers() {
         "/api/ca.pem",
         "/api/caches",
         "/api/lists",
+        "/api/lists/update",
         "/api/notes",
         "/api/openapi.json",
         "/api/pause",
@@ -256,6 +259,21 @@ async fn a_pause_has_bounds_and_an_end() {
     assert!(paused.paused_until.unwrap().ends_with('Z'));
     let resumed: Paused = house.post("/api/resume", "").await.json();
     assert_eq!(resumed.paused_until, None);
+}
+
+#[tokio::test]
+async fn lists_are_fetched_by_name_or_all_of_them() {
+    let house = House::new();
+    for (sent, expected) in [("{}", "same"), (r#"{"even_if_smaller":true}"#, "changed")] {
+        let done: Updated = house.post("/api/lists/update", sent).await.json();
+        assert_eq!(done.lists[0].outcome, expected, "{sent}");
+    }
+    let unknown = house.post("/api/lists/update", r#"{"list":"nobody"}"#).await;
+    assert_eq!(unknown.status, 409);
+    let problem: Problem = unknown.json();
+    assert!(problem.error.contains("nobody"), "{problem:?}");
+    let wrong = house.post("/api/lists/update", r#"{"lists":"easylist"}"#).await;
+    assert!(wrong.status.is_client_error());
 }
 
 #[tokio::test]

@@ -1,9 +1,11 @@
 //! Content codings: which one a client takes, what is worth coding, and the coders themselves.
 //!
-//! Whole bodies are coded at once ([`whole`]), bodies under way piece by piece ([`stream`]). It keeps
-//! no result and reads no file: that is the web door's `compress`. Called by the web door.
+//! Whole bodies are coded at once ([`whole`]), bodies under way piece by piece ([`stream`]); what comes
+//! from other servers is undone by [`decode`]. It keeps no result and reads no file: that is the web
+//! door's `compress`. Called by the web door, and by whoever fetches files.
 
 pub mod accept;
+pub mod decode;
 pub mod media;
 pub mod stream;
 pub mod tag;

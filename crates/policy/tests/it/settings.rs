@@ -3,6 +3,9 @@
 use policy::{
     ClientSettings, DefaultSettings, GroupSettings, ListSettings, ScheduleSettings, Settings,
 };
+use settings::Text;
+use std::time::Duration;
+use vocab::Span;
 
 fn list(name: &str) -> ListSettings {
     ListSettings { name: name.into(), rules: vec!["a.example".into()], ..ListSettings::default() }
@@ -48,7 +51,7 @@ fn every_complaint_comes_at_once() {
             ListSettings { path: Some("x".into()), ..list("ads") },
             ListSettings { rules: vec![], ..list("ads") },
             ListSettings { rules: vec![], builtin: Some("ender".into()), ..list("b") },
-            ListSettings { rules: vec![], url: Some("https://x".into()), ..list("c") },
+            ListSettings { rules: vec![], url: Some("ftp://x".into()), ..list("c") },
         ],
         clients: vec![
             client("kids", "10.0.0.0/99"),
@@ -70,7 +73,7 @@ fn every_complaint_comes_at_once() {
             ("lists.1.name", "is taken"),
             ("lists.1", "no source"),
             ("lists.2.builtin", "no built-in list"),
-            ("lists.3.url", "not fetched from URLs yet"),
+            ("lists.3.url", "no URL that lists are fetched from"),
             ("clients.0.match.0", "no prefix length"),
             ("clients.1.name", "is taken"),
             ("clients.1.match.0", "no IP address"),
@@ -81,6 +84,35 @@ fn every_complaint_comes_at_once() {
             ("default.lists.0", "no list \"nothing\""),
         ],
     );
+}
+
+#[test]
+fn what_concerns_fetching_stands_beside_a_url_and_within_bounds() {
+    let span = |hours| Some(Text(Span(Duration::from_hours(hours))));
+    let fetched = |name: &str| ListSettings {
+        rules: vec![],
+        url: Some("HTTPS://lists.example/ads.txt".into()),
+        ..list(name)
+    };
+    let digest = "0123456789abcdefABCDEF".repeat(3)[..64].to_owned();
+    let good = ListSettings { refresh: span(720), sha256: Some(digest.clone()), ..fetched("a") };
+    check(&Settings { lists: vec![good], ..Settings::default() }, &[]);
+    let lists = vec![
+        ListSettings { refresh: span(24), sha256: Some(digest), ..list("a") },
+        ListSettings { refresh: span(721), sha256: Some("0g".into()), ..fetched("b") },
+        ListSettings { refresh: span(0), ..fetched("c") },
+    ];
+    check(
+        &Settings { lists, ..Settings::default() },
+        &[
+            ("lists.0.refresh", "only a list with url"),
+            ("lists.0.sha256", "only a list with url"),
+            ("lists.1.refresh", "not between 10m and 30d"),
+            ("lists.1.sha256", "64 hexadecimal digits"),
+            ("lists.2.refresh", "not between 10m and 30d"),
+        ],
+    );
+    assert_eq!((fetched("a").bytes_max(), list("a").bytes_max()), (32 << 20, 256 << 20));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::lists::{self, Origin};
 use super::mint::BlockedNames;
 use super::signer;
 use super::state::StateDir;
+use super::subscriptions::Subscriptions;
 use super::{App, Running};
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -66,14 +67,17 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         resolver,
         caches: CacheFiles::default(),
         reload_wished: Arc::default(),
+        subscriptions: Subscriptions::default(),
+        compiling: Mutex::default(),
         started: transport::clock::now(),
         admin: plan.file.admin.clone(),
         dashboard: Arc::default(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
     app.restore_caches(&plan);
-    app.open_doors(plan).map_err(|why| cannot(&why))?;
+    app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.open_admin().map_err(|why| cannot(&why))?;
+    app.subscribe(&plan, app.started).map_err(|why| cannot(&why))?;
     Ok((app, origin))
 }
 
@@ -198,7 +202,10 @@ impl App {
 
     /// What the operator should know.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone()
+        let mut warnings =
+            self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone();
+        warnings.extend(self.subscriptions.warnings());
+        warnings
     }
 
     /// The dialer of the doors that fetch.
@@ -226,7 +233,7 @@ impl App {
             reload: Arc::new(move |_what| wished.notify_one()),
             // That a file is one, and no web page, the download has seen; a list that cannot be
             // read is counted line by line when it is compiled.
-            check: Arc::new(|_, _| Ok(())),
+            check: Arc::new(|_| Ok(())),
             tell: Arc::new(|line| eprintln!("tidegate: {line}")),
         }
     }

@@ -1,8 +1,12 @@
 //! The running program as the admin API sees it.
 
 use super::reload::size;
+use super::subscriptions::Smaller;
 use super::{App, why};
-use admin::model::{self, Cache, List, Listener, Reloaded, SkippedCount, SkippedLine, Upstream};
+use admin::model::{
+    self, Cache, List, Listener, Reloaded, SkippedCount, SkippedLine, UpdateRequest, Updated,
+    UpdatedList, Upstream,
+};
 use admin::{Admin, Control, Grant, Purge, Question, Token};
 use policy::Whom;
 use std::net::IpAddr;
@@ -128,6 +132,13 @@ impl Control for Handle {
                     })
                     .collect(),
                 loaded_at: None,
+                unfit: report.unfit.map(|why| why.to_string()),
+                subscription: self.0.subscriptions.state(&report.name),
+            })
+            .map(|list| {
+                let subscription = list.subscription.as_ref();
+                let loaded_at = subscription.and_then(|it| it.fetched_at.clone());
+                List { loaded_at, ..list }
             })
             .collect()
     }
@@ -187,6 +198,14 @@ impl Control for Handle {
 
     fn reload(&self) -> Result<Reloaded, Vec<String>> {
         self.0.reload()
+    }
+
+    fn update_lists(&self, which: &UpdateRequest) -> Result<Updated, String> {
+        let smaller = if which.even_if_smaller { Smaller::Accepted } else { Smaller::Refused };
+        let done = self.0.subscriptions.update(which.list.as_deref(), smaller)?;
+        let is_fetching = done.is_none();
+        let lists = done.unwrap_or_default().into_iter().map(UpdatedList::from).collect();
+        Ok(Updated { lists, is_fetching })
     }
 
     fn pause_until(&self, unix_ms: u64) {

@@ -3,9 +3,11 @@
 //! The texts are read and digested at every start (a few milliseconds for 200,000 lines); the
 //! compiled form is taken from the snapshot when its digest is the same, else compiled anew and
 //! kept. A list that cannot be read is a problem with a name and a remedy: at start and at reload
-//! nothing changes; a running Tidegate keeps the rules it has.
+//! nothing changes; a running Tidegate keeps the rules it has. A list that was never fetched is no
+//! problem but an empty one: [`super::subscriptions`] brings it.
 
 use super::state::replace_file;
+use super::subscriptions::Subscription;
 use config::{FileComplaint, Plan};
 use policy::{ListKind, ListSettings, ListSource, Rules, Unfit};
 use sha2::{Digest, Sha256};
@@ -16,9 +18,6 @@ use vocab::Complaint;
 
 /// The lists that come with the binary.
 const STARTER: &str = include_str!("../../assets/starter.txt");
-/// Largest list file, in bytes, where its own `max_size` says nothing: ten times the largest
-/// list in common use.
-const LIST_BYTES_MAX: u64 = 256 << 20;
 const SNAPSHOT_FILE: &str = "policy.snapshot";
 
 /// A list's text.
@@ -54,18 +53,20 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
             Ok(STARTER.as_bytes().to_vec())
         } else if let Some(path) = &list.path {
             let path = base.join(path);
-            let size_max = list.max_size.map_or(LIST_BYTES_MAX, |size| size.bytes());
-            let text = read_capped(&path, size_max).and_then(fit);
-            text.map_err(|what| (path, what))
+            let text = read_capped(&path, list.bytes_max()).and_then(fit);
+            text.map_err(|what| ("path", format!("{}: {what}", path.display())))
+        } else if let Some(subscription) = Subscription::of(list, state_dir) {
+            let text = subscription.map(|it| it.stored().unwrap_or_default());
+            text.map_err(|what| ("url", what.to_string()))
         } else {
             Ok(list.rules.join("\n").into_bytes())
         };
         match text {
             Ok(text) => texts.lists.push(ListText { name: list.name.clone(), kind, text }),
-            Err((path, what)) => {
-                let at = format!("policy.lists.{index}.path");
-                let message = format!("list {:?}: {}: {what}", list.name, path.display());
-                let remedy = "mend the path, or leave the list out";
+            Err((key, what)) => {
+                let at = format!("policy.lists.{index}.{key}");
+                let message = format!("list {:?}: {what}", list.name);
+                let remedy = format!("mend the {key}, or leave the list out");
                 texts.problems.push(plan.placed(Complaint::new(at, message).remedy(remedy)));
             }
         }
@@ -94,10 +95,11 @@ fn read_capped(path: &Path, size_max: u64) -> Result<Vec<u8>, String> {
 
 /// Where a list comes from, in a few words.
 pub(crate) fn origin_of(list: &ListSettings) -> String {
-    match (&list.builtin, &list.path) {
-        (Some(name), _) => format!("builtin {name}"),
-        (None, Some(path)) => path.display().to_string(),
-        (None, None) => "rules".into(),
+    match (&list.builtin, &list.path, &list.url) {
+        (Some(name), _, _) => format!("builtin {name}"),
+        (None, Some(path), _) => path.display().to_string(),
+        (None, None, Some(url)) => url.clone(),
+        (None, None, None) => "rules".into(),
     }
 }
 
@@ -140,7 +142,7 @@ impl Texts {
 
     /// The rules, compiled now.
     pub(crate) fn compile(&self) -> Rules {
-        policy::compile(&self.sources(), random_seed())
+        policy::compile(&self.sources(), random())
     }
 
     fn sources(&self) -> Vec<ListSource<'_>> {
@@ -151,15 +153,20 @@ impl Texts {
 
 /// Rules of one file alone, for `tidegate lists test`.
 pub(crate) fn compile_file(path: &Path) -> Result<Rules, String> {
-    let text =
-        read_capped(path, LIST_BYTES_MAX).map_err(|what| format!("{}: {what}", path.display()))?;
+    let text = read_capped(path, ListSettings::default().bytes_max())
+        .map_err(|what| format!("{}: {what}", path.display()))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let source = ListSource { name: &name, kind: ListKind::Block, text: &text };
-    Ok(policy::compile(&[source], random_seed()))
+    Ok(compiled_alone(&name, &text))
 }
 
-/// The seed of the names table: secret, so that nobody can make up a name that collides with a
-/// listed one. The standard library's own hash keys come from the system's random source.
-fn random_seed() -> u64 {
+/// Rules of one text alone.
+pub(super) fn compiled_alone(name: &str, text: &[u8]) -> Rules {
+    policy::compile(&[ListSource { name, kind: ListKind::Block, text }], random())
+}
+
+/// A random number. As the seed of the names table it is secret, so that nobody can make up a name
+/// that collides with a listed one. The standard library's own hash keys come from the system's random
+/// source.
+pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -17,6 +17,7 @@ mod mint;
 mod reload;
 pub(crate) mod signer;
 pub(crate) mod state;
+pub(crate) mod subscriptions;
 pub(crate) mod why;
 
 pub(crate) use build::{compile, pixel_warnings};
@@ -33,6 +34,7 @@ use state::StateDir;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
+use subscriptions::Subscriptions;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use transport::trust::TrustBook;
@@ -62,6 +64,10 @@ pub(crate) struct App {
     caches: CacheFiles,
     /// Told when something inside the program wants a reload: a list that was fetched.
     reload_wished: Arc<Notify>,
+    subscriptions: Subscriptions,
+    /// Held by whoever compiles lists: one at a time, for each takes the memory of all rules. Taken
+    /// before `running`.
+    compiling: Mutex<()>,
     started: Now,
     /// How the admin listener was opened; it stays so until the program ends.
     admin: admin::Settings,
@@ -142,7 +148,7 @@ impl Signals {
 
 /// Reads the configuration again. Reading and compiling lists takes a while; the thread is this
 /// one's own.
-fn reload(app: &App) {
+fn reload(app: &Arc<App>) {
     match app.reload() {
         Ok(done) => {
             println!("reloaded: {} lists, {} rules, {} ms", done.lists, done.rules, done.took_ms);

@@ -23,8 +23,9 @@ impl App {
     }
 
     /// Reads configuration and lists again and takes them over, or says every complaint.
-    pub(crate) fn reload(&self) -> Result<Reloaded, Vec<String>> {
+    pub(crate) fn reload(self: &Arc<Self>) -> Result<Reloaded, Vec<String>> {
         let begun = Instant::now();
+        let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let plan = self.setup.plan().map_err(|failure| lines(failure.message))?;
@@ -36,6 +37,33 @@ impl App {
         // It reads the same files; doors may want certificates for names that it must know of.
         self.signer.reload().map_err(lines)?;
         self.apply(&mut running, plan).map_err(lines)?;
+        let (lists, rules) = self.swap(policy, before);
+        self.subscriptions.all_in_force();
+        self.subscribe(&running.plan, transport::clock::now()).map_err(lines)?;
+        let warnings = running.warnings.iter().cloned().chain(self.subscriptions.warnings());
+        let warnings = warnings.collect();
+        Ok(Reloaded { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
+    }
+
+    /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many lists
+    /// and rules there are. The doors are not touched. A reload that comes meanwhile waits, and what it
+    /// brings stands last.
+    pub(super) fn take_lists(&self) -> Result<(u32, u64), String> {
+        let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
+        let before = self.policy.load_full();
+        let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
+            .map_err(|failure| failure.message.trim_end().to_owned())?;
+        // It comes to know of new names before the doors do, as with a reload. If it cannot, blocking
+        // goes on without certificates for them.
+        let signer = self.signer.reload();
+        let size = self.swap(policy, before);
+        signer.map_err(|why| format!("the signer keeps the lists of before: {why}"))?;
+        Ok(size)
+    }
+
+    /// Puts a policy in force, with the pause and the leaves of the one before.
+    fn swap(&self, policy: Policy, before: Arc<Policy>) -> (u32, u64) {
         policy.pause_until(before.paused_until());
         let now = transport::clock::now();
         for leave in before.leaves(now) {
@@ -43,15 +71,10 @@ impl App {
             let _ = policy.grant(leave, now);
         }
         drop(before);
-        let (lists, rules) = size(&policy);
+        let size = size(&policy);
         self.policy.store(Arc::new(policy));
         memory::give_back();
-        Ok(Reloaded {
-            lists,
-            rules,
-            took_ms: begun.elapsed().as_millis() as u64,
-            warnings: running.warnings.clone(),
-        })
+        size
     }
 
     fn apply(&self, running: &mut Running, plan: Plan) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
 use super::{Failure, Setup};
+use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
 use transport::signer::Ca;
 use vocab::Complaint;
@@ -37,6 +38,15 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
             .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
         if let Some(age) = age {
             println!("{}: {age}", state.join("ca/ca.pem").display());
+        }
+        for list in Subscription::all(&plan, &state) {
+            if list.stored().is_none() {
+                println!(
+                    "list {}: nothing of it is here yet; it is fetched when Tidegate starts, or by tidegate \
+                     lists update",
+                    list.name
+                );
+            }
         }
         println!("{}: fine", plan.source.display());
         return Ok(());

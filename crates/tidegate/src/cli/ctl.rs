@@ -116,7 +116,7 @@ fn purge(what: &PurgeArgs) -> Json {
     }
 }
 
-fn refused(status: StatusCode, answer: &Json) -> Failure {
+pub(super) fn refused(status: StatusCode, answer: &Json) -> Failure {
     let complaints: Vec<&str> =
         answer["complaints"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     if complaints.is_empty() {
@@ -167,7 +167,8 @@ fn print_status(status: &Json) {
     }
 }
 
-fn ask(
+/// Asks the running Tidegate.
+pub(super) fn ask(
     state: &Path,
     method: Method,
     path: &str,

@@ -1,8 +1,13 @@
-//! `tidegate lists`: what each list holds, what was skipped and why, and what it costs.
+//! `tidegate lists`: what each list holds, what was skipped and why, what it costs, and whether those
+//! with a URL are fetched; and fetching them now.
 
-use super::{Exit, Failure, Setup};
+use super::{Exit, Failure, Setup, ctl};
 use crate::app::lists;
+use crate::app::subscriptions::{Smaller, Subscription, no_such_list, timetable, update_offline};
+use admin::model::{UpdateRequest, Updated, UpdatedList};
+use http::Method;
 use policy::{ListReport, Rules};
+use serde_json::{from_value, json};
 use std::path::Path;
 
 /// The lists of the configuration.
@@ -13,21 +18,60 @@ pub(super) fn stats(setup: &Setup) -> Result<(), Failure> {
     if !texts.problems.is_empty() {
         return Err(Failure::complaints(&texts.problems));
     }
-    let rules = texts.compile();
-    print(&rules);
+    let subscriptions = Subscription::all(&plan, &state);
+    print(&texts.compile(), &subscriptions);
     Ok(())
+}
+
+/// Fetches lists now.
+pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure> {
+    let plan = setup.plan()?;
+    let state = setup.state_dir(&plan);
+    let running = ctl::ask(&state, Method::POST, "/api/lists/update", Some(json!(which)));
+    let done: Updated = match running {
+        Ok((status, answer)) if status.is_success() => {
+            from_value(answer).map_err(|why| Failure::new(Exit::Fault, why))?
+        }
+        Ok((status, answer)) => return Err(ctl::refused(status, &answer)),
+        Err(failure) if failure.exit == Exit::NotStarted => {
+            let mut wanted = Subscription::all(&plan, &state);
+            wanted.retain(|it| which.list.as_ref().is_none_or(|name| it.name == *name));
+            if wanted.is_empty() {
+                return Err(Failure::new(Exit::Wrong, no_such_list(which.list.as_deref())));
+            }
+            let smaller = if which.even_if_smaller { Smaller::Accepted } else { Smaller::Refused };
+            let done = update_offline(&plan, &state, &wanted, smaller)
+                .map_err(|why| Failure::new(Exit::NotStarted, why))?;
+            Updated { lists: done.into_iter().map(UpdatedList::from).collect(), is_fetching: false }
+        }
+        Err(failure) => return Err(failure),
+    };
+    let mut failed = String::new();
+    for list in done.lists {
+        match list.failure {
+            Some(why) => failed += &format!("{}: {why}\n", list.name),
+            None => println!("{}: {}", list.name, list.outcome),
+        }
+    }
+    if done.is_fetching {
+        println!("still being fetched; tidegate lists says what came of it");
+    }
+    if failed.is_empty() { Ok(()) } else { Err(Failure { exit: Exit::Wrong, message: failed }) }
 }
 
 /// One list file, whether or not a configuration names it.
 pub(super) fn test(file: &Path) -> Result<(), Failure> {
     let rules = lists::compile_file(file).map_err(|what| Failure::new(Exit::Wrong, what))?;
-    print(&rules);
+    print(&rules, &[]);
     Ok(())
 }
 
-fn print(rules: &Rules) {
+fn print(rules: &Rules, subscriptions: &[Subscription]) {
     for report in rules.lists() {
         print_list(report);
+        if let Some(subscription) = subscriptions.iter().find(|it| it.name == report.name) {
+            print_subscription(subscription);
+        }
     }
     let memory = rules.memory();
     println!("memory: {memory}");
@@ -47,5 +91,28 @@ fn print_list(report: &ListReport) {
     }
     for line in report.skipped.iter().take(10) {
         println!("  line {}: {}: {}", line.line, line.reason, line.text);
+    }
+}
+
+fn print_subscription(what: &Subscription) {
+    let record = what.record();
+    let at = |seconds: u64| admin::iso(seconds * 1000);
+    match &record.version {
+        None => println!("  {}: never fetched", what.url),
+        Some(version) => println!(
+            "  {}: {} bytes, fetched {}, asked for {}",
+            what.url,
+            version.bytes,
+            at(version.fetched_s),
+            at(record.checked_s)
+        ),
+    }
+    if let Some(why) = &record.failure {
+        println!("  {} tries failed since: {why}", record.failures);
+    }
+    // Without the jitter, which only the running program knows.
+    let next = timetable::due_s(&record, what.refresh, what.refresh.as_secs() / 10);
+    if next > 0 {
+        println!("  next try about {}", at(next));
     }
 }

@@ -14,6 +14,7 @@ mod why;
 pub(crate) use ctl::ADDRESS_FILE;
 
 use crate::app;
+use admin::model::UpdateRequest;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use config::Plan;
 use std::fmt::Display;
@@ -116,6 +117,15 @@ pub(crate) struct WhyArgs {
 enum ListsCommand {
     /// Rules by kind, skipped lines with reasons, memory
     Stats,
+    /// Fetch lists that have a URL now: through the running Tidegate, or where none runs into the state
+    /// folder
+    Update {
+        /// The list [default: all that have a URL]
+        name: Option<String>,
+        /// Take a list even if it is under a tenth of what it was
+        #[arg(long)]
+        even_if_smaller: bool,
+    },
     /// Read one list file and report what it holds
     Test {
         /// The list
@@ -238,6 +248,9 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
         Command::Why(args) => why::why(setup, &args),
         Command::Lists { what } => match what.unwrap_or(ListsCommand::Stats) {
             ListsCommand::Stats => lists::stats(setup),
+            ListsCommand::Update { name, even_if_smaller } => {
+                lists::update(setup, &UpdateRequest { list: name, even_if_smaller })
+            }
             ListsCommand::Test { file } => lists::test(&file),
         },
         Command::Cert { what } => match what.unwrap_or(CertCommand::Ca { pem: false }) {

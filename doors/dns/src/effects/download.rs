@@ -1,40 +1,20 @@
 //! Files that are fetched: lists, most of the time.
 //!
-//! What comes is written to a file beside the old one, looked at, and put in its place with one
-//! rename; until then, and whenever something fails, the old file stays. A file that the server says
-//! is unchanged is not fetched. It streams to disk: whatever the file's size, no more of it is in
-//! memory than one piece of the HTTP connection (at most some 400 KiB) and one on its way to the
-//! disk. Called by the effects' thread.
+//! How one file is fetched and swapped in is [`keep`]'s; here stand which files, how often they are
+//! tried, and that neither an empty file nor a web page takes a file's place. Called by the effects'
+//! thread.
 
-use super::beside::{Source, part_path};
 use super::detour::{Certificates, Detour};
-use super::fetch::{FetchError, Outgoing, fetch};
 use super::settings::{DOWNLOADS_MAX, DownloadItem, DownloadSpec};
-use super::url::Url;
 use super::{Failure, bounds};
-use bytes::Bytes;
-use http::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
-};
-use http::{HeaderMap, Method, Response, StatusCode};
-use http_body_util::BodyExt;
-use http_engine::Body;
-use std::collections::{BTreeSet, HashSet};
-use std::io::{self, BufRead, BufReader};
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::fs::File;
-use tokio::io::AsyncWriteExt;
-use upstream::origins::{Origins, SendError};
+use upstream::fetch::{Candidate, CheckFile, Kept, Missed, Url, Wanted as File, keep};
+use upstream::origins::Origins;
 use vocab::Complaint;
 
-/// Looks at a fetched file before it takes the old one's place: given where it will be and what it
-/// holds, says why it must not.
-pub type CheckFile = Arc<dyn Fn(&Path, &mut dyn BufRead) -> Result<(), String> + Send + Sync>;
-
-/// Redirects that are followed: release pages of code hosts take two or three.
-const REDIRECTS_MAX: u8 = 5;
 const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 const HOUR: Duration = Duration::from_hours(1);
 const RETRIES_MAX: u8 = 10;
@@ -84,21 +64,6 @@ pub(super) struct Fetched {
     pub(super) changed: Vec<PathBuf>,
     /// Files that could not be fetched, and why.
     pub(super) failures: Vec<String>,
-}
-
-/// What a single try came to.
-#[derive(Debug)]
-enum Missed {
-    /// Trying again may help.
-    ForNow(String),
-    /// It will not.
-    ForGood(String),
-}
-
-/// What a server said of a file.
-enum Outcome {
-    Changed,
-    Same,
 }
 
 impl DownloadSpec {
@@ -167,8 +132,8 @@ impl Download {
                 continue;
             }
             match self.fetch(origins, check, item).await {
-                Ok(Outcome::Changed) => fetched.changed.push(item.path.clone()),
-                Ok(Outcome::Same) => {}
+                Ok(Kept::Changed) => fetched.changed.push(item.path.clone()),
+                Ok(Kept::Same) => {}
                 Err(why) => {
                     let path = item.path.display();
                     fetched.failures.push(format!("{}: {why}; {path} stays as it is", item.url));
@@ -183,14 +148,22 @@ impl Download {
         origins: &Origins,
         check: &CheckFile,
         item: &Item,
-    ) -> Result<Outcome, String> {
+    ) -> Result<Kept, String> {
+        let check = Arc::clone(check);
+        let file = File {
+            url: item.url.clone(),
+            path: item.path.clone(),
+            size_max: self.size_max,
+            // The whole of it has no longer.
+            stall: self.timeout,
+            sha256: None,
+            check: Arc::new(move |it| no_page(it).and_then(|()| check(it))),
+        };
         let mut wait = self.retry_after;
         let mut left = self.retries;
         loop {
-            let tried =
-                tokio::time::timeout(self.timeout, self.attempt(origins, check, item)).await;
-            let why = match tried {
-                Ok(Ok(outcome)) => return Ok(outcome),
+            let why = match tokio::time::timeout(self.timeout, keep(origins, &file)).await {
+                Ok(Ok(kept)) => return Ok(kept),
                 Ok(Err(Missed::ForGood(why))) => return Err(why),
                 Ok(Err(Missed::ForNow(why))) => why,
                 Err(_) => "it did not come within the timeout".to_owned(),
@@ -202,97 +175,6 @@ impl Download {
             tokio::time::sleep(wait + super::up_to(wait / 4)).await;
             wait = (wait * 2).min(RETRY_MAX);
         }
-    }
-
-    async fn attempt(
-        &self,
-        origins: &Origins,
-        check: &CheckFile,
-        item: &Item,
-    ) -> Result<Outcome, Missed> {
-        let known = Source::of(&item.path, &item.url.to_string());
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        for (name, value) in [
-            (IF_NONE_MATCH, known.as_ref().and_then(|it| it.etag.as_deref())),
-            (IF_MODIFIED_SINCE, known.as_ref().and_then(|it| it.last_modified.as_deref())),
-        ] {
-            if let Some(value) = value.and_then(|it| HeaderValue::from_str(it).ok()) {
-                headers.insert(name, value);
-            }
-        }
-        let (method, url, body) = (Method::GET, item.url.clone(), Bytes::new());
-        let outgoing = Outgoing { method, url, headers, body };
-        let response = fetch(origins, outgoing, REDIRECTS_MAX).await.map_err(|why| missed(&why))?;
-        match response.status() {
-            StatusCode::NOT_MODIFIED if known.is_some() => return Ok(Outcome::Same),
-            StatusCode::OK => {}
-            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                return Err(Missed::ForNow(format!("the server answered {status}")));
-            }
-            status => return Err(Missed::ForGood(format!("the server answered {status}"))),
-        }
-        if response.headers().get(CONTENT_ENCODING).is_some_and(|it| it != "identity") {
-            return Err(Missed::ForGood("it came compressed, which was not asked for".into()));
-        }
-        self.store(response, check, item).await
-    }
-
-    async fn store(
-        &self,
-        response: Response<Body>,
-        check: &CheckFile,
-        item: &Item,
-    ) -> Result<Outcome, Missed> {
-        let part = Part::claim(part_path(&item.path))
-            .ok_or_else(|| Missed::ForNow("it is being fetched already".into()))?;
-        let (head, body) = response.into_parts();
-        let bytes = self.write(body, item, &part).await?;
-        let source = Source::new(&item.url.to_string(), &head.headers, bytes);
-        let (path, check) = (item.path.clone(), Arc::clone(check));
-        let placed = tokio::task::spawn_blocking(move || part.place(&path, &check, &source)).await;
-        match placed {
-            Ok(Ok(())) => Ok(Outcome::Changed),
-            Ok(Err(why)) => Err(Missed::ForGood(why)),
-            Err(_) => Err(Missed::ForGood("the check of it broke off".into())),
-        }
-    }
-
-    /// Writes the body aside; returns its length.
-    async fn write(&self, mut body: Body, item: &Item, part: &Part) -> Result<u64, Missed> {
-        let at_disk = |why: io::Error| {
-            Missed::ForGood(format!("{} cannot be written: {why}", part.0.display()))
-        };
-        if let Some(folder) = item.path.parent() {
-            tokio::fs::create_dir_all(folder).await.map_err(at_disk)?;
-        }
-        let mut file = File::create(&part.0).await.map_err(at_disk)?;
-        let mut bytes = 0;
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Missed::ForNow("the answer broke off".into()))?;
-            let Ok(piece) = frame.into_data() else { continue };
-            bytes += piece.len() as u64;
-            if bytes > self.size_max {
-                let why = format!("it is larger than max_size, {} bytes", self.size_max);
-                return Err(Missed::ForGood(why));
-            }
-            file.write_all(&piece).await.map_err(at_disk)?;
-        }
-        file.flush().await.map_err(at_disk)?;
-        file.sync_all().await.map_err(at_disk)?;
-        Ok(bytes)
-    }
-}
-
-fn missed(why: &FetchError) -> Missed {
-    match why {
-        FetchError::Send(
-            SendError::Dial(_) | SendError::Closed | SendError::Timeout | SendError::BadResponse(_),
-        ) => Missed::ForNow(why.to_string()),
-        FetchError::Send(SendError::BodyTooLarge | SendError::BodyBroken)
-        | FetchError::Location(_)
-        | FetchError::Insecure
-        | FetchError::Redirects => Missed::ForGood(why.to_string()),
     }
 }
 
@@ -321,47 +203,15 @@ impl Item {
     }
 }
 
-/// A file that is being written, removed with this unless it took its place.
-struct Part(PathBuf);
-
-/// Files being written now: several effects may fetch one file, and those of before a reload may not
-/// be done yet.
-static WRITING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-impl Part {
-    /// None while another writes it.
-    fn claim(path: PathBuf) -> Option<Self> {
-        let mut writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not `then_some`: a `Part` made for nothing would remove the other's file.
-        writing.insert(path.clone()).then(|| Self(path))
+fn no_page(candidate: &mut Candidate<'_>) -> Result<(), String> {
+    if candidate.bytes == 0 {
+        return Err("it is empty".into());
     }
-
-    /// Looks at it, puts it where it belongs and notes where it came from.
-    fn place(self, path: &Path, check: &CheckFile, source: &Source) -> Result<(), String> {
-        let at_disk = |why: io::Error| format!("{} cannot be replaced: {why}", path.display());
-        if source.bytes == 0 {
-            return Err("it is empty".into());
-        }
-        let mut content = BufReader::new(std::fs::File::open(&self.0).map_err(at_disk)?);
-        if is_page(content.fill_buf().map_err(at_disk)?) {
-            return Err("it is a web page, no list: a sign-in page, perhaps".into());
-        }
-        check(path, &mut content).map_err(|why| format!("it was refused: {why}"))?;
-        std::fs::rename(&self.0, path).map_err(at_disk)?;
-        if let Some(folder) = path.parent() {
-            // The rename itself must reach the disk.
-            std::fs::File::open(folder).and_then(|it| it.sync_all()).map_err(at_disk)?;
-        }
-        source.write(path).map_err(at_disk)
+    let begin = candidate.content.fill_buf().map_err(|why| why.to_string())?;
+    if is_page(begin) {
+        return Err("it is a web page, no list: a sign-in page, perhaps".into());
     }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // Gone already if it took its place.
-        let _ = std::fs::remove_file(&self.0);
-        WRITING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
-    }
+    Ok(())
 }
 
 /// Networks that want a sign-in answer every request with a page.
@@ -413,15 +263,6 @@ mod tests {
         assert_eq!(spec.downloads[0].dir, Path::new("/my lists"));
         assert!(spec.check().is_empty());
         assert!(DownloadSpec::from_quick("http://a.example/ads.txt").is_err());
-    }
-
-    #[test]
-    fn a_file_is_written_by_one_at_a_time() {
-        let path = std::env::temp_dir().join(format!("tidegate-claim-{}", std::process::id()));
-        let first = Part::claim(path.clone());
-        assert!(first.is_some() && Part::claim(path.clone()).is_none());
-        drop(first);
-        assert!(Part::claim(path).is_some());
     }
 
     #[test]

@@ -5,10 +5,8 @@
 
 use super::detour::{Certificates, Detour};
 use super::event::Occurrence;
-use super::fetch::{Outgoing, fetch};
 use super::settings::HttpSpec;
 use super::template::{BadTemplate, Escape, Template, URL_UNSAFE};
-use super::url::{Url, printable};
 use super::{Failure, bounds};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -17,6 +15,7 @@ use http_body_util::{BodyExt, Limited};
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Value};
 use std::time::Duration;
+use upstream::fetch::{Outgoing, Url, fetch, printable};
 use upstream::origins::Origins;
 use vocab::Complaint;
 

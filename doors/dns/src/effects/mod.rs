@@ -5,13 +5,11 @@
 //! waits for it unless the configuration says so ([`Effects::call`]). Nothing here changes an answer.
 //! Started, fed and closed by the door.
 
-mod beside;
 mod build;
 mod counts;
 mod detour;
 mod download;
 mod event;
-mod fetch;
 mod hook;
 mod jobs;
 mod memory;
@@ -22,10 +20,8 @@ mod settings;
 mod targets;
 mod template;
 mod thread;
-mod url;
 
 pub use counts::{EffectStats, Tell};
-pub use download::CheckFile;
 pub use event::{ADDRESSES_MAX, AskedFor, EffectEvent, Given};
 pub use jobs::JobStats;
 pub use memory::{KnownName, PTR_TTL_S, ReverseMemory, SIZE_DEFAULT, SIZE_MAX, TTL_DEFAULT};
@@ -53,6 +49,7 @@ use std::time::{Duration, Instant};
 use thread::Crew;
 use tokio::sync::mpsc;
 use transport::Drain;
+use upstream::fetch::CheckFile;
 use upstream::origins::Dialer;
 use vocab::Complaint;
 

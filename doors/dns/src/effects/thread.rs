@@ -6,7 +6,7 @@
 
 use super::counts::{Counts, Teller};
 use super::detour::Detour;
-use super::download::{CheckFile, Download, Wanted};
+use super::download::{Download, Wanted};
 use super::event::Occurrence;
 use super::hook::Hook;
 use super::jobs::{self, JobBook};
@@ -22,6 +22,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use transport::Drain;
+use upstream::fetch::CheckFile;
 use upstream::origins::{Dialer, Limits, Origins};
 
 /// What is to be carried out, and who waits for it.

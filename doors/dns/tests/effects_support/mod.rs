@@ -178,7 +178,8 @@ pub(crate) fn start(specs: Vec<EffectSpec>, jobs: Vec<Job>) -> (Effects, Told) {
     let around = Surroundings {
         dialer: Dialer::new(resolver, ClientTls::new()),
         reload: Arc::new(move |what| reloads.lock().unwrap().push(what)),
-        check: Arc::new(|_, content| {
+        check: Arc::new(|candidate| {
+            let content = &mut *candidate.content;
             for line in content.lines() {
                 if line.map_err(|why| why.to_string())?.contains("poison") {
                     return Err("it is poisoned".into());

@@ -2,9 +2,10 @@
 //!
 //! It goes wherever the configuration says, over our own resolver. What was meant for one host alone
 //! (`Authorization`, `Cookie`) does not follow to another, and nothing goes from TLS to plain text
-//! by a redirect. Called by the HTTP hook and by downloads, on the effects' thread.
+//! by a redirect. Called by the DNS door's HTTP hook and by [`super::keep`].
 
 use super::url::{BadUrl, Url};
+use crate::origins::{Anywhere, OriginScheme, Origins, SendError};
 use bytes::Bytes;
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, LOCATION, USER_AGENT,
@@ -12,22 +13,25 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_engine::Body;
 use std::fmt;
-use upstream::origins::{Anywhere, OriginScheme, Origins, SendError};
 
 const OUR_NAME: &str = concat!("tidegate/", env!("CARGO_PKG_VERSION"));
 
 /// A request that can be made again.
 #[derive(Clone, Debug)]
-pub(super) struct Outgoing {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub struct Outgoing {
+    /// GET, POST and so on.
+    pub method: Method,
+    /// Where it goes.
+    pub url: Url,
+    /// Fields besides `Host`; `User-Agent` is ours if none is here.
+    pub headers: HeaderMap,
+    /// The body; may be empty.
+    pub body: Bytes,
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FetchError {
+pub enum FetchError {
     /// The host did not answer.
     Send(SendError),
     /// A redirect leads nowhere.
@@ -39,7 +43,7 @@ pub(super) enum FetchError {
 }
 
 /// Sends it, and follows at most `redirects_max` redirects.
-pub(super) async fn fetch(
+pub async fn fetch(
     origins: &Origins,
     mut outgoing: Outgoing,
     redirects_max: u8,
@@ -115,10 +119,12 @@ impl fmt::Display for FetchError {
             Self::Send(why) => why.fmt(f),
             Self::Location(why) => write!(f, "a redirect leads nowhere: {why}"),
             Self::Insecure => f.write_str("a redirect would leave TLS"),
-            Self::Redirects => f.write_str("there are more redirects than max_redirects"),
+            Self::Redirects => f.write_str("there are more redirects than are followed"),
         }
     }
 }
+
+impl std::error::Error for FetchError {}
 
 #[cfg(test)]
 mod tests {

@@ -1,31 +1,35 @@
-//! The URLs of hooks and downloads.
+//! The URLs that are fetched: those of lists, hooks and downloads.
 //!
 //! An origin and what is asked of it; user names, other schemes and unwritable hosts are refused.
-//! Called by `hook`, `download` and `fetch`.
+//! Called by this module's own files, by the effects of the DNS door and by subscriptions.
 
+use crate::origins::{Origin, OriginError, OriginScheme};
 use std::fmt;
-use upstream::origins::{Origin, OriginError, OriginScheme};
 
 /// Bytes of a URL's path and query, at most: what common servers take.
 const TARGET_BYTES_MAX: usize = 8000;
 
 /// An absolute URL without its fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Url {
-    pub(super) origin: Origin,
+pub struct Url {
+    /// Scheme, host and port.
+    pub origin: Origin,
     /// Path and query; begins with a slash and is ASCII without blanks.
-    pub(super) target: String,
+    pub target: String,
 }
 
 /// Why a text is no URL that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BadUrl {
+pub enum BadUrl {
+    /// It leads to no web server.
     Origin(OriginError),
+    /// Its path and query are longer than 8,000 bytes.
     TooLong,
 }
 
 impl Url {
-    pub(super) fn parse(text: &str) -> Result<Self, BadUrl> {
+    /// Reads `http://…` and `https://…`; a fragment is left out.
+    pub fn parse(text: &str) -> Result<Self, BadUrl> {
         let (scheme, rest) = if let Some(rest) = strip_scheme(text, "http://") {
             (OriginScheme::Http, rest)
         } else if let Some(rest) = strip_scheme(text, "https://") {
@@ -39,7 +43,7 @@ impl Url {
     }
 
     /// What `origin` has at `target`, which may hold a fragment and lack its slash.
-    pub(super) fn at(origin: Origin, target: &str) -> Result<Self, BadUrl> {
+    pub fn at(origin: Origin, target: &str) -> Result<Self, BadUrl> {
         let target = target.split('#').next().unwrap_or_default();
         let slash = if target.starts_with('/') { "" } else { "/" };
         let target = format!("{slash}{}", printable(target));
@@ -51,7 +55,7 @@ impl Url {
     }
 
     /// Where a `Location` of this URL's answer leads (RFC 3986 §5.2; servers remove dot segments).
-    pub(super) fn join(&self, location: &str) -> Result<Self, BadUrl> {
+    pub fn join(&self, location: &str) -> Result<Self, BadUrl> {
         if let Some(rest) = location.strip_prefix("//") {
             return Self::parse(&format!("{}://{rest}", self.origin.scheme.as_str()));
         }
@@ -75,7 +79,7 @@ impl Url {
     }
 
     /// The last part of the path; empty if it ends with a slash.
-    pub(super) fn file_name(&self) -> &str {
+    pub fn file_name(&self) -> &str {
         let path = self.target.split('?').next().unwrap_or_default();
         path.rsplit('/').next().unwrap_or_default()
     }
@@ -87,7 +91,7 @@ fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
 }
 
 /// What a request line cannot carry, escaped; what was escaped stays as it is.
-pub(super) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
     const UNPRINTABLE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
     utf8_percent_encode(text, UNPRINTABLE).to_string()
@@ -107,6 +111,8 @@ impl fmt::Display for BadUrl {
         }
     }
 }
+
+impl std::error::Error for BadUrl {}
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,115 @@
+//! The JSON of lists: what each holds, and how those with a URL are kept.
+//!
+//! Filled by [`crate::Control`], described by utoipa. See [`super`] for what all of it shares.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The lists in force.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Lists {
+    /// In the order of the configuration.
+    pub lists: Vec<List>,
+}
+
+/// One list.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {
+    /// Its name.
+    pub name: String,
+    /// `block` or `allow`.
+    pub kind: String,
+    /// Where it comes from: `builtin starter`, a path, a URL, `rules`.
+    pub from: String,
+    /// The syntax that was detected.
+    pub syntax: String,
+    /// Lines read.
+    pub lines: u32,
+    /// Rules about names.
+    pub rules_names: u32,
+    /// Rules about URLs.
+    pub rules_urls: u32,
+    /// Lines that were skipped.
+    pub skipped: u32,
+    /// The same by reason.
+    pub skipped_by_reason: Vec<SkippedCount>,
+    /// The first of them.
+    pub skipped_lines: Vec<SkippedLine>,
+    /// When the text in force was fetched; null if it was not.
+    pub loaded_at: Option<String>,
+    /// Why nothing of it is in force, though there is a list; null if something is.
+    pub unfit: Option<String>,
+    /// How it is fetched; null for a list without URL.
+    pub subscription: Option<Subscription>,
+}
+
+/// How many lines were skipped for one reason.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct SkippedCount {
+    /// The reason.
+    pub reason: String,
+    /// Lines.
+    pub count: u32,
+}
+
+/// A line that was skipped.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct SkippedLine {
+    /// Its number, from 1.
+    pub line: u32,
+    /// Why.
+    pub reason: String,
+    /// Its text, cut if it is long.
+    pub text: String,
+}
+
+/// How a list with a URL is kept.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Subscription {
+    /// Where it is fetched from.
+    pub url: String,
+    /// Length of the last good text; null before the first.
+    pub bytes: Option<u64>,
+    /// When that was fetched; null before the first.
+    pub fetched_at: Option<String>,
+    /// When its server was asked last; null if never.
+    pub checked_at: Option<String>,
+    /// When it is asked next; null if at once.
+    pub next_at: Option<String>,
+    /// Whether it is being fetched.
+    pub is_fetching: bool,
+    /// Tries that failed since the last that did not.
+    pub failures: u32,
+    /// Why the last of them did; null if none did.
+    pub failure: Option<String>,
+}
+
+/// Which lists to fetch now.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpdateRequest {
+    /// The name of a list with a URL; all of them if left out.
+    pub list: Option<String>,
+    /// Whether a text is taken though it is under a tenth of the last good one.
+    pub even_if_smaller: bool,
+}
+
+/// What came of fetching lists.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Updated {
+    /// Those that were fetched, in the order in which that ended.
+    pub lists: Vec<UpdatedList>,
+    /// Whether they are being fetched still: ask `/api/lists`.
+    pub is_fetching: bool,
+}
+
+/// What came of fetching one list.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct UpdatedList {
+    /// Its name.
+    pub name: String,
+    /// `changed`, `same` or `failed`.
+    pub outcome: String,
+    /// Why it failed; null if it did not.
+    pub failure: Option<String>,
+}

@@ -1,0 +1,321 @@
+//! Lists that are fetched: which there are, what is stored of them, when they come next.
+//!
+//! The last good text of each stands in the state folder under `lists/`, with a record beside it, so that a
+//! start needs no network. Nothing here blocks or decides: it brings texts, and has the policy compiled
+//! when one has changed. Set up at the start and at each reload; asked by the admin API and the command line.
+
+mod fetching;
+mod thread;
+pub(crate) mod timetable;
+
+pub(crate) use fetching::{Smaller, update_offline};
+
+use super::App;
+use admin::model;
+use config::Plan;
+use policy::ListSettings;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use upstream::fetch::{BadUrl, Kept, Record, Url};
+use vocab::Now;
+
+/// The folder of lists in the state folder.
+const FOLDER: &str = "lists";
+/// Letters of a list's name that its file's name begins with.
+const NAME_CHARS_MAX: usize = 32;
+/// Orders to fetch at once that wait; more are refused.
+const ORDERS_MAX: usize = 16;
+/// How long somebody who ordered a fetch waits to hear of its end; it goes on by itself after that.
+const ORDER_WAIT: Duration = Duration::from_mins(1);
+
+/// A list with a URL, as a configuration has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subscription {
+    pub(crate) name: String,
+    pub(crate) url: Url,
+    /// Where its text is kept.
+    pub(crate) path: PathBuf,
+    pub(crate) refresh: Duration,
+    size_max: u64,
+    sha256: Option<String>,
+}
+
+/// What came of a fetch, or why nothing did.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) result: Result<Kept, String>,
+}
+
+/// All subscriptions of the running program.
+#[derive(Default)]
+pub(super) struct Subscriptions {
+    items: Mutex<Vec<Item>>,
+    /// Told when `items` are others.
+    changed: Notify,
+    /// To the thread that fetches, which starts with the first subscription.
+    orders: OnceLock<mpsc::Sender<Order>>,
+    /// Why lists that were fetched are not in force.
+    trouble: Mutex<Option<String>>,
+}
+
+struct Item {
+    what: Arc<Subscription>,
+    record: Record,
+    /// When it is asked for next, in seconds since 1970.
+    due_s: u64,
+    doing: Doing,
+    /// Somebody wants it now.
+    wished: Option<Smaller>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Waiting,
+    Fetching,
+}
+
+/// Somebody wants lists now.
+struct Order {
+    /// By their paths.
+    which: Vec<PathBuf>,
+    smaller: Smaller,
+    told: SyncSender<Vec<Outcome>>,
+}
+
+impl From<Outcome> for model::UpdatedList {
+    fn from(outcome: Outcome) -> Self {
+        let (word, failure) = match outcome.result {
+            Ok(Kept::Changed) => ("changed", None),
+            Ok(Kept::Same) => ("same", None),
+            Err(why) => ("failed", Some(why)),
+        };
+        Self { name: outcome.name, outcome: word.into(), failure }
+    }
+}
+
+impl Subscription {
+    /// The subscription that a list is, if it is one.
+    pub(crate) fn of(list: &ListSettings, state_dir: &Path) -> Option<Result<Self, BadUrl>> {
+        let text = list.url.as_deref()?;
+        Some(Url::parse(text.trim()).map(|url| {
+            let path = state_dir.join(FOLDER).join(file_name(&list.name, &url));
+            Self {
+                name: list.name.clone(),
+                url,
+                path,
+                refresh: list.refresh_every(),
+                size_max: list.bytes_max(),
+                sha256: list.sha256.as_ref().map(|text| text.to_ascii_lowercase()),
+            }
+        }))
+    }
+
+    /// Those of a plan; URLs that cannot be asked are refused where lists are read.
+    pub(crate) fn all(plan: &Plan, state_dir: &Path) -> Vec<Self> {
+        let lists = plan.file.policy.lists.iter();
+        lists.filter_map(|list| Self::of(list, state_dir)?.ok()).collect()
+    }
+
+    /// What is known of it.
+    pub(crate) fn record(&self) -> Record {
+        Record::read(&self.path, &self.url.to_string()).unwrap_or_default()
+    }
+
+    /// The last good text; none if there is none, or if it is not the one that the configuration pins.
+    pub(crate) fn stored(&self) -> Option<Vec<u8>> {
+        let size = std::fs::metadata(&self.path).ok()?.len();
+        if size > self.size_max {
+            return None;
+        }
+        let text = std::fs::read(&self.path).ok()?;
+        if self.sha256.as_ref().is_some_and(|pinned| *pinned != hex(&Sha256::digest(&text))) {
+            return None;
+        }
+        policy::unfit(&text).is_none().then_some(text)
+    }
+}
+
+/// `easylist-0123456789abcdef.txt`: readable, and another for another name or URL, so that the text of
+/// one address never stands for another's.
+fn file_name(name: &str, url: &Url) -> String {
+    let tame = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let readable: String = name.chars().take(NAME_CHARS_MAX).map(tame).collect();
+    let digest = hex(&Sha256::digest(format!("{name}\n{url}")));
+    format!("{}-{}.txt", readable.to_ascii_lowercase(), &digest[..16])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a String takes everything");
+        text
+    })
+}
+
+impl Subscriptions {
+    fn items(&self) -> MutexGuard<'_, Vec<Item>> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trouble(&self) -> MutexGuard<'_, Option<String>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All lists are in force: a reload has read them.
+    pub(super) fn all_in_force(&self) {
+        *self.trouble() = None;
+    }
+
+    /// Takes those of another plan; what is under way goes on.
+    fn set(&self, all: Vec<Subscription>, now_s: u64) {
+        let mut items = self.items();
+        let mut before = std::mem::take(&mut *items);
+        for what in all {
+            let same = before.iter().position(|item| item.what.path == what.path);
+            let item = if let Some(at) = same {
+                let mut item = before.swap_remove(at);
+                if *item.what != what {
+                    // Other bounds: what was refused may be right now, and the other way round.
+                    item = Item { what: Arc::new(what), due_s: 0, ..item };
+                }
+                item
+            } else {
+                let (record, chance) = (what.record(), super::lists::random());
+                let due_s = timetable::due_at_start_s(&record, what.refresh, chance, now_s);
+                let what = Arc::new(what);
+                Item { what, record, due_s, doing: Doing::Waiting, wished: None }
+            };
+            items.push(item);
+        }
+        drop(items);
+        self.changed.notify_one();
+    }
+
+    /// How the list of this name is kept; none if it is no subscription.
+    pub(super) fn state(&self, name: &str) -> Option<model::Subscription> {
+        let items = self.items();
+        let item = items.iter().find(|item| item.what.name == name)?;
+        let (record, version) = (&item.record, item.record.version.as_ref());
+        let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
+        Some(model::Subscription {
+            url: item.what.url.to_string(),
+            bytes: version.map(|version| version.bytes),
+            fetched_at: version.and_then(|version| at(version.fetched_s)),
+            checked_at: at(record.checked_s),
+            next_at: at(item.due_s),
+            is_fetching: item.doing == Doing::Fetching,
+            failures: record.failures,
+            failure: record.failure.clone(),
+        })
+    }
+
+    /// What the operator should know.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let items = self.items();
+        let warnings = items.iter().filter_map(|item| warning(&item.what, &item.record));
+        warnings.chain(self.trouble().clone()).collect()
+    }
+
+    /// Has lists fetched now (all of them, or the one of this name) and waits for that; none if that
+    /// takes too long.
+    pub(super) fn update(
+        &self,
+        name: Option<&str>,
+        smaller: Smaller,
+    ) -> Result<Option<Vec<Outcome>>, String> {
+        let is_named = |item: &&Item| name.is_none_or(|name| item.what.name == name);
+        let items = self.items();
+        let which: Vec<PathBuf> =
+            items.iter().filter(is_named).map(|item| item.what.path.clone()).collect();
+        drop(items);
+        let orders = self.orders.get().filter(|_| !which.is_empty());
+        let orders = orders.ok_or_else(|| no_such_list(name))?;
+        let (told, outcome) = sync_channel(1);
+        orders
+            .try_send(Order { which, smaller, told })
+            .map_err(|_| "too many orders wait; lists are being fetched already".to_owned())?;
+        Ok(outcome.recv_timeout(ORDER_WAIT).ok())
+    }
+}
+
+/// Why there is nothing to fetch.
+pub(crate) fn no_such_list(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("no list with url is called {name:?}"),
+        None => "no list has a url".into(),
+    }
+}
+
+/// What the operator should know of a subscription.
+pub(crate) fn warning(what: &Subscription, record: &Record) -> Option<String> {
+    let name = &what.name;
+    let why = record.failure.as_deref().unwrap_or("it was not asked for yet");
+    match &record.version {
+        None => {
+            Some(format!("list {name}: nothing of it is in force, for it was never fetched: {why}"))
+        }
+        Some(version) if record.failures > 0 => Some(format!(
+            "list {name}: still as fetched at {}; {} tries to renew it failed: {why}",
+            admin::iso(version.fetched_s * 1000),
+            record.failures
+        )),
+        Some(_) => None,
+    }
+}
+
+impl App {
+    /// Takes the subscriptions of a plan; the first ever has the thread start that fetches them.
+    pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> Result<(), String> {
+        let all = Subscription::all(plan, self.state.path());
+        fetching::sweep(&self.state.path().join(FOLDER), &all);
+        let is_needed = !all.is_empty() && self.subscriptions.orders.get().is_none();
+        self.subscriptions.set(all, now.unix_secs());
+        if is_needed {
+            let (orders, taken) = mpsc::channel(ORDERS_MAX);
+            thread::start(Arc::clone(self), taken)
+                .map_err(|why| format!("no thread for fetching lists: {why}"))?;
+            // Reloads queue up, so nobody else has set it meanwhile.
+            let _ = self.subscriptions.orders.set(orders);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(name: &str, url: &str) -> ListSettings {
+        ListSettings { name: name.into(), url: Some(url.into()), ..ListSettings::default() }
+    }
+
+    fn path(name: &str, url: &str) -> String {
+        let what = Subscription::of(&list(name, url), Path::new("/state"));
+        what.expect("a subscription").expect("a URL").path.display().to_string()
+    }
+
+    #[test]
+    fn a_list_is_kept_by_its_name_and_url_within_its_folder() {
+        let easylist = path("EasyList", "https://a.example/x");
+        assert!(easylist.starts_with("/state/lists/easylist-"), "{easylist}");
+        assert_ne!(easylist, path("EasyList", "https://b.example/x"));
+        assert_ne!(path("a/b", "https://a.example/x"), path("a-b", "https://a.example/x"));
+        let hostile = path("../../etc/passwd", "https://a.example/x");
+        assert!(hostile.starts_with("/state/lists/------etc-passwd-"), "{hostile}");
+        let endless = path(&"ü".repeat(5000), "https://a.example/x");
+        assert!(endless.len() < 80, "{endless}");
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_asked_is_none() {
+        let of = |url: &str| Subscription::of(&list("a", url), Path::new("/state"));
+        assert!(of("https://user:secret@a.example/x").is_some_and(|it| it.is_err()));
+        assert!(of("https://").is_some_and(|it| it.is_err()));
+        assert!(Subscription::of(&ListSettings::default(), Path::new("/state")).is_none());
+    }
+}

@@ -1,0 +1,253 @@
+//! The thread that fetches lists: two at a time, when they are due or somebody wants them.
+//!
+//! When the last of a batch is there, all lists are compiled once, aside, and swapped in; what asks the
+//! policy meanwhile asks the one before. A list that fails keeps its last good text. It stops where it is
+//! when the program ends: a file takes another's place with one rename or not at all. Started with the
+//! first subscription.
+
+use super::fetching::{self, Smaller, fetch};
+use super::{App, Doing, Order, Outcome, Subscription, timetable};
+use crate::app::lists::random;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use upstream::fetch::Kept;
+use upstream::origins::Origins;
+
+/// Lists that are fetched at once: they come over the line that everybody else uses.
+const FETCHING_MAX: usize = 2;
+/// How long a list that is there waits for others that are under way, to be compiled with them.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
+/// The longest sleep between two looks at the clock: it may be set, or have stood still.
+const LOOK_AGAIN: Duration = Duration::from_mins(5);
+
+/// Starts it.
+pub(super) fn start(app: Arc<App>, orders: mpsc::Receiver<Order>) -> io::Result<()> {
+    std::thread::Builder::new().name("lists".into()).spawn(move || {
+        // A local runtime cannot leave its thread, so it is built here.
+        match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
+            Ok(runtime) => runtime.block_on(run(app, orders)),
+            Err(why) => {
+                let why = format!("lists cannot be fetched: {why}; restart Tidegate");
+                eprintln!("tidegate: {why}");
+                *app.subscriptions.trouble() = Some(why);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+async fn run(app: Arc<App>, mut orders: mpsc::Receiver<Order>) {
+    let origins = Rc::new(Origins::new(app.dialer(), fetching::limits()));
+    let drain = app.drain.clone();
+    let mut work = Work {
+        app: Arc::clone(&app),
+        origins,
+        fetching: JoinSet::new(),
+        compiling: JoinSet::new(),
+        changed: None,
+        errands: Vec::new(),
+    };
+    loop {
+        work.begin_fetches();
+        work.begin_compiling();
+        work.settle_errands();
+        let wake = work.wake();
+        tokio::select! {
+            () = drain.begun() => return,
+            () = app.subscriptions.changed.notified() => {}
+            order = orders.recv() => match order {
+                Some(order) => work.take(order),
+                None => return,
+            },
+            Some(done) = work.fetching.join_next(), if !work.fetching.is_empty() => {
+                if let Ok(done) = done {
+                    work.fetched(done);
+                }
+            }
+            Some(done) = work.compiling.join_next(), if !work.compiling.is_empty() => {
+                work.compiled(done.unwrap_or_else(|_| Err("compiling lists broke off".into())));
+            }
+            () = sleep_until(wake) => {}
+        }
+    }
+}
+
+/// What is under way.
+struct Work {
+    app: Arc<App>,
+    origins: Rc<Origins>,
+    fetching: JoinSet<Done>,
+    compiling: JoinSet<Result<String, String>>,
+    /// Since when texts are there that are not in force, and whose they are.
+    changed: Option<(Instant, Vec<String>)>,
+    errands: Vec<Errand>,
+}
+
+/// A fetch that ended.
+struct Done {
+    what: Arc<Subscription>,
+    result: Result<Kept, String>,
+}
+
+/// Somebody who waits.
+struct Errand {
+    left: Vec<PathBuf>,
+    done: Vec<Outcome>,
+    told: SyncSender<Vec<Outcome>>,
+}
+
+impl Work {
+    fn take(&mut self, order: Order) {
+        for item in self.app.subscriptions.items().iter_mut() {
+            if !order.which.contains(&item.what.path) {
+                continue;
+            }
+            // One that is under way will do, unless more is allowed now.
+            if item.doing == Doing::Waiting || order.smaller == Smaller::Accepted {
+                item.wished = Some(order.smaller);
+            }
+        }
+        self.errands.push(Errand { left: order.which, done: Vec::new(), told: order.told });
+    }
+
+    fn begin_fetches(&mut self) {
+        let now_s = transport::clock::now().unix_secs();
+        let mut items = self.app.subscriptions.items();
+        while self.fetching.len() < FETCHING_MAX {
+            let next = items
+                .iter_mut()
+                .filter(|item| item.doing == Doing::Waiting)
+                .filter(|item| {
+                    let refresh = item.what.refresh;
+                    item.wished.is_some() || timetable::is_due(item.due_s, refresh, now_s)
+                })
+                .min_by_key(|item| (item.wished.is_none(), item.due_s));
+            let Some(item) = next else { break };
+            item.doing = Doing::Fetching;
+            let smaller = item.wished.take().unwrap_or(Smaller::Refused);
+            let (what, origins) = (Arc::clone(&item.what), Rc::clone(&self.origins));
+            self.fetching.spawn_local(async move {
+                let result = fetch(&origins, &what, smaller).await;
+                Done { what, result }
+            });
+        }
+    }
+
+    fn fetched(&mut self, done: Done) {
+        let Done { what, result } = done;
+        let record = what.record();
+        let mut items = self.app.subscriptions.items();
+        // A reload may have taken it away, or given it other bounds.
+        if let Some(item) = items.iter_mut().find(|item| item.what.path == what.path) {
+            item.doing = Doing::Waiting;
+            let is_news = record.failure != item.record.failure;
+            if let Err(why) = result.as_ref()
+                && is_news
+            {
+                let text = match &record.version {
+                    Some(_) => format!("{why}; the last good one stays in force"),
+                    None => format!("{why}; nothing of it is in force"),
+                };
+                tell(&self.app, &what.name, &text);
+            }
+            item.due_s = timetable::due_s(&record, what.refresh, random());
+            item.record = record;
+            if result == Ok(Kept::Changed) {
+                let changed = self.changed.get_or_insert_with(|| (Instant::now(), Vec::new()));
+                changed.1.push(what.name.clone());
+            }
+            if item.what != what {
+                item.due_s = 0;
+            }
+        }
+        drop(items);
+        for errand in &mut self.errands {
+            let waited = errand.left.len();
+            errand.left.retain(|path| *path != what.path);
+            if errand.left.len() < waited {
+                errand.done.push(Outcome { name: what.name.clone(), result: result.clone() });
+            }
+        }
+    }
+
+    /// Once all that is under way is there, or has taken too long.
+    fn begin_compiling(&mut self) {
+        if !self.compiling.is_empty() {
+            return;
+        }
+        let is_time =
+            self.fetching.is_empty() || self.settles().is_some_and(|at| at <= Instant::now());
+        let Some((_, names)) = self.changed.take_if(|_| is_time) else { return };
+        let app = Arc::clone(&self.app);
+        self.compiling.spawn_blocking(move || {
+            let (lists, rules) = app.take_lists()?;
+            Ok(format!("fetched {}: {lists} lists, {rules} rules", names.join(", ")))
+        });
+    }
+
+    fn compiled(&mut self, result: Result<String, String>) {
+        let mut trouble = self.app.subscriptions.trouble();
+        match result {
+            Ok(done) => {
+                println!("{done}");
+                *trouble = None;
+            }
+            Err(why) => {
+                let text = format!("lists that were fetched are not all in force: {why}");
+                eprintln!("tidegate: {text}");
+                *trouble = Some(text);
+            }
+        }
+    }
+
+    /// Tells those whose lists are all there and in force.
+    fn settle_errands(&mut self) {
+        if self.changed.is_some() || !self.compiling.is_empty() {
+            return;
+        }
+        let items = self.app.subscriptions.items();
+        self.errands.retain_mut(|errand| {
+            // A reload may have taken away what is waited for.
+            errand.left.retain(|path| items.iter().any(|item| item.what.path == *path));
+            if !errand.left.is_empty() {
+                return true;
+            }
+            // Whoever waited may have lost patience.
+            let _ = errand.told.try_send(std::mem::take(&mut errand.done));
+            false
+        });
+    }
+
+    fn settles(&self) -> Option<Instant> {
+        self.changed.as_ref().map(|(since, _)| *since + SETTLE_MAX)
+    }
+
+    /// When to look again.
+    fn wake(&self) -> Instant {
+        let now_s = transport::clock::now().unix_secs();
+        let mut sleep = LOOK_AGAIN;
+        if self.fetching.len() < FETCHING_MAX {
+            for item in self.app.subscriptions.items().iter() {
+                if item.doing == Doing::Waiting {
+                    sleep = sleep.min(Duration::from_secs(item.due_s.saturating_sub(now_s)));
+                }
+            }
+        }
+        let wake = Instant::now() + sleep;
+        self.settles().filter(|_| self.compiling.is_empty()).map_or(wake, |at| at.min(wake))
+    }
+}
+
+/// Says it on standard error and in the notes.
+fn tell(app: &App, name: &str, text: &str) {
+    eprintln!("tidegate: list {name}: {text}");
+    app.ledger.note(transport::clock::now(), None, &format!("list {name}"), text);
+}
