@@ -4,6 +4,7 @@ All figures are of the process and whatever it has forked: workers count as the 
 """
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -26,6 +27,16 @@ def output_of(*command):
     return next((line for line in done.stdout.splitlines() if line.strip()), "?").strip()
 
 
+def wrk(url, clients, seconds, *flags):
+    """How many requests wrk had answered, and how many a second. One that failed fails the run."""
+    said = subprocess.run(["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", *flags, url],
+                          capture_output=True, text=True).stdout
+    count = re.search(r"(\d+) requests in", said)
+    if not count or "Non-2xx" in said or "Socket errors" in said:
+        raise RuntimeError(f"{url}: wrk: {said}")
+    return int(count[1]), float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+
+
 def family(pid):
     """A process and all that descend from it."""
     found, waiting = [], [pid]
@@ -33,7 +44,10 @@ def family(pid):
         one = waiting.pop()
         found.append(one)
         for task in Path(f"/proc/{one}/task").glob("*/children"):
-            waiting += [int(child) for child in task.read_text().split()]
+            try:
+                waiting += [int(child) for child in task.read_text().split()]
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # a thread that has ended meanwhile; its children, if any, have another parent
     return found
 
 

@@ -15,8 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from waterfall import Waterfall
+
 CHROMIUM = os.environ.get("CHROMIUM_BIN", "chromium")
-QUIET_S = 2.0  # without a network event, after which a page is finished
+QUIET_S = 1.0  # without a network event, after which a page is finished: no page pauses longer between two tries
 CAP_S = 30.0
 STILL_S = 1.5  # without this program being run, a load's times are the machine's, not the page's
 START_S = 60.0
@@ -92,7 +94,7 @@ class Watch:
     def __init__(self, pipe):
         self.pipe, self.begun, self.last, self.loaded = pipe, None, 0.0, False
         self.open, self.urls, self.failed, self.complaints, self.refused = {}, {}, [], [], None
-        self.heard = time.monotonic()
+        self.heard, self.trace = time.monotonic(), Waterfall()
 
     def attach(self, session):
         for domain in ("Network", "Log", "Runtime", "Page"):
@@ -103,6 +105,7 @@ class Watch:
     def take(self):
         events, self.pipe.events = self.pipe.events, []
         for it in events:
+            self.trace.take(it["method"], it["params"])
             act = getattr(self, it["method"].replace(".", "_"), None)
             if act:
                 act(it["params"])
@@ -218,7 +221,8 @@ class Browser:
         times = self.times(session)
         return {"dcl": times["dcl"], "load": times["load"], "lcp": times["lcp"], "marks": times["marks"],
                 "finish": (watch.last - watch.begun) * 1000, "requests": len(watch.urls),
-                "failed": watch.failed, "complaints": watch.complaints, "wire": rig.counted()}
+                "failed": watch.failed, "complaints": watch.complaints, "wire": rig.counted(),
+                "trace": watch.trace}
 
     def times(self, session):
         return json.loads(self.pipe.ask("Runtime.evaluate", session, expression=TIMES)["result"]["value"])

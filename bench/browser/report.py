@@ -106,41 +106,62 @@ def mark(letter, words, well):
     return f"{'pass' if well else 'FAIL'}  ({letter}) {words}", well
 
 
+def difference(rows, page, mode, other, what):
+    """The median difference; none where no round has both."""
+    found = paired(rows, page, mode, other, what)
+    return statistics.median(found) if found else None
+
+
 def marks(rows, pages, modes):
-    """The marks set beforehand; those that need modes or pages that were not run are left out."""
-    found, plain = [], [it for it in pages if it != "gated"]
-    if "pixel" not in modes:
-        return found
+    """The marks set beforehand, for each way of ours; those that need what was not run are left out."""
+    found = []
+    for ours in (it for it in modes if it.startswith("pixel") and not it.startswith("pixelserv")):
+        found += [(f"{line}" if ours == "pixel" else f"{line} [{ours}]", well or ours == "pixel-alone")
+                  for line, well in marks_of(rows, pages, modes, ours)]
+    return found
+
+
+def marks_of(rows, pages, modes, ours):
+    found = []
     if "nxdomain" in modes:
-        for page in plain:
-            late = statistics.median(paired(rows, page, "pixel", "nxdomain", "load"))
-            found.append(mark("a", f"{page}: Load after NXDOMAIN's by {late:+.0f} ms, wanted at most "
-                                   f"{world.LAN_RTT_MS:.0f}", late <= world.LAN_RTT_MS))
-        if "gated" in pages:
-            ours, theirs = (median(rows, it, "gated", "ready") for it in ("pixel", "nxdomain"))
-            found.append(mark("a", f"gated: app-ready {100 * (1 - ours / theirs):.0f} % sooner than NXDOMAIN's, "
-                                   "wanted 20", ours <= 0.8 * theirs))
+        for page in pages:
+            if page == "gated":
+                mine, theirs = (median(rows, it, page, "ready") for it in (ours, "nxdomain"))
+                found.append(mark("a", f"gated: app-ready {100 * (1 - mine / theirs):.0f} % sooner than NXDOMAIN's, "
+                                       "wanted 20", mine <= 0.8 * theirs))
+                continue
+            late = difference(rows, page, ours, "nxdomain", "load")
+            if late is not None:
+                found.append(mark("a", f"{page}: Load after NXDOMAIN's by {late:+.0f} ms, wanted at most "
+                                       f"{world.LAN_RTT_MS:.0f}", late <= world.LAN_RTT_MS))
     for other in ("refused", "nxdomain"):
         if other in modes:
-            ours, theirs = (sum(median(rows, it, page, "questions") for page in pages) for it in ("pixel", other))
-            found.append(mark("b", f"{100 * (1 - ours / theirs):.0f} % fewer DNS questions than {other}"
-                                   f"{' (with SOA)' if other == 'nxdomain' else ''}, wanted 30", ours <= 0.7 * theirs))
+            mine, theirs = (sum(median(rows, it, page, "questions") for page in pages) for it in (ours, other))
+            found.append(mark("b", f"{100 * (1 - mine / theirs):.0f} % fewer DNS questions than {other}"
+                                   f"{' (with SOA)' if other == 'nxdomain' else ''}, wanted 30", mine <= 0.7 * theirs))
     for page in pages:
-        most = median(rows, "pixel", page, "null")
+        most = median(rows, ours, page, "null")
         found.append(mark("c", f"{page}: {most:.0f} connections to the null server, wanted at most 3", most <= 3))
-    errors = blocked_complaints(rows, "pixel")
+    errors = blocked_complaints(rows, ours)
     found.append(mark("d", f"{len(errors)} console errors about blocked names, wanted 0"
                            + (f"; the first: {errors[0]}" if errors else ""), not errors))
-    rivals = [it for it in DNS_MODES if it in modes]
-    for page in pages if rivals else []:
-        what = "ready" if page == "gated" else "load"
-        best = min(rivals, key=lambda it: median(rows, it, page, what))
-        late = paired(rows, page, "pixel", best, what)
-        noise = statistics.pstdev(late) / len(late) ** 0.5 * 2
-        middle = statistics.median(late)
-        found.append(mark("g", f"{page}: {middle:+.0f} ms against {best}, the best DNS mode; noise {noise:.0f}",
-                          middle <= max(noise, world.LAN_RTT_MS)))
+    for page in pages:
+        found += against_the_best(rows, page, modes, ours)
     return found
+
+
+def against_the_best(rows, page, modes, ours):
+    what = "ready" if page == "gated" else "load"
+    rivals = [it for it in DNS_MODES if it in modes and values(rows, it, page, what)]
+    if not rivals:
+        return []
+    best = min(rivals, key=lambda it: median(rows, it, page, what))
+    late = paired(rows, page, ours, best, what)
+    if not late:
+        return []
+    noise, middle = statistics.pstdev(late) / len(late) ** 0.5 * 2, statistics.median(late)
+    return [mark("g", f"{page}: {middle:+.0f} ms against {best}, the best DNS mode; noise {noise:.0f}",
+                 middle <= max(noise, world.LAN_RTT_MS))]
 
 
 def text(title, rows, options):

@@ -22,12 +22,14 @@ PIXELSERV = os.environ.get("PIXELSERV_BIN")
 START_S = 30
 MTU = 1500
 
-# Mode to what Tidegate's DNS door says of blocked names. `none` has an empty list. `pixelserv-N` keeps
-# connections for N seconds.
-STYLES = {"none": "nodata", "nxdomain": "nxdomain", "nodata": "nodata", "null": "null", "refused": "refused",
-          "pixel": "pixel"}
+# Mode to what Tidegate's DNS door says of blocked names; all others say where the pixel door is, or
+# pixelserv-tls. `none` has an empty list. `pixelserv-N` keeps connections for N seconds.
+STYLES = {"none": "nodata", "nxdomain": "nxdomain", "nodata": "nodata", "null": "null", "refused": "refused"}
+# Mode to which names share a certificate at our pixel door.
+PIXEL_MODES = {"pixel": "known", "pixel-learned": "learned", "pixel-alone": "never"}
 PIXELSERV_MODES = {f"pixelserv-{seconds}": seconds for seconds in (1, 5, 10)}
-MODES = [*STYLES, *(PIXELSERV_MODES if PIXELSERV else [])]
+MODES = [*STYLES, *PIXEL_MODES, *(PIXELSERV_MODES if PIXELSERV else [])]
+USUAL_MODES = [*STYLES, "pixel", *(PIXELSERV_MODES if PIXELSERV else [])]
 
 
 def ip(*arguments):
@@ -115,7 +117,8 @@ class Rig:
                               if mode == "none" or not host.blocked],
                     "blocked": STYLES.get(mode, "pixel")},
             "admin": {"listen": f"{address}:8080"}}
-        if mode == "pixel":
+        if mode in PIXEL_MODES:
+            settings["signer"] = {"bundles": PIXEL_MODES[mode]}
             settings["pixel"] = {"listen": [f"http://{address}:80", f"https://{address}:443"],
                                  "addresses": [address]}
         elif mode in PIXELSERV_MODES:
@@ -123,8 +126,8 @@ class Rig:
         config = self.folder / f"{mode}.yaml"
         config.write_text(json.dumps(settings))
         self.start(self.edge, [BINARY, "--config", config, "--state", state, "run"]).wait_ready()
-        if mode == "pixel":
-            self.roots["pixel"] = state / "ca/ca.pem"
+        if mode in PIXEL_MODES:
+            self.roots[mode] = state / "ca/ca.pem"
         elif mode in PIXELSERV_MODES:
             self.pixelserv(mode, address, state)
 

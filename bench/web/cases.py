@@ -7,7 +7,12 @@ import re
 import socket
 import ssl
 import subprocess
+import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from process import wrk  # noqa: E402
 
 SMALL, LARGE = "/index.html", "/jquery.js"
 COPIES = 1000  # of the large file, each asked for once where a first compression is measured
@@ -50,14 +55,9 @@ def ab(server, count, clients, path, *flags, tls=False):
     return complete, float(re.search(r"Requests per second:\s+([\d.]+)", said)[1])
 
 
-def wrk(server, clients, seconds, path, *flags, tls=False):
+def keep_asking(server, clients, seconds, path, *flags, tls=False):
     scheme, port = ("https", server.tls_port) if tls else ("http", server.port)
-    said = subprocess.run(["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", *flags,
-                           f"{scheme}://127.0.0.1:{port}{path}"], capture_output=True, text=True).stdout
-    if "Non-2xx" in said or "Socket errors" in said:
-        raise Wrong(f"{server.name}: wrk: {said}")
-    count = int(re.search(r"(\d+) requests in", said)[1])
-    return count, float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+    return wrk(f"{scheme}://127.0.0.1:{port}{path}", clients, seconds, *flags)
 
 
 def timed(server, work):
@@ -73,7 +73,7 @@ def load(tool, *arguments, **named):
 
 def keep_alive(path, clients=64, *flags, tls=False):
     return lambda server, options: timed(
-        server, lambda: wrk(server, clients, options.seconds, path, *flags, tls=tls))
+        server, lambda: keep_asking(server, clients, options.seconds, path, *flags, tls=tls))
 
 
 def gzip_first(server, options):

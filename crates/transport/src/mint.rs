@@ -106,6 +106,16 @@ pub(crate) fn wildcard_base(host: &str) -> Option<&str> {
 }
 
 impl Coverage {
+    /// Bytes that it takes in a leaf: a tag and a length for each name (RFC 5280 §4.2.1.6).
+    pub(crate) fn bytes(&self) -> usize {
+        // Lengths over 127 take a second byte.
+        let field = |length: usize| length + 2 + usize::from(length > 127);
+        match self {
+            Self::Exact(name) => field(name.len()),
+            Self::WithWildcard(base) => field(base.len()) + field(base.len() + "*.".len()),
+        }
+    }
+
     /// The names that the leaf carries.
     pub(crate) fn names(&self) -> Vec<String> {
         match self {

@@ -7,10 +7,12 @@
 //! process of its own, in tests and commands in this one. Called by `tls`.
 
 mod audit;
+mod bundles;
 mod exclusions;
 mod frame;
 mod issuer;
 mod keeper;
+mod leaf;
 mod process;
 mod settings;
 #[cfg(test)]
@@ -21,21 +23,20 @@ use crate::authority::{AuthorityError, CaCertificate};
 use crate::bucket::{Buckets, Taken};
 use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
 use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
+use bundles::{Bundles, Says};
 use issuer::{KeyKind, Order, Refusal};
 use keeper::{Keeper, NoAnswer};
+use leaf::{LeafKey, Rsa};
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize};
-use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::Notify;
 use vocab::Now;
 
 pub use crate::authority::AuthorityError as SignerError;
@@ -45,10 +46,13 @@ pub use audit::AUDIT_BYTES_MAX;
 pub use exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, Exclusions};
 pub use issuer::{Issuer, Ours};
 pub use keeper::{ANSWER_MAX, ORDERS_MAX, Program};
+pub(crate) use leaf::Leaf;
+pub use leaf::LeafNames;
 pub use process::{Process, ProcessError};
-pub use settings::{Settings, Vouched};
+pub use settings::{Bundled, Settings, Vouched};
 
-/// Leaves kept; beyond it the least useful are forgotten and minted again when asked for.
+/// Leaves kept, one with many names counted for each kilobyte of it; beyond it the least useful are
+/// forgotten and minted again when asked for.
 pub const LEAVES_MAX: usize = 1000;
 const DAY_MS: u64 = 86_400_000;
 
@@ -76,7 +80,8 @@ pub struct Signer {
     p256: LeafKey,
     /// Made when the first client needs it.
     rsa: Arc<Rsa>,
-    leaves: Cache<(Coverage, KeyKind), Leaf>,
+    leaves: Cache<(Which, KeyKind), Leaf, Weighs>,
+    bundles: Bundles,
     buckets: Buckets,
     /// A label that stands in no list: see `mint::plan`.
     probe: String,
@@ -91,26 +96,30 @@ enum Desk {
     Process(Keeper),
 }
 
-/// The RSA key of leaves, which takes some tenths of a second to make: longer than a client on a busy
-/// machine may wait. So it is made once, whoever goes away meanwhile.
-#[derive(Default)]
-struct Rsa {
-    made: OnceLock<Result<LeafKey, String>>,
-    begun: AtomicBool,
-    done: Notify,
-}
-
-/// A key of leaves. It is ours, not the authority's.
-struct LeafKey {
-    signing: Arc<dyn SigningKey>,
-    /// `SubjectPublicKeyInfo`, DER.
-    public: Vec<u8>,
+/// What a leaf is kept by: other names are another leaf.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Which {
+    Alone(Coverage),
+    /// A bundle's number.
+    Bundle(u64),
 }
 
 #[derive(Clone)]
-struct Leaf {
-    config: Arc<ServerConfig>,
-    minted_ms: u64,
+struct Weighs;
+
+impl Weighter<(Which, KeyKind), Leaf> for Weighs {
+    fn weight(&self, _: &(Which, KeyKind), leaf: &Leaf) -> u64 {
+        leaf.weight()
+    }
+}
+
+/// A leaf that is wanted.
+struct Wanted<'w> {
+    which: Which,
+    names: &'w [Coverage],
+    host: &'w str,
+    client: IpAddr,
+    kind: KeyKind,
 }
 
 #[derive(Debug, Default)]
@@ -189,7 +198,8 @@ impl Signer {
             policy,
             p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
             rsa: Arc::default(),
-            leaves: Cache::new(LEAVES_MAX),
+            leaves: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, Weighs),
+            bundles: Bundles::default(),
             buckets: Buckets::default(),
             probe: format!("tidegate-{:016x}", u64::from_be_bytes(random)),
             counters: Counters::default(),
@@ -213,6 +223,11 @@ impl Signer {
             Desk::Here(_) => Ok(()),
             Desk::Process(keeper) => keeper.restart(),
         }
+    }
+
+    /// Which names share a leaf from now on.
+    pub fn bundle(&self, way: Bundled) {
+        self.bundles.choose(way);
     }
 
     /// The number of the signer's process where one runs, and how many there have been.
@@ -279,7 +294,7 @@ impl Signer {
         client: IpAddr,
         verifies: Verifies,
         now: Now,
-    ) -> Result<Arc<ServerConfig>, MintError> {
+    ) -> Result<Leaf, MintError> {
         let permitted = mint::host_name(name).map_err(MintError::BadName).and_then(|host| {
             if self.policy.may_mint(&host) { Ok(host) } else { Err(MintError::NotBlocked) }
         });
@@ -288,35 +303,44 @@ impl Signer {
         })?;
         // Planned anew each time: a wildcard signed yesterday is not served once its base is
         // no longer blocked.
-        let coverage = mint::plan(&host, self.policy.as_ref(), &self.probe);
+        let own = mint::plan(&host, self.policy.as_ref(), &self.probe);
         let kind = match verifies {
             Verifies::Ecdsa => KeyKind::P256,
             Verifies::RsaOnly => KeyKind::Rsa,
         };
-        let key = (coverage, kind);
+        let says = Says { policy: self.policy.as_ref(), probe: &self.probe };
+        let host = host.as_str();
+        if let Some(bundle) = self.bundles.of(&own, client, says, now) {
+            let which = Which::Bundle(bundle.number);
+            let wanted = Wanted { which, names: &bundle.names, host, client, kind };
+            match self.kept_or_minted(&wanted, now).await {
+                Ok(leaf) if leaf.names.cover(host) => return Ok(leaf),
+                // The issuer leaves out what its policy does not block, or what is excluded.
+                Ok(_) | Err(MintError::NotBlocked | MintError::Excluded) => {}
+                Err(why) => return Err(why),
+            }
+        }
+        let which = Which::Alone(own.clone());
+        self.kept_or_minted(&Wanted { which, names: &[own], host, client, kind }, now).await
+    }
+
+    async fn kept_or_minted(&self, wanted: &Wanted<'_>, now: Now) -> Result<Leaf, MintError> {
+        let key = (wanted.which.clone(), wanted.kind);
         if let Some(leaf) = self.leaves.get(&key) {
             // On the wall clock, as the certificate is; a clock set back renews early.
             let fresh = leaf.minted_ms..leaf.minted_ms + RENEW_AFTER_DAYS * DAY_MS;
             if fresh.contains(&now.unix_ms) {
                 self.counters.cached.fetch_add(1, Relaxed);
-                return Ok(leaf.config);
+                return Ok(leaf);
             }
             self.leaves.remove(&key);
         }
         // A page opens several connections to a name at once: one leaf serves them all.
-        let minted =
-            self.leaves.get_or_insert_async(&key, self.mint(&key.0, &host, client, kind, now));
-        minted.await.map(|leaf| leaf.config)
+        self.leaves.get_or_insert_async(&key, self.mint(wanted, now)).await
     }
 
-    async fn mint(
-        &self,
-        coverage: &Coverage,
-        host: &str,
-        client: IpAddr,
-        kind: KeyKind,
-        now: Now,
-    ) -> Result<Leaf, MintError> {
+    async fn mint(&self, wanted: &Wanted<'_>, now: Now) -> Result<Leaf, MintError> {
+        let Wanted { names, host, client, kind, .. } = *wanted;
         let limited = |_: &MintError| {
             self.counters.rate_limited.fetch_add(1, Relaxed);
         };
@@ -327,28 +351,34 @@ impl Signer {
             KeyKind::P256 => &self.p256,
             KeyKind::Rsa => self.rsa().await?,
         };
-        let blocked = |coverage| Order::Blocked { coverage, key: kind };
-        let mut signed = self.order(blocked(coverage.clone()), now).await;
-        if signed == Err(MintError::NotBlocked) && matches!(coverage, Coverage::WithWildcard(_)) {
-            // The issuer knows something below the base that is not blocked, or excluded.
-            signed = self.order(blocked(Coverage::Exact(host.to_owned())), now).await;
-        }
-        if signed == Err(MintError::NotBlocked) {
-            // What only this process has seen: an alias of the name is blocked.
-            signed = self.order(Order::Vouched { name: host.to_owned(), key: kind }, now).await;
+        let blocked = |names| Order::Blocked { names, key: kind };
+        let mut signed = self.order(blocked(names.to_vec()), now).await;
+        let is_alone = matches!(wanted.which, Which::Alone(_));
+        if is_alone && signed == Err(MintError::NotBlocked) {
+            if matches!(names, [Coverage::WithWildcard(_)]) {
+                // The issuer knows something below the base that is not blocked, or excluded.
+                signed = self.order(blocked(vec![Coverage::Exact(host.to_owned())]), now).await;
+            }
+            if signed == Err(MintError::NotBlocked) {
+                // What only this process has seen: an alias of the name is blocked.
+                signed = self.order(Order::Vouched { name: host.to_owned(), key: kind }, now).await;
+            }
         }
         let leaf = signed.inspect_err(|why| match why {
             MintError::RateLimited => limited(why),
-            MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) => {
+            // Of a bundle, it is tried alone now.
+            MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) if is_alone => {
                 self.counters.refused_by_policy.fetch_add(1, Relaxed);
             }
+            MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) => {}
             MintError::Unavailable(_) | MintError::Crypto(_) => {}
         })?;
         self.counters.minted.fetch_add(1, Relaxed);
+        let (names, bytes) = (Arc::new(LeafNames::of(&leaf)), leaf.len());
         // The authority itself is not sent: who trusts it has it.
         let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&leaf_key.signing));
         let config = Arc::new(server_config(Arc::new(SingleCertAndKey::from(certified))));
-        Ok(Leaf { config, minted_ms: now.unix_ms })
+        Ok(Leaf { config, names, minted_ms: now.unix_ms, bytes })
     }
 
     /// A leaf for the administrator's own names and addresses, and the time by the wall clock, in
@@ -428,20 +458,6 @@ impl Signer {
 fn issue(issuer: &Mutex<Issuer>, order: &Order, now: Now) -> Result<Vec<u8>, MintError> {
     let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
     issuer.issue(order, now).map_err(MintError::from)
-}
-
-impl LeafKey {
-    fn make(kind: KeyKind) -> Result<Self, String> {
-        let pair = match kind {
-            KeyKind::P256 => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256),
-            KeyKind::Rsa => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048),
-        };
-        let pair = pair.map_err(|why| why.to_string())?;
-        let pkcs8 = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(pair.serialize_der()));
-        let signing = rustls::crypto::aws_lc_rs::sign::any_supported_type(&pkcs8)
-            .map_err(|why| why.to_string())?;
-        Ok(Self { signing, public: pair.subject_public_key_info() })
-    }
 }
 
 impl From<Refusal> for MintError {

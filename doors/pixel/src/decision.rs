@@ -2,7 +2,6 @@
 //!
 //! The same for both lanes. It reads no bytes and makes no answer. Called by `request` and `quick`.
 
-use crate::covers::covers;
 use crate::door::{Connection, Transport};
 use policy::{Ask, Manner, Policy, Verdict};
 use vocab::{Action, Kind, Name, Now};
@@ -66,11 +65,10 @@ pub(crate) fn decide(
             Verdict { action: Action::Pass, .. } => of_url,
         },
     };
-    let is_blocked =
-        |name: Name<'_>| of_name(policy, connection, name, now).action == Action::Block;
+    // RFC 9110 §15.5.20: HTTP/2 lets one connection serve many hosts, those of its certificate.
     let is_covered = match &connection.transport {
         Transport::Plain => true,
-        Transport::Tls(asked) => covers(asked.as_name(), host, is_blocked),
+        Transport::Tls(names) => names.as_ref().is_some_and(|it| it.cover(host.as_str())),
     };
     if !is_covered {
         return Decision::NotCovered(verdict);

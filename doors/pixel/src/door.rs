@@ -20,10 +20,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
+use transport::signer::LeafNames;
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
 use transport::trust::{Sign, TrustBook};
 use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
-use vocab::{DomainName, Listen, Name, Scheme};
+use vocab::{Listen, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -65,8 +66,8 @@ pub(crate) struct Connection {
 pub(crate) enum Transport {
     /// Nothing but TCP.
     Plain,
-    /// TLS, and the name that the handshake was for.
-    Tls(DomainName),
+    /// TLS, and the names that its certificate is for; none where the door was given one.
+    Tls(Option<Arc<LeafNames>>),
 }
 
 impl Connection {
@@ -175,13 +176,13 @@ impl Door {
         };
         match accepted {
             Ok(stream) => {
-                let asked = asked_name(&stream);
+                let names = stream.leaf_names().cloned();
                 let versions = match stream.alpn() {
                     Some(Alpn::Http2) => Versions::Http2,
                     Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
                 };
                 self.note_handshake(&stream);
-                let connection = Connection::new(client, Transport::Tls(asked));
+                let connection = Connection::new(client, Transport::Tls(names));
                 self.serve(stream, connection, versions, drain).await;
             }
             Err(why) => {
@@ -271,11 +272,4 @@ fn bracketed(address: IpAddr) -> String {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     }
-}
-
-/// The name that the certificate was made for. A signer makes none without a name; a certificate
-/// given as a file may have been chosen without one, and then covers nothing here.
-fn asked_name(stream: &TlsStream) -> DomainName {
-    let name = stream.sni().and_then(|name| DomainName::parse(name).ok());
-    name.unwrap_or_else(|| Name::ROOT.to_owned())
 }

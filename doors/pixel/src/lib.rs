@@ -7,7 +7,6 @@
 mod answer;
 mod callback;
 mod counters;
-mod covers;
 mod decision;
 mod door;
 mod figures;

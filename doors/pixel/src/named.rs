@@ -11,6 +11,12 @@ use crate::stubs::Stub;
 const NAMES: &[(&str, Null<'static>)] = &[
     ("1x1-transparent.gif", Null::Blank(Blank::Bitmap)),
     ("1x1.gif", Null::Blank(Blank::Bitmap)),
+    ("2x2-transparent.png", Null::Blank(Blank::Png2x2)),
+    ("2x2.png", Null::Blank(Blank::Png2x2)),
+    ("32x32-transparent.png", Null::Blank(Blank::Png32x32)),
+    ("32x32.png", Null::Blank(Blank::Png32x32)),
+    ("3x2-transparent.png", Null::Blank(Blank::Png3x2)),
+    ("3x2.png", Null::Blank(Blank::Png3x2)),
     ("adsbygoogle.js", Null::Stub(Stub::Adsbygoogle)),
     ("amazon-adsystem.com/aax2/amzn_ads.js", Null::Stub(Stub::AmazonAds)),
     ("amazon-apstag", Null::Stub(Stub::Apstag)),
@@ -25,13 +31,16 @@ const NAMES: &[(&str, Null<'static>)] = &[
     ("blank-mp4", Null::Blank(Blank::Film)),
     ("blank-text", Null::Blank(Blank::Text)),
     ("chartbeat.js", Null::Stub(Stub::Chartbeat)),
+    ("click2load.html", Null::Blank(Blank::ClickToLoad)),
     ("didomi-loader", Null::Stub(Stub::Didomi)),
     ("empty", Null::Blank(Blank::Text)),
     ("fingerprint2.js", Null::Stub(Stub::Fingerprint2)),
     ("fingerprint3.js", Null::Stub(Stub::Fingerprint3)),
     ("fingerprintjs2", Null::Stub(Stub::Fingerprint2)),
     ("fingerprintjs3", Null::Stub(Stub::Fingerprint3)),
+    ("freewheel-admanager", Null::Stub(Stub::FreeWheel)),
     ("fuckadblock.js-3.2.0", Null::Stub(Stub::BlockAdBlock)),
+    ("gemius", Null::Stub(Stub::Gemius)),
     ("google-analytics", Null::Stub(Stub::GoogleAnalytics)),
     ("google-analytics-ga", Null::Stub(Stub::GoogleAnalyticsClassic)),
     ("google-analytics.com/analytics.js", Null::Stub(Stub::GoogleAnalytics)),
@@ -53,6 +62,8 @@ const NAMES: &[(&str, Null<'static>)] = &[
     ("matomo", Null::Stub(Stub::Matomo)),
     ("metrika-yandex-tag", Null::Stub(Stub::Metrika)),
     ("metrika-yandex-watch", Null::Stub(Stub::Metrika)),
+    ("naver-wcslog", Null::Stub(Stub::Naver)),
+    ("nitropay_ads.js", Null::Stub(Stub::NitroPay)),
     ("nobab.js", Null::Stub(Stub::BlockAdBlock)),
     ("nofab.js", Null::Stub(Stub::BlockAdBlock)),
     ("noop-0.1s.mp3", Null::Blank(Blank::Sound)),
@@ -78,6 +89,7 @@ const NAMES: &[(&str, Null<'static>)] = &[
     ("noopvast-4.0", Null::Blank(Blank::Vast4)),
     ("noopvmap-1.0", Null::Blank(Blank::Vmap)),
     ("outbrain-widget.js", Null::Stub(Stub::Outbrain)),
+    ("pardot-1.0", Null::Stub(Stub::Pardot)),
     ("popads.js", Null::Stub(Stub::Popads)),
     ("popads.net.js", Null::Stub(Stub::Popads)),
     ("prebid-ads.js", Null::Stub(Stub::Prebid)),
@@ -87,6 +99,7 @@ const NAMES: &[(&str, Null<'static>)] = &[
     ("scorecardresearch-beacon", Null::Stub(Stub::Scorecard)),
     ("scorecardresearch.com/beacon.js", Null::Stub(Stub::Scorecard)),
     ("scorecardresearch_beacon.js", Null::Stub(Stub::Scorecard)),
+    ("sensors-analytics.js", Null::Stub(Stub::Sensors)),
     ("static.chartbeat.com/chartbeat.js", Null::Stub(Stub::Chartbeat)),
     ("widgets.outbrain.com/outbrain.js", Null::Stub(Stub::Outbrain)),
 ];
@@ -105,6 +118,7 @@ mod tests {
         assert!(NAMES.is_sorted_by_key(|(name, _)| name));
         assert_eq!(find("noopjs"), Some(Null::Blank(Blank::Script)));
         assert_eq!(find("google-ima.js"), Some(Null::Stub(Stub::Ima)));
-        assert_eq!(find("click2load.html"), None);
+        assert_eq!(find("32x32.png"), Some(Null::Blank(Blank::Png32x32)));
+        assert_eq!(find("noopwhat"), None);
     }
 }

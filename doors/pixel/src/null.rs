@@ -16,6 +16,8 @@ use vocab::{Kind, Name};
 pub(crate) enum Blank {
     /// An empty page inside another, whose load event fires.
     Frame,
+    /// In place of what a page embeds: a link that opens it in a tab of its own.
+    ClickToLoad,
     /// An empty script.
     Script,
     /// A service worker that takes itself off.
@@ -26,6 +28,12 @@ pub(crate) enum Blank {
     Bitmap,
     /// The same as PNG.
     Png,
+    /// A transparent PNG of two pixels by two, for rules that name it; so the next two.
+    Png2x2,
+    /// Of three by two.
+    Png3x2,
+    /// Of 32 by 32.
+    Png32x32,
     /// The same as ICO.
     Icon,
     /// Our sign, for a tab.
@@ -64,13 +72,17 @@ pub(crate) enum Blank {
 
 impl Blank {
     /// All, in the order of their numbers.
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 27] = [
         Self::Frame,
+        Self::ClickToLoad,
         Self::Script,
         Self::Worker,
         Self::Style,
         Self::Bitmap,
         Self::Png,
+        Self::Png2x2,
+        Self::Png3x2,
+        Self::Png32x32,
         Self::Icon,
         Self::Favicon,
         Self::Drawing,
@@ -98,11 +110,12 @@ impl Blank {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Frame => "frame",
+            Self::ClickToLoad => "click_to_load",
             Self::Script => "script",
             Self::Worker => "service_worker",
             Self::Style => "style",
             Self::Bitmap => "gif",
-            Self::Png => "png",
+            Self::Png | Self::Png2x2 | Self::Png3x2 | Self::Png32x32 => "png",
             Self::Icon => "ico",
             Self::Favicon => "favicon",
             Self::Drawing => "svg",
@@ -180,7 +193,9 @@ pub(crate) struct Hints<'r> {
 /// The answer that is due.
 pub(crate) fn due<'r>(hints: &Hints<'r>) -> Due<'r> {
     match null(hints) {
-        Null::Blank(Blank::Frame) if hints.kind == Kind::Document && hints.seat == Seat::Tab => {
+        Null::Blank(Blank::Frame | Blank::ClickToLoad)
+            if hints.kind == Kind::Document && hints.seat == Seat::Tab =>
+        {
             Due::Page
         }
         null => Due::Null(null),

@@ -12,6 +12,25 @@ pub(crate) const BITMAP: &[u8] =
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x04\0\0\0\
 \xb5\x1c\x0c\x02\0\0\0\x0bIDATx\xdac``\0\0\0\x03\0\x01\x2b\x09\x4d\x84\0\0\0\0IEND\xaeB`\x82";
 
+/// The same of two pixels by two, black of one bit declared transparent (`tRNS`), 83 bytes; so the next
+/// two.
+pub(crate) const PNG_2X2: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x02\0\0\0\x02\x01\0\0\0\0\
+\x5a\xcd0\x89\0\0\0\x02tRNS\0\0v\x93\xcd8\0\0\0\x0cIDATx\x01c```\0\0\0\x04\0\x01\xe4\x94\x84\x06\
+\0\0\0\0IEND\xaeB`\x82";
+
+/// Three pixels by two.
+pub(crate) const PNG_3X2: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x02\x01\0\0\0\0\
+\xb5\x0f\x5b\xb7\0\0\0\x02tRNS\0\0v\x93\xcd8\0\0\0\x0cIDATx\x01c```\0\0\0\x04\0\x01\xe4\x94\x84\x06\
+\0\0\0\0IEND\xaeB`\x82";
+
+/// 32 pixels by 32.
+pub(crate) const PNG_32X32: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x20\0\0\0\x20\x01\0\0\0\0\
+\x5b\x01GY\0\0\0\x02tRNS\0\0v\x93\xcd8\0\0\0\x0cIDATx\x01c`\x18\xdcc\0\0\0\xa0\0\x01\xa2\x85\xdeK\
+\0\0\0\0IEND\xaeB`\x82";
+
 /// An ICO of one transparent pixel: directory, a bitmap head of twice the height (colours, then the
 /// mask), the pixel, the mask.
 pub(crate) const ICON: &[u8] = b"\0\0\x01\0\x01\0\
@@ -33,6 +52,10 @@ pub(crate) const FONT: &[u8] = include_bytes!("empty.woff2");
 
 /// A page that shows nothing.
 pub(crate) const FRAME: &[u8] = b"<!doctype html><title></title>";
+
+/// A page in place of what another embeds (a film, a post): a link to the same address in a tab of its
+/// own, where the page for people says why, and how to let it through. No script, so none can be abused.
+pub(crate) const CLICK_TO_LOAD: &[u8] = include_bytes!("click_to_load.html");
 
 /// A service worker that takes itself off: one that stayed would outlast the block.
 pub(crate) const WORKER: &[u8] = b"addEventListener('install',()=>skipWaiting());\

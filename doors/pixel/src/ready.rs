@@ -87,6 +87,15 @@ fn make(blank: Blank) -> Ready {
             ],
             Bytes::from_static(objects::FRAME),
         ),
+        Blank::ClickToLoad => Ready::new(
+            StatusCode::OK,
+            &Type::Exact(HTML),
+            &[
+                (CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
+                (EMBEDDER_POLICY, "require-corp"),
+            ],
+            Bytes::from_static(objects::CLICK_TO_LOAD),
+        ),
         Blank::Script => exact(SCRIPT, b""),
         Blank::Worker => Ready::new(
             StatusCode::OK,
@@ -97,6 +106,9 @@ fn make(blank: Blank) -> Ready {
         Blank::Style => exact("text/css; charset=utf-8", b""),
         Blank::Bitmap => exact("image/gif", objects::BITMAP),
         Blank::Png => exact("image/png", objects::PNG),
+        Blank::Png2x2 => exact("image/png", objects::PNG_2X2),
+        Blank::Png3x2 => exact("image/png", objects::PNG_3X2),
+        Blank::Png32x32 => exact("image/png", objects::PNG_32X32),
         Blank::Icon => exact("image/x-icon", objects::ICON),
         Blank::Favicon => exact("image/x-icon", objects::FAVICON),
         Blank::Drawing => exact("image/svg+xml", objects::DRAWING),

@@ -41,6 +41,8 @@ catalogue! {
     FingerprintModule = "fingerprint-module.js",
     Fingerprint2 = "fingerprint2.js",
     Fingerprint3 = "fingerprint3.js",
+    FreeWheel = "freewheel.js",
+    Gemius = "gemius.js",
     GoogleAnalytics = "google-analytics.js",
     GoogleAnalyticsClassic = "google-analytics-ga.js",
     GoogleExperiments = "google-experiments.js",
@@ -51,12 +53,16 @@ catalogue! {
     Matomo = "matomo.js",
     Metrika = "metrika.js",
     Mixpanel = "mixpanel.js",
+    Naver = "naver.js",
+    NitroPay = "nitropay.js",
     Outbrain = "outbrain.js",
+    Pardot = "pardot.js",
     Piano = "piano.js",
     Popads = "popads.js",
     Prebid = "prebid.js",
     Scorecard = "scorecard.js",
     Segment = "segment.js",
+    Sensors = "sensors.js",
     Taboola = "taboola.js",
 }
 
@@ -102,6 +108,9 @@ const PLACES: &[(&str, Path, Stub)] = &[
     ("fpcdn.io", Any, Stub::FingerprintModule),
     ("fpjscdn.net", Ends("/iife.min.js"), Stub::Fingerprint3),
     ("fpjscdn.net", Any, Stub::FingerprintModule),
+    ("fwmrm.net", Ends("/AdManager.js"), Stub::FreeWheel),
+    ("gemius.pl", Ends("/gplayer.js"), Stub::Gemius),
+    ("gemius.pl", Ends("/xgemius.js"), Stub::Gemius),
     ("google-analytics.com", Is("/analytics.js"), Stub::GoogleAnalytics),
     ("google-analytics.com", Is("/analytics_debug.js"), Stub::GoogleAnalytics),
     ("google-analytics.com", Is("/cx/api.js"), Stub::GoogleExperiments),
@@ -119,7 +128,9 @@ const PLACES: &[(&str, Path, Stub)] = &[
     ("openfpcdn.io", Ends("/iife.min.js"), Stub::Fingerprint3),
     ("openfpcdn.io", Ends("/umd.min.js"), Stub::Fingerprint3),
     ("openfpcdn.io", Any, Stub::FingerprintModule),
+    ("pi.pardot.com", Ends("/pd.js"), Stub::Pardot),
     ("popads.net", Any, Stub::Popads),
+    ("s.nitropay.com", Begins("/ads-"), Stub::NitroPay),
     ("sb.scorecardresearch.com", Any, Stub::Scorecard),
     ("scorecardresearch.com", Ends(".js"), Stub::Scorecard),
     ("sdk.privacy-center.org", Any, Stub::Didomi),
@@ -127,7 +138,10 @@ const PLACES: &[(&str, Path, Stub)] = &[
     ("ssl.google-analytics.com", Is("/ga.js"), Stub::GoogleAnalyticsClassic),
     ("static.chartbeat.com", Any, Stub::Chartbeat),
     ("static.hotjar.com", Any, Stub::Hotjar),
+    ("static.sensorsdata.cn", Any, Stub::Sensors),
     ("tag.aticdn.net", Any, Stub::AtInternet),
+    ("wcs.naver.com", Ends(".js"), Stub::Naver),
+    ("wcs.naver.net", Ends(".js"), Stub::Naver),
     ("widgets.outbrain.com", Ends("/outbrain.js"), Stub::Outbrain),
 ];
 
@@ -157,7 +171,11 @@ const FILES: &[(&str, Stub)] = &[
     ("piwik.js", Stub::Matomo),
     ("prebid.js", Stub::Prebid),
     ("prebid.min.js", Stub::Prebid),
+    ("sensorsdata.full.js", Stub::Sensors),
+    ("sensorsdata.min.js", Stub::Sensors),
     ("smarttag.js", Stub::AtInternet),
+    ("wcslog.js", Stub::Naver),
+    ("xgemius.js", Stub::Gemius),
 ];
 
 /// The stand-in for the script at this address, if it is a well-known one.
@@ -219,6 +237,9 @@ mod tests {
         );
         check("stats.shop.example", "/matomo.js", Some(Stub::Matomo));
         check("cdn.shop.example", "/a/prebid8.31.0.js", Some(Stub::Prebid));
+        check("a1.hit.gemius.pl", "/gplayer.js", Some(Stub::Gemius));
+        check("mssl.fwmrm.net", "/libs/adm/6.24.0/AdManager.js", Some(Stub::FreeWheel));
+        check("s.nitropay.com", "/ads-123.js", Some(Stub::NitroPay));
         check("notgoogle-analytics.com", "/analytics.js", None);
         check("ads.example", "/x.js", None);
         check("ads.example", "/", None);

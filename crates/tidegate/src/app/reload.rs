@@ -109,6 +109,7 @@ impl App {
                 .map_err(|why| say(&why))?;
         }
         doors.take_settings(&plan)?;
+        self.signer.bundle(plan.file.signer.bundles);
         for opening in &openings {
             running.http.keep_only(opening.name, &opening.listen);
         }

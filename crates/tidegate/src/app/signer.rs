@@ -30,6 +30,7 @@ pub(super) fn open(
     // Not the path that this was started by: another binary may stand there since.
     let program = Program { path: "/proc/self/exe".into(), args: arguments(setup) };
     let signer = Signer::by_process(program, dir, policy).map_err(|why| cannot(&why))?;
+    signer.bundle(plan.file.signer.bundles);
     if plan.file.pixel.is_some() {
         signer.start().map_err(|why| cannot(&why))?;
     }

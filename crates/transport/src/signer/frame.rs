@@ -4,6 +4,7 @@
 //! number, body. Both ends read as if the other were hostile; what does not fit exactly is no message.
 //! It sends nothing itself. Used by `keeper` and `process`.
 
+use super::bundles::{BUNDLE_BYTES_MAX, BUNDLE_NAMES_MAX};
 use super::issuer::{KeyKind, Order, Refusal};
 use crate::mint::{BadName, Coverage};
 use crate::tls::IDENTITY_NAMES_MAX;
@@ -12,12 +13,13 @@ use std::net::IpAddr;
 /// Longest message, in bytes: [`IDENTITY_NAMES_MAX`] names of 253 bytes, with room.
 pub(crate) const FRAME_BYTES_MAX: usize = 24 << 10;
 const _: () = assert!(IDENTITY_NAMES_MAX * (1 + 253 + 1 + 16) + HEAD_BYTES < FRAME_BYTES_MAX);
+const _: () = assert!(BUNDLE_BYTES_MAX + 4096 < FRAME_BYTES_MAX, "a bundle's leaf fits");
 
 /// Longest text that explains something, in bytes; more is cut.
 const TEXT_BYTES_MAX: usize = 1024;
 /// Raised when a form changes. Both ends are the same binary, unless somebody replaces it under a
 /// running one.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const HEAD_BYTES: usize = 2 + 8;
 
 /// To the signer.
@@ -118,12 +120,16 @@ impl Ask {
     pub(crate) fn write(&self) -> Vec<u8> {
         match self {
             Self::Key(kind, spki) => Writer::new(1, 0).byte(*kind as u8).rest(spki),
-            Self::Order(number, Order::Blocked { coverage, key }) => {
-                let (wide, name) = match coverage {
-                    Coverage::Exact(name) => (0, name),
-                    Coverage::WithWildcard(base) => (1, base),
-                };
-                Writer::new(2, *number).byte(*key as u8).byte(wide).name(name).rest(&[])
+            Self::Order(number, Order::Blocked { names, key }) => {
+                let mut out = Writer::new(2, *number).byte(*key as u8);
+                for coverage in &names[..names.len().min(BUNDLE_NAMES_MAX)] {
+                    let (wide, name) = match coverage {
+                        Coverage::Exact(name) => (0, name),
+                        Coverage::WithWildcard(base) => (1, base),
+                    };
+                    out = out.byte(wide).name(name);
+                }
+                out.0
             }
             Self::Order(number, Order::Vouched { name, key }) => {
                 Writer::new(3, *number).byte(*key as u8).name(name).rest(&[])
@@ -154,14 +160,17 @@ impl Ask {
         match kind {
             1 => Some(Self::Key(key_of(rest.byte()?)?, rest.0.to_vec())),
             2 => {
-                let (key, wide) = (key_of(rest.byte()?)?, rest.byte()?);
-                let name = rest.name()?;
-                let coverage = match wide {
-                    0 => Coverage::Exact(name),
-                    1 => Coverage::WithWildcard(name),
-                    _ => return None,
-                };
-                rest.end(Self::Order(number, Order::Blocked { coverage, key }))
+                let (key, mut names) = (key_of(rest.byte()?)?, Vec::new());
+                // Never of no name. A packet bounds them before the cap does.
+                while names.is_empty() || !rest.0.is_empty() {
+                    names.push(match (rest.byte()?, rest.name()?) {
+                        (0, name) => Coverage::Exact(name),
+                        (1, base) => Coverage::WithWildcard(base),
+                        _ => return None,
+                    });
+                }
+                let fits = names.len() <= BUNDLE_NAMES_MAX;
+                fits.then_some(Self::Order(number, Order::Blocked { names, key }))
             }
             3 => {
                 let (key, name) = (key_of(rest.byte()?)?, rest.name()?);
@@ -263,8 +272,8 @@ mod tests {
         let wide = Coverage::WithWildcard(name.clone());
         vec![
             Ask::Key(KeyKind::P256, vec![1, 2, 3]),
-            Ask::Order(7, Order::Blocked { coverage: Coverage::Exact(name.clone()), key }),
-            Ask::Order(u64::MAX, Order::Blocked { coverage: wide, key: KeyKind::P256 }),
+            Ask::Order(7, Order::Blocked { names: vec![Coverage::Exact(name.clone())], key }),
+            Ask::Order(u64::MAX, Order::Blocked { names: vec![wide; 3], key: KeyKind::P256 }),
             Ask::Order(8, Order::Vouched { name: name.clone(), key }),
             Ask::Order(
                 9,

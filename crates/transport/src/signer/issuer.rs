@@ -6,6 +6,7 @@
 //! each order that comes from outside.
 
 use super::audit::Audit;
+use super::bundles::{BUNDLE_BYTES_MAX, BUNDLE_NAMES_MAX};
 use super::exclusions::Exclusions;
 use super::{MintPolicy, Vouched};
 use crate::authority::{Authority, AuthorityError, CaCertificate, random};
@@ -38,8 +39,8 @@ pub(crate) enum KeyKind {
 /// What is to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// A leaf for names that the policy blocks.
-    Blocked { coverage: Coverage, key: KeyKind },
+    /// A leaf for names that the policy blocks: for those of them that it does.
+    Blocked { names: Vec<Coverage>, key: KeyKind },
     /// A leaf for one name of which only who orders knows that it is blocked.
     Vouched { name: String, key: KeyKind },
     /// A leaf for names and addresses of our own servers.
@@ -148,10 +149,7 @@ impl Issuer {
     /// Carries out an order: a leaf as DER, or why not.
     pub(crate) fn issue(&mut self, order: &Order, now: Now) -> Result<Vec<u8>, Refusal> {
         let (names, key, why) = match order {
-            Order::Blocked { coverage, key } => {
-                self.check_blocked(coverage)?;
-                (coverage.names(), *key, "blocked")
-            }
+            Order::Blocked { names, key } => (self.blocked_of(names)?, *key, "blocked"),
             Order::Vouched { name, key } => {
                 self.check_vouched(name, now)?;
                 (vec![name.clone()], *key, "vouched")
@@ -181,6 +179,22 @@ impl Issuer {
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256);
         let key = key.map_err(|why| failed(&why))?;
         self.authority.sign(&leaf, &key).map(drop).map_err(|why| failed(&why))
+    }
+
+    /// The names of those that may be signed; where there is none, why the first may not.
+    fn blocked_of(&self, asked: &[Coverage]) -> Result<Vec<String>, Refusal> {
+        let bytes: usize = asked.iter().map(Coverage::bytes).sum();
+        if asked.len() > BUNDLE_NAMES_MAX || bytes > BUNDLE_BYTES_MAX {
+            return Err(Refusal::BadName(BadName::Length));
+        }
+        let (mut names, mut why) = (Vec::new(), Refusal::NotBlocked);
+        for coverage in asked.iter().rev() {
+            match self.check_blocked(coverage) {
+                Ok(()) => names.push(coverage.names()),
+                Err(refusal) => why = refusal,
+            }
+        }
+        if names.is_empty() { Err(why) } else { Ok(names.into_iter().rev().flatten().collect()) }
     }
 
     fn check_blocked(&self, coverage: &Coverage) -> Result<(), Refusal> {

@@ -27,6 +27,24 @@ pub struct Settings {
     /// Whether it signs for names that no list names, but whose alias one does; only the DNS door knows
     /// these. `limited` (100 at once, then one in ten seconds) or `never`. Default `limited`.
     pub aliases: Vouched,
+    /// Which blocked names share a certificate, so that a browser sends the requests for all of them over
+    /// one connection: `known` (some 400 hosts of well-known companies, as far as lists block them), `learned`
+    /// (those that the same client asked for within twelve hours; pages can then find out which ones these
+    /// are) or `never`. Default `known`.
+    pub bundles: Bundled,
+}
+
+/// Which names share a leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Bundled {
+    /// Those of well-known companies: the same for everybody.
+    #[default]
+    Known,
+    /// Those that a client asked for itself.
+    Learned,
+    /// None but a domain with what is below it.
+    Never,
 }
 
 /// Whether a leaf is signed on the word of the process that answers.
@@ -48,6 +66,7 @@ impl Default for Settings {
             own_domains: Vec::new(),
             excluded: EXCLUDED_DEFAULT.iter().filter_map(domain).collect(),
             aliases: Vouched::Limited,
+            bundles: Bundled::Known,
         }
     }
 }

@@ -43,12 +43,7 @@ fn now() -> Now {
 }
 
 /// A leaf for a client that verifies ECDSA.
-fn leaf(
-    signer: &Signer,
-    name: &str,
-    client: IpAddr,
-    now: Now,
-) -> Result<Arc<ServerConfig>, MintError> {
+fn leaf(signer: &Signer, name: &str, client: IpAddr, now: Now) -> Result<Leaf, MintError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(signer.leaf(name, client, Verifies::Ecdsa, now))
 }
@@ -230,7 +225,7 @@ fn the_issuer_believes_nobody() {
     issuer.take_key(key, &LeafKey::make(key).unwrap().public).unwrap();
     let wide = |base: &str| Coverage::WithWildcard(base.to_owned());
     let exact = |name: &str| Coverage::Exact(name.to_owned());
-    let blocked = |coverage| Order::Blocked { coverage, key };
+    let blocked = |coverage| Order::Blocked { names: vec![coverage], key };
     let own = |names: &[&str], addresses: &[&str]| Order::Own {
         names: names.iter().map(|&it| it.to_owned()).collect(),
         addresses: addresses.iter().map(|it| it.parse().unwrap()).collect(),
@@ -256,12 +251,62 @@ fn the_issuer_believes_nobody() {
     ] {
         assert_eq!(issuer.issue(&order, now()).map(drop), expected, "{order:?}");
     }
-    let rsa = Order::Blocked { coverage: exact("ads.example"), key: KeyKind::Rsa };
+    let rsa = Order::Blocked { names: vec![exact("ads.example")], key: KeyKind::Rsa };
     assert!(matches!(issuer.issue(&rsa, now()), Err(Refusal::Failed(_))));
     let mut issuer = issuer.limited_to(Ours::AsOrdered, Vouched::Limited);
     let vouched = || Order::Vouched { name: "cname.example".into(), key };
     let signed = (0..200).filter(|_| issuer.issue(&vouched(), now()).is_ok()).count();
     assert!((100..=101).contains(&signed), "{signed}");
+}
+
+#[test]
+fn well_known_names_share_one_leaf_and_any_client_gets_the_same() {
+    let folder = Folder::new();
+    let signer = Signer::open(&folder.file(""), Arc::new(Everything)).unwrap();
+    let first = leaf(&signer, "www.google-analytics.com", CLIENT, now()).unwrap();
+    let second = leaf(&signer, "bat.bing.com", "192.0.2.8".parse().unwrap(), now()).unwrap();
+    assert!(Arc::ptr_eq(&first.config, &second.config));
+    for host in ["bat.bing.com", "stats.g.doubleclick.net", "connect.facebook.net"] {
+        assert!(first.names.cover(host), "{host}");
+    }
+    for host in ["ads.example.com", "a.b.g.doubleclick.net", "com", "g.doubleclick.net.example"] {
+        assert!(!first.names.cover(host), "{host}");
+    }
+    let alone = leaf(&signer, "ads.example.com", CLIENT, now()).unwrap();
+    assert!(alone.names.cover("x.example.com") && !alone.names.cover("bat.bing.com"));
+    assert_eq!((signer.counts().minted, signer.counts().cached), (2, 1));
+    // What TLS adds to it stays under four packets: see `BUNDLE_BYTES_MAX`.
+    assert!(first.bytes < 12 << 10 && alone.bytes < 700, "{} {}", first.bytes, alone.bytes);
+}
+
+#[test]
+fn learned_names_share_a_leaf_with_no_other_clients() {
+    let folder = Folder::new();
+    let signer = folder.open().unwrap();
+    signer.bundle(Bundled::Learned);
+    for name in ["ads.one.test", "ads.two.test", "ads.one.test"] {
+        leaf(&signer, name, CLIENT, now()).unwrap();
+    }
+    let mine = leaf(&signer, "ads.one.test", CLIENT, now()).unwrap();
+    assert!(mine.names.cover("ads.two.test"));
+    assert_eq!((signer.counts().minted, signer.counts().cached), (2, 2));
+    let other = leaf(&signer, "ads.one.test", "192.0.2.8".parse().unwrap(), now()).unwrap();
+    assert!(other.names.cover("ads.one.test") && !other.names.cover("ads.two.test"));
+    signer.bundle(Bundled::Never);
+    let alone = leaf(&signer, "ads.one.test", CLIENT, now()).unwrap();
+    assert!(!alone.names.cover("ads.two.test"));
+}
+
+#[test]
+fn what_the_issuer_may_not_sign_is_left_out_of_a_bundle_and_harms_no_other_name() {
+    let folder = Folder::new();
+    let exclusions = Exclusions::new(["hotjar.com".to_owned()], Vec::new());
+    let issuer = Issuer::open(&folder.file(""), Arc::new(Everything), exclusions).unwrap();
+    let signer = Signer::with(issuer, Arc::new(Everything)).unwrap();
+    let first = leaf(&signer, "static.hotjar.com", CLIENT, now());
+    assert_eq!(first.err(), Some(MintError::Excluded));
+    let bundle = leaf(&signer, "bat.bing.com", CLIENT, now()).unwrap();
+    assert!(bundle.names.cover("www.clarity.ms") && !bundle.names.cover("static.hotjar.com"));
 }
 
 /// Permits every name.

@@ -4,7 +4,7 @@ use super::records::Records;
 use super::sites::{SiteIdentity, Sites};
 use super::under_way::Place;
 use super::{Alpn, BadPem, Identity, PROVIDER, certificates, library_error};
-use crate::signer::{MintError, Signer, Verifies};
+use crate::signer::{LeafNames, MintError, Signer, Verifies};
 use crate::stream::Stream;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
@@ -106,6 +106,7 @@ enum Certificates {
 pub struct TlsStream {
     stream: tokio_rustls::server::TlsStream<Stream>,
     site: usize,
+    names: Option<Arc<LeafNames>>,
     records: Records,
 }
 
@@ -200,10 +201,10 @@ impl ServerTls {
             .await
             .map_err(|why| HandshakeError::before_hello(&why))?;
         let config = match &self.0 {
-            Certificates::Given(config) => Ok((0, Arc::clone(config))),
+            Certificates::Given(config) => Ok((0, Arc::clone(config), None)),
             Certificates::Sites(sites) => {
                 let chosen = sites.choose(hello.client_hello().server_name());
-                let chosen = chosen.map(|(site, config)| (site, Arc::clone(config)));
+                let chosen = chosen.map(|(site, config)| (site, Arc::clone(config), None));
                 chosen.ok_or(HandshakeError::NoName)
             }
             Certificates::Minted(signer) => {
@@ -215,14 +216,14 @@ impl ServerTls {
                     Some(name) => signer
                         .leaf(&name, client, verifies, now)
                         .await
-                        .map(|config| (0, config))
+                        .map(|leaf| (0, leaf.config, Some(leaf.names)))
                         .map_err(|why| HandshakeError::from_mint(why, &name)),
                 }
             }
         };
         match config {
-            Ok((site, config)) => match hello.into_stream(config).await {
-                Ok(stream) => Ok(TlsStream { stream, site, records: Records::default() }),
+            Ok((site, config, names)) => match hello.into_stream(config).await {
+                Ok(stream) => Ok(TlsStream { stream, site, names, records: Records::default() }),
                 Err(why) => Err(HandshakeError::after_hello(&why)),
             },
             Err(why) => {
@@ -292,6 +293,12 @@ impl TlsStream {
     /// 0 where there are no sites.
     pub const fn site(&self) -> usize {
         self.site
+    }
+
+    /// The names of the certificate that the signer made for this connection; none where it was given.
+    /// A session taken up again began with a certificate that may have had fewer.
+    pub const fn leaf_names(&self) -> Option<&Arc<LeafNames>> {
+        self.names.as_ref()
     }
 
     /// The certificate that the client showed, as DER; it has been verified, at the latest when

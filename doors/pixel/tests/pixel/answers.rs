@@ -198,7 +198,8 @@ fn any_page_may_read_and_embed_a_null_answer_for_a_minute() {
 fn a_rule_may_name_the_stand_in() {
     let edge = Edge::start(
         "||ads.example^\n||ads.example/m.js$script,redirect=google-analytics_analytics.js\n\
-         ||ads.example/n.js$script,redirect=noop.json\n||ads.example/o.js$script,redirect=what\n",
+         ||ads.example/n.js$script,redirect=noop.json\n||ads.example/o.js$script,redirect=what\n\
+         ||ads.example/film$redirect=click2load.html\n",
     );
     // Both lanes: a field that stands twice takes a request out of the quick one.
     for more in [&[][..], &[("Accept", "*/*"), ("Accept", "text/*")][..]] {
@@ -207,7 +208,11 @@ fn a_rule_may_name_the_stand_in() {
         assert_eq!(body("GET /n.js"), "{}");
         assert_eq!(body("GET /o.js"), "");
         assert_eq!(body("GET /p.js"), "");
+        assert!(body("GET /film").contains("target=\"_blank\""));
     }
+    // A person who follows that link sees the page that says why.
+    let person = [("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate")];
+    assert_eq!(edge.ask("GET /film", &person).status, 403);
 }
 
 #[test]

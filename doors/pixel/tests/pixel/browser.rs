@@ -9,6 +9,10 @@ use std::time::Instant;
 const EXPECTED: &[&str] = &[
     "gif=1x1",
     "png=1x1",
+    "png2=2x2",
+    "png3=3x2",
+    "png32=32x32",
+    "embed=load",
     "ico=1x1",
     "favicon=32x32",
     "svg=1x1",
@@ -59,7 +63,10 @@ impl Drop for Browser {
 
 #[test]
 fn a_browser_takes_every_null_answer_for_what_it_asked_for() {
-    let edge = Edge::start("||ads.example^\n");
+    let named = ["2x2.png", "3x2.png", "32x32.png"];
+    let named = named.map(|it| format!("||ads.example/named/{it}$image,redirect={it}\n")).concat();
+    let embed = "||ads.example/named/film$subdocument,redirect=click2load.html\n";
+    let edge = Edge::start(&["||ads.example^\n", &named, embed].concat());
     let home = edge.scratch("browser");
     let _browser = Browser::open(&edge, &home);
     let start = Instant::now();

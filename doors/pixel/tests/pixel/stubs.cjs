@@ -140,6 +140,28 @@ const pages = [
     w.FingerprintJS.load({ apiKey: 'x' }).then((agent) => agent.get()).then((result) => result.visitorId.length === 32 && got());
     return [];
   }],
+  ['freewheel.js', () => {}, (w, done) => {
+    const { SDK } = w.tv.freewheel;
+    const context = new SDK.AdManager().newContext();
+    context.setProfile('1:x');
+    context.addTemporalSlot('pre', SDK.ADUNIT_PREROLL, 0);
+    const complete = done('EVENT_REQUEST_COMPLETE');
+    let asked = true;
+    context.addEventListener(SDK.EVENT_REQUEST_COMPLETE, (event) => { asked = event.success; complete(); });
+    context.submitRequest(3);
+    return [context.getTemporalSlots().length === 0, SDK.EVENT_SLOT_ENDED !== SDK.EVENT_ERROR, () => asked === false];
+  }],
+  ['gemius.js', (w) => {
+    w.gemius_hit = function () { w.gemius_hit_pdata.push(arguments); };
+    w.gemius_hit_pdata = [['x']];
+  }, (w) => {
+    w.gemius_hit('id');
+    w.pp_gemius_event('click');
+    const player = new w.GemiusPlayer('p', 'id', {});
+    player.newProgram('film', {});
+    player.programEvent('film', 0, 'play');
+    return [w.gemius_hit_pdata.length === 0];
+  }],
   ['hotjar.js', (w) => { w.hj = function () { w.hj.q.push(arguments); }; w.hj.q = []; }, (w, done) => { w.hj('ready', done('ready')); return []; }],
   ['matomo.js', (w, done) => { w._paq = [['setSiteId', '1'], [done('queued function')], ['trackPageView']]; }, (w, done) => {
     w._paq.push(['trackEvent', 'a', 'b']);
@@ -167,7 +189,28 @@ const pages = [
     w.mixpanel.register({ k: 'v' });
     return [w.mixpanel.get_property('k') === 'v', typeof w.mixpanel.get_distinct_id() === 'string'];
   }],
+  ['naver.js', (w) => { w.wcs_add = { wa: 's_1' }; }, (w) => {
+    w.wcs.inflow('shop.example');
+    w.wcs.trans({ type: 'purchase' });
+    w.wcs_do({ cnv: w.wcs.cnv('1', '2') });
+    return [w.wcs_add.wa === 's_1'];
+  }],
+  ['nitropay.js', (w, done) => {
+    w.nitroAds = { queue: [['addUserToken', ['x']], ['createAd', ['place', {}], done('queued createAd')]] };
+    w.document.addEventListener('nitroAds.loaded', done('nitroAds.loaded'));
+  }, (w, done) => {
+    let count = 0;
+    const both = done('createAd of two');
+    w.nitroAds.createAd(['a', 'b'], {}).then((ads) => { count = ads.length; both(); });
+    w.nitroAds.createAd('c', {}).then((ad) => ad.onNavigate());
+    return [w.nitroAds.loaded, () => count === 2];
+  }],
   ['outbrain.js', () => {}, (w) => { w.OBR.extern.researchWidget(); return [w.OBR.extern.getCountOfRecs() === 0]; }],
+  ['pardot.js', (w) => { w.piAId = '1'; w.piCId = '2'; }, (w) => {
+    w.piTracker(w.location.href);
+    w.checkNamespace('pi.tracker').title = 'x';
+    return [w.pi.tracker.title === 'x', w.piGetCookie('visitor_id') === ''];
+  }],
   ['piano.js', (w, done) => { w.tp = [['setAid', 'x'], ['init', done('init')]]; }, (w) => { w.tp.push(['setDebug', true]); return [w.tp.user.isUserValid() === false]; }],
   ['popads.js', () => {}, (w) => { w._pop.push(['siteId', 1]); return [w.PopAds.loaded]; }],
   ['prebid.js', (w, done) => { w.pbjs = { que: [done('queued que')] }; }, (w, done) => {
@@ -184,6 +227,15 @@ const pages = [
     w.analytics.track('x', {}, {}, done('track'));
     w.analytics.ready(done('ready'));
     return [w.analytics.initialized, w.analytics.user().id() === null];
+  }],
+  ['sensors.js', (w, done) => {
+    w.sensorsDataAnalytic201505 = 'sensors';
+    w.sensors = { _q: [['track', ['buy', {}, done('queued track')]]] };
+  }, (w, done) => {
+    w.sensors.init({ server_url: 'https://x.example' });
+    w.sensors.quick('isReady', done('isReady'));
+    w.sensors.login('1', done('login'));
+    return [w.sensors.use('plugin') === w.sensors, w.sensors.quick('getAnonymousID') === ''];
   }],
   ['taboola.js', (w) => { w._taboola = [{}]; }, (w) => { w._taboola.push({ flush: true }); return [w.TRC.implClass !== undefined]; }],
 ];

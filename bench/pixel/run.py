@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""What does a null answer cost over a kept connection, beside pixelserv-tls and nginx?
+
+    TIDEGATE_BIN=... PIXELSERV_BIN=... bench/pixel/run.py [--rounds 5] [--seconds 4]
+
+Two cases: a GIF over HTTP beside pixelserv-tls, and over TLS 1.3 beside nginx with the same GIF as a
+file. Each round starts each server anew, asks it with wrk on 64 connections, and stops it; servers take
+turns, medians count, the first answer of each is checked. The floor is bench/null/http.c: the system
+calls of an answer and nothing else. Needs wrk, cc and openssl; a peer that is not at hand is left out.
+Results go to bench/out.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import shutil
+import socket
+import ssl
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from process import Process, build, output_of, wrk  # noqa: E402
+
+OUT = HERE.parent / "out"
+HOST = "localhost"  # what wrk can look up, and so what the list blocks
+START_S = 20
+CLIENTS = 64
+# Scheme to the peer that the mark is about, and the share of its CPU that ours may take.
+MARKS = {"http": ("pixelserv-tls", 0.7), "https": ("nginx", 0.9)}
+GIF = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
+
+
+def free_ports(count):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [it.getsockname()[1] for it in held]
+    for it in held:
+        it.close()
+    return ports
+
+
+class Server(Process):
+    """One program; `ports` by scheme once it runs."""
+
+    schemes = ("http", "https")
+
+    def __init__(self, folder):
+        self.folder = Path(tempfile.mkdtemp(dir=folder, prefix=f"{self.name}-"))
+        self.folder.chmod(0o755)
+
+    def start(self):
+        self.ports = dict(zip(("http", "https"), free_ports(2)))
+        with open(self.folder / "out", "wb") as out:
+            self.process = subprocess.Popen(list(map(str, self.command())), stdout=out, stderr=out)
+        until = time.monotonic() + START_S
+        for scheme in self.schemes:
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", self.ports[scheme]), 1).close()
+                    break
+                except OSError:
+                    if self.process.poll() is not None or time.monotonic() > until:
+                        self.stop()
+                        said = (self.folder / "out").read_text(errors="replace")[-500:]
+                        raise RuntimeError(f"{self.name} does not start: {said}") from None
+                    time.sleep(0.05)
+
+    def url(self, scheme):
+        return f"{scheme}://{HOST}:{self.ports[scheme]}/ad.gif"
+
+    def check(self, scheme):
+        """The answer is a picture of one pixel, and the connection is kept."""
+        plain = socket.create_connection(("127.0.0.1", self.ports[scheme]), 10)
+        context = ssl._create_unverified_context()
+        stream = context.wrap_socket(plain, server_hostname=HOST) if scheme == "https" else plain
+        with stream:
+            for _ in range(2):
+                stream.sendall(f"GET /ad.gif HTTP/1.1\r\nHost: {HOST}\r\nAccept: image/*\r\n\r\n".encode())
+                answer = b""
+                while self.marker not in answer:
+                    piece = stream.recv(4096)
+                    if not piece:
+                        raise RuntimeError(f"{self.name}: {answer!r}")
+                    answer += piece
+                if not answer.startswith(b"HTTP/1.1 200"):
+                    raise RuntimeError(f"{self.name}: {answer!r}")
+
+    marker = b"GIF89a"
+
+    def warm(self, scheme):
+        """Pixelserv-tls makes a certificate after the first handshake for a name has failed."""
+        until = time.monotonic() + START_S
+        while True:
+            try:
+                return self.check(scheme)
+            except ssl.SSLError as why:
+                if time.monotonic() > until:
+                    raise RuntimeError(f"{self.name}: {why}") from None
+                time.sleep(0.2)
+
+
+class Tidegate(Server):
+    name = "tidegate"
+    program = os.environ.get("TIDEGATE_BIN", str(HERE.parents[1] / "target/dist/tidegate"))
+
+    def version(self):
+        return output_of(self.program, "--version")
+
+    def command(self):
+        config = self.folder / "tidegate.json"
+        config.write_text(json.dumps({
+            "policy": {"lists": [{"name": "ads", "rules": [f"||{HOST}^"]}]},
+            "pixel": {"listen": [f"{scheme}://127.0.0.1:{port}" for scheme, port in self.ports.items()],
+                      "addresses": ["127.0.0.1"]},
+            "ledger": {"log": "none"},
+            "admin": {"listen": "127.0.0.1:0"}}))
+        return [self.program, "--config", config, "--state", self.folder / "state", "run"]
+
+
+class Pixelserv(Server):
+    name = "pixelserv-tls"
+    program = os.environ.get("PIXELSERV_BIN") or shutil.which("pixelserv-tls")
+
+    def version(self):
+        return output_of(self.program, "--help")
+
+    def command(self):
+        store = self.folder / "certificates"
+        store.mkdir(exist_ok=True)
+        certificate(store / "ca.crt", store / "ca.key", "-addext", "basicConstraints=critical,CA:TRUE")
+        return [self.program, "127.0.0.1", "-f", "-l", "0", "-u", "root", "-z", store,
+                "-p", self.ports["http"], "-k", self.ports["https"]]
+
+
+class Nginx(Server):
+    name = "nginx"
+    program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
+
+    def version(self):
+        return output_of(self.program, "-v")
+
+    def command(self):
+        here = self.folder
+        certificate(here / "leaf.pem", here / "leaf.key", "-addext", f"subjectAltName=DNS:{HOST}")
+        (here / "ad.gif").write_bytes(GIF)
+        (here / "nginx.conf").write_text(f"""
+daemon off; worker_processes {os.cpu_count()}; pid {here}/pid; error_log {here}/error.log crit;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; sendfile off; tcp_nodelay on; keepalive_requests 1000000000; types {{ image/gif gif; }}
+  client_body_temp_path {here}/t; proxy_temp_path {here}/t; fastcgi_temp_path {here}/t; uwsgi_temp_path {here}/t;
+  scgi_temp_path {here}/t; open_file_cache max=100 inactive=60s; open_file_cache_valid 30s;
+  ssl_certificate {here}/leaf.pem; ssl_certificate_key {here}/leaf.key; ssl_protocols TLSv1.3;
+  server {{ root {here}; listen 127.0.0.1:{self.ports["http"]} reuseport;
+           listen 127.0.0.1:{self.ports["https"]} ssl reuseport; }}
+}}""")
+        return [self.program, "-c", here / "nginx.conf", "-p", here]
+
+
+class Null(Server):
+    name = "null"
+    schemes = ("http",)
+    marker = b"HTTP/1.1 200"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.program = build("http.c", self.folder)
+
+    def version(self):
+        return "bench/null/http.c"
+
+    def command(self):
+        return [self.program, self.ports["http"]]
+
+
+def certificate(path, key, *more):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=bench", "-keyout", key, "-out", path, *more],
+                   check=True, capture_output=True)
+
+
+def one(server, scheme, seconds):
+    """CPU per answer in µs, and answers a second, of one run."""
+    server.start()
+    try:
+        server.warm(scheme)
+        before = server.cpu_seconds()
+        count, rate = wrk(server.url(scheme), CLIENTS, seconds)
+        return {"cpu_us": 1e6 * (server.cpu_seconds() - before) / count, "per_second": rate}
+    finally:
+        server.stop()
+
+
+def measure(servers, scheme, options):
+    rows = {it.name: [] for it in servers if scheme in it.schemes}
+    for turn in range(options.rounds):
+        here = [it for it in servers if it.name in rows]
+        for server in here[turn % len(here):] + here[:turn % len(here)]:
+            rows[server.name].append(one(server, scheme, options.seconds))
+    return rows
+
+
+def middle(rows, key):
+    return statistics.median(it[key] for it in rows)
+
+
+def text(scheme, rows):
+    lines = [f"\na null answer over {scheme}, {CLIENTS} kept connections",
+             "| server | µs of CPU an answer (least–most) | answers/s | ours / it |", "|---|---|---|---|"]
+    ours = middle(rows["tidegate"], "cpu_us")
+    for name, found in rows.items():
+        cpu = [it["cpu_us"] for it in found]
+        lines.append(f"| {name} | {middle(found, 'cpu_us'):.2f} ({min(cpu):.2f}–{max(cpu):.2f}) | "
+                     f"{middle(found, 'per_second'):,.0f} | {ours / middle(found, 'cpu_us'):.2f} |")
+    peer, share = MARKS[scheme]
+    if peer not in rows:
+        return lines + [f"no {peer} at hand: its mark is open"], True
+    ratio = ours / middle(rows[peer], "cpu_us")
+    lines.append(f"{'pass' if ratio <= share else 'FAIL'}  {ratio:.2f} × {peer}, wanted at most {share}")
+    return lines, ratio <= share
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=4, help="of one run of wrk")
+    options = parser.parse_args()
+    well, results = True, {}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        servers = [it(folder) for it in (Tidegate, Pixelserv, Nginx) if it.program] + [Null(folder)]
+        lines = [f"Linux {os.uname().release}, {os.cpu_count()} cores, {datetime.date.today().isoformat()}, "
+                 f"{options.rounds} rounds of {options.seconds} s, load {os.getloadavg()[0]:.1f}"]
+        lines += [f"{it.name}: {it.version()}" for it in servers]
+        for scheme in MARKS:
+            results[scheme] = measure(servers, scheme, options)
+            found, passed = text(scheme, results[scheme])
+            lines, well = lines + found, well and passed
+    OUT.mkdir(exist_ok=True)
+    (OUT / "pixel.json").write_text(json.dumps(results, indent=1))
+    (OUT / "pixel.txt").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+    sys.exit(0 if well else 1)
+
+
+main()
