@@ -108,7 +108,7 @@ impl Iterator for Suffixes<'_, '_> {
         }
         let mut at = self.end;
         while at > 0 {
-            let word = self.chunk(at);
+            let word = chunk(self.bytes, at);
             // How many bytes stand behind the last dot of these eight.
             let run = (dots(word).leading_zeros() as usize / 8).min(at);
             if run > 0 {
@@ -123,22 +123,6 @@ impl Iterator for Suffixes<'_, '_> {
         self.done = at == 0;
         self.end = at.saturating_sub(1);
         Some((self.state.finish(), at))
-    }
-}
-
-impl Suffixes<'_, '_> {
-    /// The eight bytes before a place, the last of them uppermost; nulls where the name begins later.
-    #[inline]
-    fn chunk(&self, end: usize) -> u64 {
-        if let Some(bytes) = self.bytes[..end].last_chunk::<8>() {
-            return u64::from_le_bytes(*bytes);
-        }
-        match self.bytes.first_chunk::<8>() {
-            Some(bytes) => u64::from_le_bytes(*bytes) << (64 - 8 * end),
-            None => {
-                self.bytes[..end].iter().fold(0, |word, byte| word >> 8 | u64::from(*byte) << 56)
-            }
-        }
     }
 }
 
@@ -167,25 +151,28 @@ pub fn split_mix(word: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The number of a token of a URL. Not keyed: a collision costs a look, never an answer.
-#[derive(Clone, Copy)]
-pub(crate) struct TokenHash(u64);
-
-impl TokenHash {
-    pub(crate) const START: Self = Self(0xcbf2_9ce4_8422_2325);
-
-    #[inline]
-    pub(crate) fn push(self, byte: u8) -> Self {
-        Self((self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+/// The number of a token: of the bytes of `text` from `start` to before `end`. Not keyed: a collision
+/// costs a look, never an answer.
+#[inline]
+pub(crate) fn token_hash(text: &[u8], start: usize, mut end: usize) -> u64 {
+    let mut hash = (end - start) as u64;
+    while end - start > 8 {
+        hash = fold(hash ^ chunk(text, end), 0xbf58_476d_1ce4_e5b9);
+        end -= 8;
     }
+    let rest = chunk(text, end).checked_shr(64 - 8 * (end - start) as u32).unwrap_or(0);
+    fold(hash ^ rest, 0x9e37_79b9_7f4a_7c15)
+}
 
-    #[inline]
-    pub(crate) fn finish(self) -> u64 {
-        fold(self.0, 0x9e37_79b9_7f4a_7c15)
+/// The eight bytes before a place, the last of them uppermost; nulls where the text begins later.
+#[inline]
+fn chunk(text: &[u8], end: usize) -> u64 {
+    if let Some(bytes) = text[..end].last_chunk::<8>() {
+        return u64::from_le_bytes(*bytes);
     }
-
-    pub(crate) fn of(token: &[u8]) -> u64 {
-        token.iter().fold(Self::START, |hash, byte| hash.push(byte.to_ascii_lowercase())).finish()
+    match text.first_chunk::<8>() {
+        Some(bytes) => u64::from_le_bytes(*bytes) << (64 - 8 * end),
+        None => text[..end].iter().fold(0, |word, byte| word >> 8 | u64::from(*byte) << 56),
     }
 }
 
@@ -252,6 +239,19 @@ mod tests {
         assert_ne!(keys.of("abc"), keys.of("ab.c"));
         assert_ne!(keys.of("aaaaaaaa.a"), keys.of("a.aaaaaaaa"));
         assert_ne!(Keys::new(8).of("abc"), keys.of("abc"));
+    }
+
+    #[test]
+    fn a_token_has_the_same_number_wherever_it_stands() {
+        let text = b"abc.defghijklmnopqrstuvwxyz0123456789abcdefgh.x";
+        for start in 0..text.len() {
+            for end in start + 1..=text.len() {
+                let alone = &text[start..end];
+                assert_eq!(token_hash(text, start, end), token_hash(alone, 0, alone.len()));
+            }
+        }
+        assert_ne!(token_hash(b"ab", 0, 1), token_hash(b"ab", 1, 2));
+        assert_ne!(token_hash(b"aaaaaaaaa", 0, 8), token_hash(b"aaaaaaaaa", 0, 9));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The table of names: which plain names the lists hold, without their texts.
 //!
-//! A row is 16 bytes and its share of the index two to four: a fingerprint of 80 bits, the line, and
-//! a tag that says list, form and effect. A name in several lists has several rows, side by side. What
+//! A row is 16 bytes and its share of empty places another 13: a fingerprint of 80 bits, the line, and
+//! a tag that says list, form and effect. A name in several lists has several rows. What
 //! `rule_text` shows is written anew from the name that matched and the row's form. Filled by
 //! `compile`, walked by every decision.
 
-use crate::buckets::{Directory, Look};
-use crate::fingerprint::{Fingerprint, Keys};
+mod lines;
+
+use crate::fingerprint::{Fingerprint, Keys, Suffixes};
+use lines::{Lines, Look};
 use vocab::{ListId, RuleRef};
 
 /// How a name was written in its list.
@@ -112,6 +114,8 @@ impl Tag {
     const EXCEPTION: u16 = 1 << 10;
     const IMPORTANT: u16 = 1 << 11;
     const MODIFIED: u16 = 1 << 12;
+    /// The bits that a tag has; those above are for whoever stores it.
+    pub(crate) const MASK: u16 = (1 << 13) - 1;
 
     pub(crate) fn new(list: u8, form: Form) -> Self {
         Self(u16::from(list & 63) | (form as u16) << 6)
@@ -168,18 +172,14 @@ impl Row {
     }
 }
 
-/// Rows on average, or up to twice as many, to a bucket: one cache line of them, seldom two.
-const BUCKET_ROWS: usize = 2;
-/// Names of which the index is asked at a time. The words wanted lie far apart; asked one after the
-/// other each would be waited for, asked together all are waited for once.
-const LOOKS: usize = 8;
+/// Names that are looked for at a time, of a host and its parents. Their rows lie far apart; one after
+/// the other each would be waited for, together all are waited for once.
+const AHEAD: usize = 8;
 
 /// The table.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    directory: Directory,
-    /// In the order of the hashes. All of a row stands together: a hit costs one more cache line.
-    cells: Vec<Cell>,
+    lines: Lines,
 }
 
 /// What is kept of a name: 16 bytes.
@@ -205,21 +205,19 @@ impl NamesBuilder {
     /// The table of these rows and of others that come in their order.
     pub(crate) fn build_with(self, kept: impl Iterator<Item = Cell> + Clone) -> Names {
         let new = self.sorted();
-        let mut cells = Vec::with_capacity(new.len() + kept.clone().count());
+        let count = new.len() + kept.clone().count();
         let (mut new, mut kept) = (new.into_iter().peekable(), kept.peekable());
-        while let Some(next) = kept.peek() {
-            match new.next_if(|cell| cell < next) {
-                Some(cell) => cells.push(cell),
-                None => cells.extend(kept.next()),
-            }
-        }
-        cells.extend(new);
-        Names::of(cells)
+        let merged = std::iter::from_fn(|| match kept.peek() {
+            Some(next) => new.next_if(|cell| cell < next).or_else(|| kept.next()),
+            None => new.next(),
+        });
+        Names { lines: Lines::build(count, merged) }
     }
 
     /// The table of these rows.
     pub(crate) fn build(self) -> Names {
-        Names::of(self.sorted())
+        let cells = self.sorted();
+        Names { lines: Lines::build(cells.len(), cells.into_iter()) }
     }
 
     /// The rows in their order; of equal names in equal form and list the first line stays.
@@ -230,86 +228,96 @@ impl NamesBuilder {
             (next.hash, next.check, next.tag) == (kept.hash, kept.check, kept.tag)
                 && !next.tag.is_modified()
         });
-        // The table is made to measure: what a vector keeps in hand would be charged to a name.
-        cells.shrink_to_fit();
         cells
     }
 }
 
 impl Names {
-    fn of(cells: Vec<Cell>) -> Self {
-        let hashes = cells.iter().map(|cell| cell.hash);
-        Self { directory: Directory::build(hashes, BUCKET_ROWS), cells }
+    /// Takes rows that somebody else stored: none if they are not in order, or do not fit into so
+    /// many lists and rules.
+    pub(crate) fn from_stored(
+        cells: impl ExactSizeIterator<Item = Cell> + Clone,
+        lists: usize,
+        rules: usize,
+    ) -> Option<Self> {
+        let fits = |Cell { hash: _, check: _, tag, line }: Cell| {
+            tag.0 & !Tag::MASK == 0
+                && usize::from(tag.list()) < lists
+                && (!tag.is_modified() || (line as usize) < rules)
+        };
+        let whole = cells.clone().all(fits) && cells.clone().is_sorted_by_key(|cell| cell.hash);
+        whole.then(|| Self { lines: Lines::build(cells.len(), cells) })
     }
 
-    /// Takes rows that somebody else stored: none if they are not in order.
-    pub(crate) fn from_stored(cells: Vec<Cell>) -> Option<Self> {
-        cells.is_sorted_by_key(|cell| cell.hash).then(|| Self::of(cells))
+    /// Every row, in their order.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> + Clone {
+        self.lines.cells()
     }
 
-    pub(crate) fn cells(&self) -> &[Cell] {
-        &self.cells
-    }
-
-    /// Shows every row that holds for `host`: for its own name, and for parents in forms that
-    /// reach below.
+    /// Has the rows fetched that may hold for `host`, and waits for none.
     #[inline]
-    pub(crate) fn visit(&self, keys: &Keys, host: &str, mut found: impl FnMut(Row)) {
-        if self.cells.is_empty() {
-            return;
-        }
-        let mut suffixes = keys.suffixes(host);
-        loop {
-            let mut looks = [(Fingerprint::default(), 0, Look::default()); LOOKS];
-            let mut count = 0;
-            for (slot, (name, start)) in looks.iter_mut().zip(suffixes.by_ref()) {
-                *slot = (name, start, self.directory.look(name.hash));
-                count += 1;
-            }
-            for (name, start, look) in &looks[..count] {
-                if let Some(from) = look.start(name.hash) {
-                    self.visit_bucket(from, *name, *start, &mut found);
-                }
-            }
-            if count < LOOKS {
-                return;
-            }
-        }
+    pub(crate) fn look<'t, 'h>(&'t self, keys: &'t Keys, host: &'h str) -> Looks<'t, 'h> {
+        let mut looks = Looks {
+            lines: &self.lines,
+            suffixes: keys.suffixes(if self.len() == 0 { "" } else { host }),
+            ahead: [(Fingerprint::default(), 0, Look::default()); AHEAD],
+            count: 0,
+        };
+        looks.go_ahead();
+        looks
     }
 
-    #[inline]
-    fn visit_bucket(
-        &self,
-        from: usize,
-        name: Fingerprint,
-        start: usize,
-        found: &mut impl FnMut(Row),
-    ) {
-        let cells = self.cells[from..].iter().take_while(|cell| cell.hash <= name.hash);
-        for Cell { hash, check, tag, line } in cells {
-            let is_it = *hash == name.hash && *check == name.check;
-            if is_it && (start == 0 || !tag.form().is_exact()) {
-                found(Row { tag: *tag, line: *line, start });
-            }
-        }
+    /// Shows every row that holds for `host`.
+    pub(crate) fn visit(&self, keys: &Keys, host: &str, found: impl FnMut(Row)) {
+        self.look(keys, host).visit(found);
     }
 
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
-        self.cells.len()
+        self.lines.len()
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.directory.bytes() + (self.cells.capacity() * size_of::<Cell>()) as u64
+        self.lines.bytes()
+    }
+}
+
+/// A host and its parents, on the way to their rows.
+pub(crate) struct Looks<'t, 'h> {
+    lines: &'t Lines,
+    suffixes: Suffixes<'t, 'h>,
+    /// Each name, where in the host it begins, and its row's place.
+    ahead: [(Fingerprint, usize, Look<'t>); AHEAD],
+    count: usize,
+}
+
+impl Looks<'_, '_> {
+    #[inline]
+    fn go_ahead(&mut self) {
+        self.count = 0;
+        for (slot, (name, start)) in self.ahead.iter_mut().zip(self.suffixes.by_ref()) {
+            *slot = (name, start, self.lines.look(name.hash));
+            self.count += 1;
+        }
     }
 
-    /// Whether a stored table fits into `lists` lists and `rules` rules.
-    pub(crate) fn is_whole(&self, lists: usize, rules: usize) -> bool {
-        self.cells.iter().all(|Cell { hash: _, check: _, tag, line }| {
-            usize::from(tag.list()) < lists
-                && usize::from(tag.0 >> 6 & 15) < FORMS.len()
-                && (!tag.is_modified() || (*line as usize) < rules)
-        })
+    /// Shows every row that holds: for the host's own name, and for parents in forms that reach
+    /// below.
+    #[inline]
+    pub(crate) fn visit(mut self, mut found: impl FnMut(Row)) {
+        loop {
+            for (name, start, look) in &self.ahead[..self.count] {
+                self.lines.visit(look, *name, |tag, line| {
+                    if *start == 0 || !tag.form().is_exact() {
+                        found(Row { tag, line, start: *start });
+                    }
+                });
+            }
+            if self.count < AHEAD {
+                return;
+            }
+            self.go_ahead();
+        }
     }
 }

@@ -123,7 +123,10 @@ impl Rules {
             return rewritten.verdict();
         }
         let (mut block, mut exception) = (Best::default(), Best::default());
-        self.names.visit(&self.keys, request.host_name(), |row| {
+        // The rows come from memory while the patterns are gone through.
+        let looks = self.names.look(&self.keys, request.host_name());
+        self.best_pattern(&self.indexes.blocks, request, &mut block);
+        looks.visit(|row| {
             if request.in_profile(row.tag.list()) {
                 let best = if row.tag.is_exception() { &mut exception } else { &mut block };
                 let rule = self.row_rule(row);
@@ -133,7 +136,6 @@ impl Rules {
                 }
             }
         });
-        self.best_pattern(&self.indexes.blocks, request, &mut block);
         let Some((_, blocking)) = block.0 else { return Verdict::NO_RULE };
         self.best_pattern(&self.indexes.exceptions, request, &mut exception);
         match exception.0 {

@@ -20,7 +20,7 @@ use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
 /// Sizes of a rule, of its conditions, and of what is kept of a name.
 const RULE_BYTES: usize = 28;
@@ -67,7 +67,10 @@ pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
     }
     writer.u64s(&rules.sums);
     writer.u64(rules.cancelled);
-    writer.array(rules.names.cells(), cell_bytes);
+    writer.u64(rules.names.len() as u64);
+    for cell in rules.names.cells() {
+        writer.0.extend_from_slice(&cell_bytes(&cell));
+    }
     writer.table(&rules.table);
     for index in rules.indexes.all() {
         for multi in [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token] {
@@ -296,11 +299,15 @@ impl<'b> Reader<'b> {
         self.chunk().map(u64::from_le_bytes)
     }
 
-    /// An array whose length stands before it: no longer than the bytes that are there.
-    fn array<T, const N: usize>(&mut self, item: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
+    /// Records whose number stands before them: no more than the bytes that are there.
+    fn records<const N: usize>(&mut self) -> Option<&'b [[u8; N]]> {
         let length = usize::try_from(self.u64()?).ok()?.checked_mul(N)?;
-        let (items, _) = self.take(length)?.as_chunks::<N>();
-        Some(items.iter().map(|bytes| item(*bytes)).collect())
+        Some(self.take(length)?.as_chunks::<N>().0)
+    }
+
+    /// An array of such records.
+    fn array<T, const N: usize>(&mut self, item: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
+        Some(self.records()?.iter().map(|bytes| item(*bytes)).collect())
     }
 
     fn u32s(&mut self) -> Option<Vec<u32>> {
@@ -325,11 +332,10 @@ impl<'b> Reader<'b> {
         let lists = (0..lists).map(|_| self.report()).collect::<Option<Vec<_>>>()?;
         let sums = self.u64s()?;
         let cancelled = self.u64()?;
-        let names = Names::from_stored(self.array(cell_of)?)?;
+        let cells = self.records()?;
         let table = self.table(lists.len())?;
-        if !names.is_whole(lists.len(), table.rules.len()) {
-            return None;
-        }
+        let cells = cells.iter().map(|bytes| cell_of(*bytes));
+        let names = Names::from_stored(cells, lists.len(), table.rules.len())?;
         let mut index = || self.index(table.rules.len());
         let indexes = Indexes {
             blocks: index()?,

@@ -50,9 +50,8 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
     if compiler.table.regexes.len() > REGEXES_MAX {
         return compile(lists, seed);
     }
-    let kept = old.names.cells().iter().filter_map(|cell| {
+    let kept = old.names.cells().filter_map(|mut cell| {
         let list = usize::from(cell.tag.list());
-        let mut cell = *cell;
         if cell.tag.is_modified() {
             let (before, now) = starts[list];
             cell.line = cell.line.wrapping_sub(before).wrapping_add(now);

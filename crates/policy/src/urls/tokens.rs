@@ -4,7 +4,7 @@
 //! filed under its rarest one. Used when an index is built and when one is asked.
 
 use super::pattern::{End, Start};
-use crate::fingerprint::TokenHash;
+use crate::fingerprint::token_hash;
 use std::collections::HashMap;
 
 /// Tokens in so many URLs that a rule filed under one would be tried for most: only where a rule
@@ -43,19 +43,17 @@ pub(crate) fn of_url(text: &[u8], mut found: impl FnMut(u64)) {
 /// Calls `found` for each token of a text in lower case.
 #[inline]
 pub(crate) fn of_text(text: &[u8], mut found: impl FnMut(u64)) {
-    let mut token = TokenHash::START;
-    let mut open = false;
-    for byte in text {
-        if is_token_byte(*byte) {
-            token = token.push(*byte);
-            open = true;
-        } else if open {
-            found(token.finish());
-            (token, open) = (TokenHash::START, false);
+    let mut start = 0;
+    for (end, byte) in text.iter().enumerate() {
+        if !is_token_byte(*byte) {
+            if start < end {
+                found(token_hash(text, start, end));
+            }
+            start = end + 1;
         }
     }
-    if open {
-        found(token.finish());
+    if start < text.len() {
+        found(token_hash(text, start, text.len()));
     }
 }
 
@@ -89,16 +87,21 @@ pub(crate) fn of_pattern<'t>(
     }
 }
 
+fn hash_of(token: &[u8]) -> u64 {
+    let token = token.to_ascii_lowercase();
+    token_hash(&token, 0, token.len())
+}
+
 impl Histogram {
     pub(crate) fn add(&mut self, token: &[u8]) {
-        *self.counts.entry(TokenHash::of(token)).or_default() += 1;
+        *self.counts.entry(hash_of(token)).or_default() += 1;
     }
 
     /// The rarest of the tokens, and how often it occurs.
     pub(crate) fn rarest<'t>(&self, tokens: impl Iterator<Item = &'t [u8]>) -> Option<(u64, u32)> {
         tokens
             .map(|token| {
-                let hash = TokenHash::of(token);
+                let hash = hash_of(token);
                 let common = COMMON.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(token));
                 let count = self.counts.get(&hash).copied().unwrap_or(0);
                 // A token of a letter or two stands in many URLs, however rare it is in lists.

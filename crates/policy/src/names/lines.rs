@@ -1,0 +1,275 @@
+//! Rows of the table of names in lines of the processor's cache, each row in the line that its hash
+//! names.
+//!
+//! A look at one name reads one line, whether the name is there or not; what found its line full
+//! stands in a sorted rest, and eight bits of the line say which hashes are worth a look there.
+//! Never changed after it was built. Used by the table of names alone.
+
+use super::{Cell, Tag};
+use crate::buckets::Directory;
+use crate::fingerprint::Fingerprint;
+
+/// Rows of a line: 16 bytes each, in the 64 bytes that x86-64 and most of `AArch64` fetch at once.
+const ROWS: usize = 4;
+/// Rows for which there are [`LINES_TO`] lines: 2.25 to a line on average, so that one row of
+/// twenty finds its line full, and a row costs 29.5 bytes with its share of the rest.
+const LINES_FROM: u64 = 9;
+/// Lines for so many rows as [`LINES_FROM`] says.
+const LINES_TO: u64 = 4;
+/// Rows on average, or up to twice as many, to a bucket of the rest.
+const REST_ROWS: usize = 2;
+
+/// A mark of a slot: its row's tag, whether there is a row, and two of the line's bits for the rest.
+const TAKEN: u16 = 1 << 15;
+const REST_SHIFT: u32 = 13;
+const _: () = assert!(Tag::MASK >> REST_SHIFT == 0, "the bits above a tag are the line's own");
+
+/// The rows that share a place.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+struct Line {
+    hashes: [u64; ROWS],
+    lines: [u32; ROWS],
+    checks: [u16; ROWS],
+    marks: [u16; ROWS],
+}
+
+const _: () = assert!(size_of::<Line>() == 64, "a line of the table is one of the cache");
+
+/// All rows.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    lines: Vec<Line>,
+    /// Rows that found their line full, in their order.
+    rest: Vec<Cell>,
+    directory: Directory,
+    count: usize,
+}
+
+impl Lines {
+    /// Takes so many rows, in their order.
+    pub(super) fn build(count: usize, cells: impl Iterator<Item = Cell>) -> Self {
+        let wanted = (count as u64 * LINES_TO).div_ceil(LINES_FROM);
+        let mut lines = Vec::with_capacity(wanted as usize);
+        let (mut rest, mut line, mut filled) = (Vec::new(), Line::default(), 0);
+        let mut taken = 0;
+        for cell in cells {
+            let place = place(cell.hash, wanted);
+            while lines.len() < place {
+                lines.push(std::mem::take(&mut line));
+                filled = 0;
+            }
+            if filled < ROWS {
+                line.put(filled, cell);
+                filled += 1;
+            } else {
+                line.send_on(cell.hash);
+                rest.push(cell);
+            }
+            taken += 1;
+        }
+        while (lines.len() as u64) < wanted {
+            lines.push(std::mem::take(&mut line));
+        }
+        debug_assert_eq!(taken, count, "the lines were made for as many rows as come");
+        rest.shrink_to_fit();
+        let directory = Directory::build(rest.iter().map(|cell| cell.hash), REST_ROWS);
+        Self { lines, rest, directory, count: taken }
+    }
+
+    /// Where to look for a name. The line is fetched while others are worked out.
+    #[inline]
+    pub(super) fn look(&self, hash: u64) -> Look<'_> {
+        let line = self.lines.get(place(hash, self.lines.len() as u64));
+        Look { line, mark: line.map_or(0, |line| line.marks[rest_bit(hash).0]) }
+    }
+
+    /// Shows the tag and the line of every row of a name.
+    #[inline]
+    pub(super) fn visit(
+        &self,
+        look: &Look<'_>,
+        name: Fingerprint,
+        mut found: impl FnMut(Tag, u32),
+    ) {
+        let Some(line) = look.line else { return };
+        // All four are compared before one is asked about: where a row stands, nobody can guess.
+        let is_it = |slot: usize| line.hashes[slot] == name.hash && line.checks[slot] == name.check;
+        let hits = [is_it(0), is_it(1), is_it(2), is_it(3)];
+        if hits != [false; ROWS] {
+            for slot in (0..ROWS).filter(|slot| hits[*slot] && line.marks[*slot] & TAKEN != 0) {
+                found(Tag(line.marks[slot] & Tag::MASK), line.lines[slot]);
+            }
+        }
+        if look.mark >> rest_bit(name.hash).1 & 1 == 1 {
+            self.visit_rest(name, found);
+        }
+    }
+
+    #[cold]
+    fn visit_rest(&self, name: Fingerprint, mut found: impl FnMut(Tag, u32)) {
+        let Some(from) = self.directory.look(name.hash).start(name.hash) else { return };
+        let cells = self.rest[from..].iter().take_while(|cell| cell.hash <= name.hash);
+        for cell in cells.filter(|cell| cell.hash == name.hash && cell.check == name.check) {
+            found(cell.tag, cell.line);
+        }
+    }
+
+    /// Every row, in their order: a line's own come before those that it sent on.
+    pub(super) fn cells(&self) -> impl Iterator<Item = Cell> + Clone {
+        let (mut rest, count) = (self.rest.iter(), self.lines.len() as u64);
+        let (mut at, mut slot) = (0, 0);
+        std::iter::from_fn(move || {
+            loop {
+                let line = self.lines.get(at)?;
+                if slot < ROWS && line.marks[slot] & TAKEN != 0 {
+                    slot += 1;
+                    return Some(line.cell(slot - 1));
+                }
+                if let Some(cell) = rest.as_slice().first()
+                    && place(cell.hash, count) == at
+                {
+                    return rest.next().copied();
+                }
+                (at, slot) = (at + 1, 0);
+            }
+        })
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> u64 {
+        let lines = self.lines.capacity() * size_of::<Line>();
+        (lines + self.rest.capacity() * size_of::<Cell>()) as u64 + self.directory.bytes()
+    }
+}
+
+/// The line of a name, and the mark in it that says whether the rest may hold rows of the name.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Look<'l> {
+    line: Option<&'l Line>,
+    mark: u16,
+}
+
+impl Line {
+    fn put(&mut self, slot: usize, cell: Cell) {
+        self.hashes[slot] = cell.hash;
+        self.checks[slot] = cell.check;
+        self.lines[slot] = cell.line;
+        self.marks[slot] = cell.tag.0 & Tag::MASK | TAKEN;
+    }
+
+    /// Notes that a row of this hash stands in the rest.
+    fn send_on(&mut self, hash: u64) {
+        let (slot, shift) = rest_bit(hash);
+        self.marks[slot] |= 1 << shift;
+    }
+
+    fn cell(&self, slot: usize) -> Cell {
+        Cell {
+            hash: self.hashes[slot],
+            check: self.checks[slot],
+            tag: Tag(self.marks[slot] & Tag::MASK),
+            line: self.lines[slot],
+        }
+    }
+}
+
+/// The line of a hash: the order of the places is that of the hashes.
+#[inline]
+fn place(hash: u64, lines: u64) -> usize {
+    (u128::from(hash) * u128::from(lines) >> 64) as usize
+}
+
+/// Which mark of the line speaks of a hash in the rest, and the place of its bit. Lines are told
+/// apart by the top bits of a hash, so this takes the lowest.
+#[inline]
+fn rest_bit(hash: u64) -> (usize, u32) {
+    ((hash & 3) as usize, REST_SHIFT + (hash >> 2 & 1) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::split_mix;
+    use crate::names::{Form, NamesBuilder};
+    use std::collections::HashMap;
+
+    /// The rows of each name, by its fingerprint.
+    type Model = HashMap<(u64, u16), Vec<(Tag, u32)>>;
+
+    /// Builds a table of rows and holds it against a model, name by name; `strangers` are in neither.
+    fn check(rows: &[Cell], strangers: &[Fingerprint]) {
+        let mut model = Model::new();
+        let mut cells = rows.to_vec();
+        cells.sort_unstable();
+        for cell in &cells {
+            model.entry((cell.hash, cell.check)).or_default().push((cell.tag, cell.line));
+        }
+        let lines = Lines::build(cells.len(), cells.iter().copied());
+        assert_eq!(lines.len(), cells.len());
+        assert!(lines.cells().eq(cells.iter().copied()), "all rows come back in their order");
+        let listed = model.keys().map(|(hash, check)| Fingerprint { hash: *hash, check: *check });
+        for name in listed.chain(strangers.iter().copied()) {
+            let mut found = Vec::new();
+            lines.visit(&lines.look(name.hash), name, |tag, line| found.push((tag, line)));
+            found.sort_unstable();
+            let expected = model.get(&(name.hash, name.check)).cloned().unwrap_or_default();
+            assert_eq!(found, expected, "{name:?} of {} rows", cells.len());
+        }
+    }
+
+    fn row(hash: u64, number: u32) -> Cell {
+        let tag = Tag::new((number % 64) as u8, Form::Adblock);
+        Cell { hash, check: (number % 3) as u16, tag, line: number }
+    }
+
+    #[test]
+    fn every_row_is_found_and_no_other() {
+        let mut word = 7;
+        for count in [0_u32, 1, 2, 3, 4, 5, 8, 9, 10, 100, 5_000, 60_000] {
+            let names: Vec<u64> = (0..count / 2 + 1).map(|_| split_mix(&mut word)).collect();
+            // Some names have no row, some one, some many: as of names in several lists.
+            let pick = |word: &mut u64| names[(split_mix(word) % names.len() as u64) as usize];
+            let rows: Vec<Cell> = (0..count).map(|number| row(pick(&mut word), number)).collect();
+            let near = names.iter().map(|hash| Fingerprint { hash: hash ^ 8, check: 0 });
+            let far = (0..1000).map(|_| Fingerprint { hash: split_mix(&mut word), check: 1 });
+            let other = names.iter().map(|hash| Fingerprint { hash: *hash, check: 9 });
+            check(&rows, &near.chain(far).chain(other).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_place_that_thousands_want_gives_them_all() {
+        let mut rows: Vec<Cell> = (0..3_000).map(|number| row(u64::MAX, number)).collect();
+        rows.extend((0..3_000).map(|number| row(u64::from(number), number)));
+        rows.extend((0..3_000).map(|number| row(u64::MAX - u64::from(number), number)));
+        let strangers = [4_000, u64::MAX - 4_000, 1 << 63];
+        check(&rows, &strangers.map(|hash| Fingerprint { hash, check: 0 }));
+    }
+
+    #[test]
+    fn an_empty_slot_is_no_row() {
+        let nothing = Fingerprint::default();
+        check(&[], &[nothing]);
+        check(&[row(1, 1)], &[nothing]);
+        check(&[row(0, 0)], &[]);
+    }
+
+    #[test]
+    fn a_name_costs_at_most_thirty_two_bytes() {
+        let mut word = 3;
+        let mut names = NamesBuilder::default();
+        for number in 0..100_000 {
+            let name = Fingerprint { hash: split_mix(&mut word), check: 0 };
+            names.push(name, Tag::new(0, Form::Adblock), number);
+        }
+        let names = names.build();
+        let bytes = names.bytes() as f64 / names.len() as f64;
+        assert!(bytes <= 32.0, "{bytes} bytes a name");
+    }
+}
