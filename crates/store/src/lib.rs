@@ -4,8 +4,9 @@
 //! serve, to ask the origin (and with which conditions), or to wait for a fetch that is under way,
 //! and hands in what the origin answers. Time is handed in.
 
+mod freshness;
 mod head;
 mod key;
 
-pub use head::Head;
+pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, Head, TooLarge, Unreadable};
 pub use key::{Key, KeyHash, Seed};
