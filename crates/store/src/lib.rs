@@ -9,6 +9,8 @@ mod fill;
 mod freshness;
 mod head;
 mod key;
+mod memory;
+mod recent;
 
 pub use budget::{Budget, Class};
 pub use fill::{
@@ -17,3 +19,4 @@ pub use fill::{
 };
 pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, Head, TooLarge, Unreadable};
 pub use key::{Key, KeyHash, Seed};
+pub use memory::{Entry, Extent, Filed, NotKept, Stock, VARIANTS_MAX};
