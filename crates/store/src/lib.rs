@@ -6,7 +6,7 @@
 
 mod budget;
 mod fill;
-mod freshness;
+pub mod freshness;
 mod head;
 mod key;
 mod memory;

@@ -225,11 +225,9 @@ impl Shard {
             let old = &self.nodes[*id as usize].entry;
             old.key() == entry.key() && old.head().selecting == entry.head().selecting
         };
-        if let Some(id) = self.chain(hash).find(is_like) {
-            gone.push(self.take(id));
-        } else if self.chain(hash).count() >= VARIANTS_MAX
-            && let Some(id) = self.chain(hash).last()
-        {
+        let like = self.chain(hash).find(is_like);
+        let oldest = || self.chain(hash).nth(VARIANTS_MAX - 1);
+        if let Some(id) = like.or_else(oldest) {
             gone.push(self.take(id));
         }
     }
