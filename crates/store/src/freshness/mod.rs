@@ -39,9 +39,11 @@ mod vary;
 
 pub use cache_status::{Collapse, Forward, Handled, Kept, cache_status};
 pub use control::DELTA_SECS_MAX;
+pub(crate) use control::{Wish, Wishes};
 pub use explain::explain;
 pub use invalidation::{invalidation, is_safe};
 pub use not_stored::NotStored;
+pub(crate) use partial::strong_validator;
 pub use partial::{NotJoined, Part, Rest, first_part, next_part, rest};
 pub use proxy_status::{ProxyError, ProxyReport, proxy_status};
 pub use reuse::{
