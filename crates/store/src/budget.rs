@@ -10,13 +10,19 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// The least that a fill takes at once, in bytes. Every fill may have it even when the limit is
 /// reached: two of them are set aside for each (see [`RESERVE_BYTES`]).
-pub(crate) const PIECE_BYTES_MIN: usize = 1 << 10;
+pub(crate) const PIECE_BYTES_MIN: usize = 512;
 /// What is set aside for each fill, in bytes: one piece on its way into a socket, one being filled.
 pub(crate) const RESERVE_BYTES: u64 = 2 * PIECE_BYTES_MIN as u64;
 /// Bounds of one fill's window, in bytes: how far it runs ahead of its slowest reader. Below 16 KiB
 /// every packet costs a wake-up; above 256 KiB nothing gets faster on a path of 100 ms and 20 Mbit/s.
 const WINDOW_BYTES_MIN: u64 = 16 << 10;
 const WINDOW_BYTES_MAX: u64 = 256 << 10;
+
+/// Windows beyond what is set aside for each fill take at most one of so many parts of the limit: the
+/// rest is for what is asked for again and again.
+const WINDOWS_PART: u64 = 2;
+/// One of so many parts of the limit is not for windows: the first fills must not keep later ones out.
+const ENTRY_PART: u64 = 16;
 
 /// What bytes are held for, in the order in which they are defended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,14 +118,19 @@ impl Budget {
 
     /// Counts bytes if they fit, after the cache has given way.
     pub(crate) fn try_charge(self: &Arc<Self>, class: Class, bytes: u64) -> Option<Charge> {
-        let mut fits = self.add_within(bytes);
+        let room = match class {
+            Class::Windows if self.held(class) + bytes > self.limit / WINDOWS_PART => return None,
+            Class::Windows => self.limit - self.limit / ENTRY_PART,
+            Class::Heads | Class::Cache => self.limit,
+        };
+        let mut fits = self.add_within(bytes, room);
         if !fits && class != Class::Cache {
-            let over = (self.total() + self.reserved() + bytes).saturating_sub(self.limit);
+            let over = (self.total() + self.reserved() + bytes).saturating_sub(room);
             // An upgrade fails only while the store itself is dropped.
             if let Some(tier) = self.yields.get().and_then(Weak::upgrade) {
                 tier.give_back(over);
             }
-            fits = self.add_within(bytes);
+            fits = self.add_within(bytes, room);
         }
         fits.then(|| self.counted(class, bytes))
     }
@@ -133,8 +144,8 @@ impl Budget {
         self.fills() * RESERVE_BYTES
     }
 
-    fn add_within(&self, bytes: u64) -> bool {
-        let room = self.limit.saturating_sub(self.reserved());
+    fn add_within(&self, bytes: u64, room: u64) -> bool {
+        let room = room.saturating_sub(self.reserved());
         let added = self.total.try_update(Ordering::Relaxed, Ordering::Relaxed, |total| {
             total.checked_add(bytes).filter(|sum| *sum <= room)
         });
@@ -224,10 +235,10 @@ mod tests {
         budget.yields_by(weak);
         assert!(budget.try_charge(Class::Cache, 1).is_none(), "the cache makes its own room");
         let window = budget.try_charge(Class::Windows, 250).unwrap();
-        assert_eq!((budget.held(Class::Cache), budget.total()), (700, 950));
-        assert!(budget.try_charge(Class::Windows, 751).is_none());
+        assert_eq!((budget.held(Class::Cache), budget.total()), (600, 850));
+        assert!(budget.try_charge(Class::Windows, 251).is_none(), "more than half");
         drop(window);
-        assert_eq!((budget.held(Class::Windows), budget.total(), budget.peak()), (0, 0, 1000));
+        assert_eq!((budget.held(Class::Windows), budget.total(), budget.peak()), (0, 600, 1000));
     }
 
     #[test]
