@@ -3,4 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod head;
+mod keeping;
+mod lifetime;
+mod reusing;
 mod scene;
+mod telling;
+mod updating;
+mod variants;
