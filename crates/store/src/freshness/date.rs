@@ -12,6 +12,8 @@ const MONTHS: [&[u8; 3]; 12] = [
 ];
 const WEEKDAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+/// 1970-01-01, counted from the first of March of the year 0.
+const EPOCH_DAYS: u64 = 719_468;
 /// The longest form, with room for spaces around: `Wednesday, 06-Nov-94 08:49:37 GMT`.
 const DATE_BYTES_MAX: usize = 48;
 
@@ -80,7 +82,8 @@ impl Date<'_> {
         let (hour, minute) = (number(&[*h1, *h2])?, number(&[*m1, *m2])?);
         let second = number(&[*s1, *s2])?;
         let month = MONTHS.iter().position(|it| it.as_slice() == self.month)? as u64 + 1;
-        let is_leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
+        let is_leap = self.year.is_multiple_of(4)
+            && (!self.year.is_multiple_of(100) || self.year.is_multiple_of(400));
         let days_of_month = match month {
             2 => 28 + u64::from(is_leap),
             4 | 6 | 9 | 11 => 30,
@@ -96,8 +99,6 @@ impl Date<'_> {
             if month > 2 { (self.year, month - 3) } else { (self.year - 1, month + 9) };
         let day_of_year = (153 * month + 2) / 5 + self.day - 1;
         let days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year;
-        /// 1970-01-01, counted from the first of March of the year 0.
-        const EPOCH_DAYS: u64 = 719_468;
         Some((days - EPOCH_DAYS) * 86_400 + hour * 3600 + minute * 60 + second)
     }
 }

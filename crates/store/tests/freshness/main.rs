@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod head;
+mod hostile;
 mod keeping;
 mod lifetime;
 mod reusing;
