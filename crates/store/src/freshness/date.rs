@@ -28,8 +28,11 @@ pub(crate) fn parse(text: &[u8]) -> Option<u64> {
     if text.len() > DATE_BYTES_MAX {
         return None;
     }
-    let text = text.to_ascii_lowercase();
-    fixed(&text).or_else(|| obsolete(&text)).or_else(|| asctime(&text))
+    let mut small = [0; DATE_BYTES_MAX];
+    let small = &mut small[..text.len()];
+    small.copy_from_slice(text);
+    small.make_ascii_lowercase();
+    fixed(small).or_else(|| obsolete(small)).or_else(|| asctime(small))
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`

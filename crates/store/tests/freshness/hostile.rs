@@ -170,6 +170,21 @@ fn no_field_makes_a_rule_panic_or_contradict_itself() {
 }
 
 #[test]
+fn what_is_in_normal_form_stays_as_it_is() {
+    let mut dice = Dice(1);
+    let response = crate::scene::fields(&[("cache-control", "max-age=9"), ("vary", "vary, foo")]);
+    for _ in 0..10_000 {
+        let mut request = HeaderMap::new();
+        for name in ["vary", "foo", "foo"] {
+            request.append(name, dice.value());
+        }
+        let first = kept(&Rules::forward(), &get(&request, 0), &answered(200, &response));
+        let again = kept(&Rules::forward(), &get(&first.selecting, 0), &answered(200, &response));
+        assert_eq!(first.selecting, again.selecting, "{request:?}");
+    }
+}
+
+#[test]
 fn a_url_that_is_none_is_an_answer_too() {
     let response = crate::scene::fields(&[("location", "/x"), ("content-location", URL)]);
     let none = HeaderMap::new();
