@@ -24,6 +24,7 @@ fn directives_forbid_storing() {
         ("cc-resp-no-store-fresh", &[(cc, "max-age=10000, no-store")], "no-store"),
         ("no-store on a later line", &[(cc, "max-age=10000"), (cc, "no-store")], "no-store"),
         ("cc-resp-no-cache-revalidate", &[(cc, "no-cache"), ("etag", "\"a\"")], "stored"),
+        ("cc-resp-no-cache", &[(cc, "max-age=10000, no-cache")], "no-cache"),
         ("private for listed fields only", &[(cc, "private=\"a\", max-age=9")], "stored"),
         ("private for an empty list", &[(cc, "private=\"\", max-age=9")], "private"),
         ("private for what is no name", &[(cc, "private=\"(\", max-age=9")], "private"),
