@@ -65,6 +65,10 @@ const HTTP: Ban = Ban {
     crates: &["http", "http-body", "http-body-util", "hyper", "hyper-util", "axum"],
     because: "it knows no HTTP: that is http-engine's",
 };
+const SERVERS: Ban = Ban {
+    crates: &["hyper", "hyper-util", "axum"],
+    because: "it keeps responses and fetches none: a door sends, the store says what and keeps it",
+};
 const SERDE: Ban = Ban {
     crates: &["serde", "serde_json", "schemars"],
     because: "words are not tied to a file format; settings lends them their written form",
@@ -80,6 +84,7 @@ const BELOW_DOORS: &[&str] = &[
     "ledger",
     "transport",
     "http-engine",
+    "store",
     "upstream",
 ];
 const DOORS: &[&str] = &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
@@ -154,6 +159,14 @@ const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "store",
+        folder: "crates/store",
+        floor: 2,
+        may: &["vocab", "settings"],
+        never: &[TLS, LOGGING, SERVERS],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "upstream",
         folder: "crates/upstream",
         floor: 2,
@@ -179,6 +192,7 @@ const WALLS: &[Wall] = &[
             "ledger",
             "transport",
             "http-engine",
+            "store",
             "upstream",
             "admin",
             "door-dns",

@@ -1,0 +1,192 @@
+//! The account against the allocator: what the store says it holds is what it holds; and a hit allocates
+//! nothing.
+//!
+//! The allocator of this test counts; it stands alone here because it is the whole process's.
+
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+use store::freshness::{Answered, Asked, Rules};
+use store::{Answer, Found, Seed, Settings, Store, Storing};
+use vocab::{ByteSize, Now};
+
+static BYTES: AtomicI64 = AtomicI64::new(0);
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+#[allow(unsafe_code, reason = "an allocator is unsafe to write; this one only counts")]
+// SAFETY: every call goes to the system's allocator as it came; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        BYTES.fetch_add(size as i64 - layout.size() as i64, Ordering::Relaxed);
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const NOW: Now = Now { unix_ms: 1_790_000_000_000, mono_ms: 0 };
+
+fn fields() -> HeaderMap {
+    // A connection's buffer, of which these are slices, as a server hands them in.
+    let buffer = bytes::Bytes::from(vec![b'x'; 8192]);
+    let mut fields = HeaderMap::new();
+    for (name, length) in [
+        ("content-type", 24),
+        ("last-modified", 29),
+        ("etag", 34),
+        ("server", 20),
+        ("x-request-id", 36),
+        ("accept-ranges", 5),
+        ("x-served-by", 10),
+    ] {
+        let value = HeaderValue::from_maybe_shared(buffer.slice(..length)).unwrap();
+        fields.insert(HeaderName::from_static(name), value);
+    }
+    fields.insert("date", HeaderValue::from_static("Mon, 21 Sep 2026 13:33:20 GMT"));
+    fields.insert("cache-control", HeaderValue::from_static("public, max-age=3600"));
+    fields
+}
+
+struct World {
+    store: Arc<Store>,
+    rules: Rules,
+    request: HeaderMap,
+}
+
+impl World {
+    fn new(memory: u64) -> Self {
+        let settings = Settings { memory: ByteSize(memory).into(), ..Settings::default() };
+        let store = Store::new(settings, Seed([9; 16]), 2);
+        Self { store, rules: Rules::forward(), request: HeaderMap::new() }
+    }
+
+    fn look_up(&self, url: &str) -> Found {
+        let asked = Asked { method: &Method::GET, url, fields: &self.request, now: NOW };
+        self.store.look_up(&self.store.key(url), &self.rules, &asked)
+    }
+
+    fn storing(&self, url: &str, length: Option<usize>) -> Option<Storing> {
+        let Found::Lead(lead) = self.look_up(url) else { return None };
+        let asked = Asked { method: &Method::GET, url, fields: &self.request, now: NOW };
+        let mut fields = fields();
+        if let Some(length) = length {
+            fields.insert("content-length", length.into());
+        }
+        let ms = NOW.unix_ms;
+        let answered =
+            Answered { status: StatusCode::OK, fields: &fields, requested_ms: ms, received_ms: ms };
+        match lead.answered(&self.rules, &asked, &answered) {
+            Answer::Storing(storing) => Some(storing),
+            _ => None,
+        }
+    }
+
+    fn put(&self, url: &str, body: &[u8]) -> bool {
+        let Some(mut storing) = self.storing(url, Some(body.len())) else { return false };
+        write(&mut storing, body);
+        storing.finish(NOW).is_ok()
+    }
+
+    fn held(&self) -> i64 {
+        self.store.budget().total() as i64
+    }
+}
+
+fn write(storing: &mut Storing, bytes: &[u8]) -> bool {
+    pin!(storing.write(bytes)).poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(Ok(()))
+}
+
+/// One test, for the counters are the process's.
+#[test]
+fn the_account_is_what_the_allocator_says() {
+    small_objects();
+    large_objects();
+    fetches_under_way();
+    hits();
+}
+
+fn small_objects() {
+    let world = World::new(64 << 20);
+    let (bytes, held) = (BYTES.load(Ordering::Relaxed), world.held());
+    let body = vec![1; 4096];
+    for number in 0..5000 {
+        assert!(world.put(&format!("http://example.test/page/{number}"), &body));
+    }
+    let (bytes, held) = (BYTES.load(Ordering::Relaxed) - bytes, world.held() - held);
+    println!("4 KiB objects: {} bytes each, counted as {}", bytes / 5000, held / 5000);
+    assert_eq!(world.store.figures().stock.entries, 5000);
+    assert!(bytes <= held, "more is held than is counted: {bytes} and {held}");
+    assert!(held < bytes * 5 / 4, "much more is counted than is held: {bytes} and {held}");
+}
+
+fn large_objects() {
+    let world = World::new(64 << 20);
+    let (bytes, held) = (BYTES.load(Ordering::Relaxed), world.held());
+    for number in 0..10 {
+        let url = format!("http://example.test/film/{number}");
+        let mut storing = world.storing(&url, None).unwrap();
+        (0..100).for_each(|_| assert!(write(&mut storing, &[number; 10_001])));
+        storing.finish(NOW).unwrap();
+    }
+    let (bytes, held) = (BYTES.load(Ordering::Relaxed) - bytes, world.held() - held);
+    println!("1 MB objects: {} bytes each, counted as {}", bytes / 10, held / 10);
+    assert!(bytes <= held && held < bytes * 21 / 20, "{bytes} and {held}");
+}
+
+fn fetches_under_way() {
+    let world = World::new(64 << 20);
+    let urls: Vec<_> = (0..1000).map(|number| format!("http://example.test/{number}")).collect();
+    let mut fetches = Vec::with_capacity(1000);
+    let (bytes, held) = (BYTES.load(Ordering::Relaxed), world.held());
+    for url in &urls {
+        let mut storing = world.storing(url, None).unwrap();
+        let mut reader = storing.take_reader().unwrap();
+        let waiting = reader.poll_next(&mut Context::from_waker(Waker::noop()));
+        assert!(waiting.is_pending() && write(&mut storing, b"first"));
+        fetches.push((storing, reader));
+    }
+    let (bytes, held) = (BYTES.load(Ordering::Relaxed) - bytes, world.held() - held);
+    println!("fetches: {} bytes each, counted as {}", bytes / 1000, held / 1000);
+    assert!(bytes <= held && held < bytes * 5 / 4, "{bytes} and {held}");
+    drop(fetches);
+    assert_eq!(world.store.figures().window_bytes, 0);
+}
+
+fn hits() {
+    let world = World::new(64 << 20);
+    let (small, large) = ("http://example.test/small", "http://example.test/large");
+    assert!(world.put(small, &[1; 4096]) && world.put(large, &[1; 400_000]));
+    let keys = [world.store.key(small), world.store.key(large)];
+    let calls = CALLS.load(Ordering::Relaxed);
+    for (key, url) in keys.iter().zip([small, large]) {
+        let asked = Asked { method: &Method::GET, url, fields: &world.request, now: NOW };
+        let Found::Hit(entry, _) = world.store.look_up(key, &world.rules, &asked) else {
+            panic!("it is stored")
+        };
+        let sent: usize = entry.body().pieces(0..u64::MAX).map(|piece| piece.len()).sum();
+        assert_eq!(sent as u64, entry.body().len());
+    }
+    assert_eq!(CALLS.load(Ordering::Relaxed), calls, "a hit allocates nothing");
+}

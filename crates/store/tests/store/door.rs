@@ -1,0 +1,284 @@
+//! A door in forty lines, and an origin that counts what it is asked.
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use store::freshness::{Answered, Asked, Rules};
+use store::{Answer, Broken, Found, Joined, Lead, Reader, Seed, Settings, Store, Storing};
+use vocab::{ByteSize, Now};
+
+/// When all tests begin: some day in 2026.
+pub const BEGIN_MS: u64 = 1_790_000_000_000;
+
+/// What an origin answers with.
+#[derive(Clone, Default)]
+pub struct Page {
+    pub status: u16,
+    pub fields: Vec<(&'static str, String)>,
+    pub body: Vec<u8>,
+    /// After so many bytes it breaks off, once.
+    pub breaks_at: Option<usize>,
+}
+
+/// How a client got its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Hit,
+    Stale,
+    Shared,
+    Fetched,
+    Confirmed,
+    Refused,
+}
+
+/// A door before an origin.
+pub struct Door {
+    pub store: Arc<Store>,
+    pub rules: Rules,
+    pub origin: Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>,
+    pub requests: AtomicU64,
+    pub body_bytes: AtomicU64,
+    pub now_ms: AtomicU64,
+}
+
+impl Door {
+    pub fn new(
+        memory: u64,
+        origin: impl Fn(&str, &HeaderMap) -> Page + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let settings = Settings { memory: ByteSize(memory).into(), ..Settings::default() };
+        Arc::new(Self {
+            store: Store::new(settings, Seed([3; 16]), 2),
+            rules: Rules::forward(),
+            origin: Box::new(origin),
+            requests: AtomicU64::new(0),
+            body_bytes: AtomicU64::new(0),
+            now_ms: AtomicU64::new(0),
+        })
+    }
+
+    pub fn now(&self) -> Now {
+        let mono_ms = self.now_ms.load(Ordering::Relaxed);
+        Now { unix_ms: BEGIN_MS + mono_ms, mono_ms }
+    }
+
+    pub fn pass(&self, span: Duration) {
+        self.now_ms.fetch_add(span.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    pub fn look_up(&self, url: &str, fields: &HeaderMap) -> Found {
+        let asked = Asked { method: &Method::GET, url, fields, now: self.now() };
+        self.store.look_up(&self.store.key(url), &self.rules, &asked)
+    }
+
+    /// The whole body, as a client gets it.
+    pub async fn get(self: &Arc<Self>, url: &str, fields: &[(&str, &str)]) -> (How, Vec<u8>) {
+        let fields = header_map(fields);
+        let asked = Asked { method: &Method::GET, url, fields: &fields, now: self.now() };
+        loop {
+            let found = self.look_up(url, &fields);
+            return match found {
+                Found::Hit(entry, _) => (How::Hit, whole(entry.body())),
+                Found::Stale { entry, refresh, .. } => {
+                    if let Some(lead) = refresh {
+                        let (_, rest) = self.fetch(lead, url, &fields).await;
+                        assert!(rest.is_none(), "nobody waits for it");
+                    }
+                    (How::Stale, whole(entry.body()))
+                }
+                Found::Read(_, fill) => match fill.attach(0..u64::MAX) {
+                    Ok(reader) => (How::Shared, self.drain(reader, url, &fields).await),
+                    Err(_) => (How::Fetched, self.ask(url, &fields).body),
+                },
+                Found::Join(join) => match join.settled(&self.rules, &asked).await {
+                    Joined::Read(reading) => {
+                        let reader = reading.fill.attach(0..u64::MAX).unwrap();
+                        drop(reading);
+                        (How::Shared, self.drain(reader, url, &fields).await)
+                    }
+                    Joined::Hit(entry, _) => (How::Shared, whole(entry.body())),
+                    Joined::Lead(lead) => self.lead(lead, url, &fields).await,
+                    Joined::LookUp => continue,
+                    Joined::Failed(_) => (How::Refused, Vec::new()),
+                },
+                Found::Lead(lead) => self.lead(lead, url, &fields).await,
+                Found::Unfetched(_) => (How::Refused, Vec::new()),
+                Found::Pass(_) => (How::Fetched, self.ask(url, &fields).body),
+            };
+        }
+    }
+
+    async fn lead(self: &Arc<Self>, lead: Lead, url: &str, fields: &HeaderMap) -> (How, Vec<u8>) {
+        match self.fetch(lead, url, fields).await {
+            (how, Some(Body::There(body))) => (how, body),
+            (how, Some(Body::Comes(reader))) => (how, self.drain(reader, url, fields).await),
+            (how, None) => (how, Vec::new()),
+        }
+    }
+
+    /// Reads to the end. Who is sent off for being slow fetches the rest alone.
+    async fn drain(&self, mut reader: Reader, url: &str, fields: &HeaderMap) -> Vec<u8> {
+        let mut all = Vec::new();
+        while let Some(piece) = reader.next().await {
+            match piece {
+                Ok(piece) => all.extend_from_slice(&piece),
+                Err(Broken::Detached(at)) => {
+                    all.extend_from_slice(&self.ask(url, fields).body[at as usize..]);
+                    break;
+                }
+                Err(why) => panic!("{url}: {why}"),
+            }
+        }
+        all
+    }
+
+    /// Asks the origin for a lead, and has the body written behind the caller's back.
+    pub async fn fetch(
+        self: &Arc<Self>,
+        lead: Lead,
+        url: &str,
+        fields: &HeaderMap,
+    ) -> (How, Option<Body>) {
+        let mut request = fields.clone();
+        lead.conditions().apply(&mut request);
+        if let Some(rest) = lead.rest() {
+            request.insert("range", rest.range.clone());
+            request.insert("if-range", rest.if_range.clone());
+        }
+        // The way there and back; clients come meanwhile.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let page = self.ask(url, &request);
+        let asked = Asked { method: &Method::GET, url, fields, now: self.now() };
+        let answer = page.head();
+        match lead.answered(&self.rules, &asked, &self.answered(&page, &answer)) {
+            Answer::Storing(mut storing) => {
+                let reader = storing.take_reader();
+                tokio::spawn(Arc::clone(self).pump(storing, page, url.to_owned()));
+                (How::Fetched, reader.map(Body::Comes))
+            }
+            Answer::Confirmed(entry) => (How::Confirmed, Some(Body::There(whole(entry.body())))),
+            Answer::Unconfirmed(lead) => Box::pin(self.fetch(lead, url, fields)).await,
+            Answer::Not(_) => (How::Fetched, Some(Body::There(page.body))),
+        }
+    }
+
+    /// Writes a body as the origin sends it; what breaks off is taken up where it may be.
+    async fn pump(self: Arc<Self>, mut storing: Storing, mut page: Page, url: String) {
+        loop {
+            let end = page.breaks_at.unwrap_or(page.body.len());
+            for piece in page.body[..end].chunks(16 << 10) {
+                self.body_bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
+                if storing.write(piece).await.is_err() {
+                    return;
+                }
+                // Other tasks run between two reads of a socket.
+                tokio::task::yield_now().await;
+            }
+            if end == page.body.len() {
+                storing.finish(self.now()).unwrap();
+                return;
+            }
+            let Some(rest) = storing.resume() else { return storing.failed(self.now()) };
+            let mut request = HeaderMap::new();
+            request.insert("range", rest.range);
+            request.insert("if-range", rest.if_range);
+            page = self.ask(&url, &request);
+            let answer = page.head();
+            if !storing.resumes(&self.answered(&page, &answer)) {
+                return storing.failed(self.now());
+            }
+        }
+    }
+
+    /// What the origin says. It understands `Range: bytes=N-` with a right `If-Range`.
+    fn ask(&self, url: &str, request: &HeaderMap) -> Page {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let mut page = (self.origin)(url, request);
+        let etag = page.fields.iter().find(|(name, _)| *name == "etag").map(|(_, tag)| tag.clone());
+        if etag.is_some()
+            && request.get("if-none-match").and_then(|it| it.to_str().ok()) == etag.as_deref()
+        {
+            page.status = 304;
+            page.body.clear();
+        }
+        let from = request.get("range").and_then(|range| {
+            let is_right =
+                request.get("if-range").and_then(|it| it.to_str().ok()) == etag.as_deref();
+            let from = range.to_str().ok()?.strip_prefix("bytes=")?.strip_suffix('-')?;
+            from.parse::<usize>().ok().filter(|_| is_right)
+        });
+        if let Some(from) = from {
+            let total = page.body.len();
+            page.status = 206;
+            page.fields.push(("content-range", format!("bytes {from}-{}/{total}", total - 1)));
+            page.body.drain(..from);
+            page.breaks_at = None;
+        }
+        if page.status != 304 {
+            page.fields.push(("content-length", page.body.len().to_string()));
+        }
+        page
+    }
+
+    pub fn answered<'a>(&self, page: &Page, fields: &'a HeaderMap) -> Answered<'a> {
+        let now = self.now().unix_ms;
+        let status = StatusCode::from_u16(page.status).unwrap();
+        Answered { status, fields, requested_ms: now, received_ms: now }
+    }
+}
+
+/// A body that is there, or comes.
+pub enum Body {
+    There(Vec<u8>),
+    Comes(Reader),
+}
+
+impl Page {
+    /// 200 with a body and `Cache-Control`.
+    pub fn ok(control: &str, body: Vec<u8>) -> Self {
+        let fields = vec![("cache-control", control.to_owned())];
+        Self { status: 200, fields, body, breaks_at: None }
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.fields.push((name, value.to_owned()));
+        self
+    }
+
+    pub fn head(&self) -> HeaderMap {
+        let fields = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
+        header_map(&fields.collect::<Vec<_>>())
+    }
+}
+
+pub fn header_map(fields: &[(&str, &str)]) -> HeaderMap {
+    let field = |(name, value): &(&str, &str)| {
+        (HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap())
+    };
+    fields.iter().map(field).collect()
+}
+
+/// Bytes that differ everywhere and for every seed.
+pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+pub fn whole(body: &store::Body) -> Vec<u8> {
+    body.pieces(0..u64::MAX).flatten().collect()
+}

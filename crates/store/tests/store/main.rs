@@ -1,0 +1,11 @@
+//! The store as a door uses it: with an origin that counts, clients at their own pace, and a clock
+//! that is handed in.
+
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
+mod door;
+mod herd;
+mod memory;
+mod purge;
+mod threads;
+mod validation;

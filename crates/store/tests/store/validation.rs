@@ -1,0 +1,100 @@
+//! What is stale: one asks, and the others get what it learns.
+
+use crate::door::{Door, How, Page, bytes};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const URL: &str = "http://example.test/page";
+
+async fn together(door: &Arc<Door>, count: usize) -> Vec<How> {
+    let clients: Vec<_> = (0..count)
+        .map(|_| {
+            let door = Arc::clone(door);
+            tokio::spawn(async move { door.get(URL, &[]).await.0 })
+        })
+        .collect();
+    let mut ways = Vec::new();
+    for client in clients {
+        ways.push(client.await.unwrap());
+    }
+    ways
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stale_body_is_asked_about_once_and_stays() {
+    let page = Page::ok("max-age=60", bytes(1, 5000)).with("etag", "\"a\"");
+    let door = Door::new(1 << 20, move |_, _| page.clone());
+    assert_eq!(together(&door, 1).await, [How::Fetched]);
+    assert_eq!(together(&door, 2).await, [How::Hit; 2]);
+    let before = door.store.budget().total();
+    door.pass(Duration::from_secs(61));
+    let ways = together(&door, 50).await;
+    assert_eq!(ways.iter().filter(|how| **how == How::Confirmed).count(), 1);
+    assert_eq!(ways.iter().filter(|how| **how == How::Shared).count(), 49);
+    assert_eq!((door.requests(), together(&door, 1).await), (2, vec![How::Hit]));
+    assert_eq!(door.store.budget().total(), before, "the body is the same one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_be_stale_meanwhile_is_refreshed_by_one() {
+    let version = Arc::new(AtomicU64::new(1));
+    let door = Door::new(1 << 20, {
+        let version = Arc::clone(&version);
+        move |_, _| {
+            let version = version.load(Ordering::Relaxed);
+            let page = Page::ok("max-age=60, stale-while-revalidate=600", bytes(version, 100));
+            page.with("etag", &format!("\"{version}\""))
+        }
+    });
+    together(&door, 1).await;
+    version.store(2, Ordering::Relaxed);
+    door.pass(Duration::from_secs(100));
+    assert_eq!(together(&door, 30).await, [How::Stale; 30]);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(door.requests(), 2);
+    assert_eq!(door.get(URL, &[]).await, (How::Hit, bytes(2, 100)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_broke_off_is_taken_up_for_those_who_wait() {
+    let body = bytes(7, 500_000);
+    let page = Page { breaks_at: Some(200_000), ..Page::ok("max-age=60", body.clone()) };
+    let door = Door::new(8 << 20, move |_, _| page.clone().with("etag", "\"strong\""));
+    assert!(door.get(URL, &[]).await.1 == body);
+    assert_eq!((door.requests(), door.body_bytes.load(Ordering::Relaxed)), (2, 500_000));
+    assert_eq!(door.get(URL, &[]).await.0, How::Hit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_broke_off_for_good_leaves_its_front_for_the_next() {
+    let body = bytes(7, 500_000);
+    // It breaks off, and then refuses ranges until somebody comes back later.
+    let is_up = Arc::new(AtomicU64::new(0));
+    let door = Door::new(8 << 20, {
+        let (body, is_up) = (body.clone(), Arc::clone(&is_up));
+        move |_, _| {
+            let up = is_up.load(Ordering::Relaxed) == 1;
+            let page = Page::ok("max-age=60", body.clone());
+            if up {
+                page.with("etag", "\"a\"")
+            } else {
+                Page {
+                    breaks_at: Some(200_000),
+                    ..page.with("last-modified", "Mon, 01 Jan 2024 00:00:00 GMT")
+                }
+            }
+        }
+    });
+    let broken = tokio::spawn({
+        let door = Arc::clone(&door);
+        async move { door.get(URL, &[]).await }
+    });
+    assert!(broken.await.is_err(), "its reader is told");
+    let sent = door.body_bytes.load(Ordering::Relaxed);
+    assert_eq!(sent, 200_000);
+    is_up.store(1, Ordering::Relaxed);
+    // The validator is another one now: everything comes anew, and nothing is mixed.
+    assert!(door.get(URL, &[]).await.1 == body);
+    assert_eq!(door.body_bytes.load(Ordering::Relaxed), sent + 500_000);
+}
