@@ -85,6 +85,7 @@ const BELOW_DOORS: &[&str] = &[
     "transport",
     "http-engine",
     "store",
+    "http-cache",
     "upstream",
 ];
 const DOORS: &[&str] = &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
@@ -174,6 +175,14 @@ const WALLS: &[Wall] = &[
         never: &[TLS],
         purity: Purity::Free,
     },
+    Wall {
+        name: "http-cache",
+        folder: "crates/http-cache",
+        floor: 2,
+        may: &["vocab", "settings", "http-engine", "store"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
     door("door-dns", "doors/dns"),
     door("door-pixel", "doors/pixel"),
     door("door-proxy", "doors/proxy"),
@@ -193,6 +202,7 @@ const WALLS: &[Wall] = &[
             "transport",
             "http-engine",
             "store",
+            "http-cache",
             "upstream",
             "admin",
             "door-dns",

@@ -18,6 +18,7 @@ pub mod limits;
 pub mod mime;
 mod pace;
 mod patience;
+pub mod multipart;
 pub mod quick;
 pub mod range;
 pub mod refuse;

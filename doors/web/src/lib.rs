@@ -19,7 +19,6 @@ mod host;
 mod hsts;
 mod listing;
 mod look;
-mod multipart;
 mod negotiate;
 mod pages;
 mod path;
