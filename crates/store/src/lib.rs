@@ -4,8 +4,19 @@
 //! serve, to ask the origin (and with which conditions), or to wait for a fetch that is under way,
 //! and hands in what the origin answers. Time is handed in.
 
+mod budget;
+mod fill;
+mod freshness;
 mod head;
 mod key;
+mod memory;
+mod recent;
 
-pub use head::Head;
+pub use budget::{Budget, Class};
+pub use fill::{
+    AHEAD_BYTES_MAX, Body, Broken, FINISH_BYTES_MAX, Fill, Mode, Purpose, READERS_MAX, Reader,
+    Refused, Resume, Writer,
+};
+pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, Head, TooLarge, Unreadable};
 pub use key::{Key, KeyHash, Seed};
+pub use memory::{Entry, Extent, Filed, NotKept, Stock, VARIANTS_MAX};

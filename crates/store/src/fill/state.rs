@@ -1,0 +1,177 @@
+//! What stands behind a fill's lock: parts, places of readers, and how it goes on.
+//!
+//! Short steps without waiting; wakers are handed out and woken when the lock is free again. Called
+//! by the fill's reader and writer.
+
+use super::body::{Body, Part};
+use super::{Broken, FINISH_BYTES_MAX, Mode, Plan, Purpose};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::task::Waker;
+
+/// How a fill stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Running,
+    /// All came: so many bytes.
+    Finished(u64),
+    Broken(Broken),
+}
+
+/// Where one reader is.
+pub(super) struct Place {
+    pub(super) at: u64,
+    pub(super) waker: Option<Waker>,
+    /// It was sent off; its bytes are no longer kept for it.
+    pub(super) is_detached: bool,
+}
+
+impl Place {
+    pub(super) const fn at(at: u64) -> Self {
+        Self { at, waker: None, is_detached: false }
+    }
+}
+
+pub(super) struct State {
+    /// In order, without gaps; the last one may still be filled.
+    pub(super) parts: VecDeque<Part>,
+    /// Bytes that came.
+    pub(super) end: u64,
+    pub(super) mode: Mode,
+    pub(super) outcome: Outcome,
+    pub(super) readers: ::slab::Slab<Place>,
+    /// Readers that ever were.
+    pub(super) attached: u32,
+    /// No attached reader is behind this offset; it lags behind the truth until `release`.
+    pub(super) slowest: u64,
+    /// The writer, while it waits for room.
+    pub(super) writer: Option<Waker>,
+}
+
+impl State {
+    pub(super) fn new(mode: Mode, prefix: &Body) -> Self {
+        Self {
+            parts: prefix.parts().iter().cloned().collect(),
+            end: prefix.len(),
+            mode,
+            outcome: Outcome::Running,
+            readers: ::slab::Slab::new(),
+            attached: 0,
+            slowest: u64::MAX,
+            writer: None,
+        }
+    }
+
+    /// The first byte that is still here.
+    pub(super) fn base(&self) -> u64 {
+        self.parts.front().map_or(self.end, |part| part.start)
+    }
+
+    /// A piece from `at` on, up to `until`; empty if nothing is there yet.
+    pub(super) fn piece(&self, at: u64, until: u64) -> Bytes {
+        let until = until.min(self.end);
+        if at >= until {
+            return Bytes::new();
+        }
+        let index = self.parts.partition_point(|part| part.start <= at).saturating_sub(1);
+        self.parts.get(index).map_or_else(Bytes::new, |part| part.slice(&(at..until)))
+    }
+
+    /// How far the writer is ahead of its slowest reader, in bytes. With no reader it waits for none.
+    pub(super) const fn lag(&self) -> u64 {
+        self.end.saturating_sub(self.slowest)
+    }
+
+    /// Moves a reader on. Returns the writer if it may go on now.
+    pub(super) fn advance(&mut self, id: usize, to: u64) -> Option<Waker> {
+        let from = std::mem::replace(&mut self.readers[id].at, to);
+        self.left_behind(from)
+    }
+
+    /// Takes a reader out. Returns the writer if it must hear of it.
+    pub(super) fn leave(&mut self, id: usize, plan: &Plan) -> Option<Waker> {
+        let place = self.readers.remove(id);
+        if self.abandon(plan) {
+            return self.writer.take();
+        }
+        self.left_behind(place.at)
+    }
+
+    /// Somebody is no longer at `from`: if that was the slowest, what nobody needs is freed.
+    fn left_behind(&mut self, from: u64) -> Option<Waker> {
+        // Most readers are not the slowest, or not alone there: they look at a few others at most.
+        let is_still_slowest = from > self.slowest
+            || self.readers.iter().any(|(_, it)| !it.is_detached && it.at <= self.slowest);
+        if is_still_slowest {
+            return None;
+        }
+        self.release();
+        self.writer.take()
+    }
+
+    /// Finds the slowest reader and, while passing, frees what is behind it.
+    pub(super) fn release(&mut self) {
+        let places = self.readers.iter().filter(|(_, place)| !place.is_detached);
+        self.slowest = places.map(|(_, place)| place.at).min().unwrap_or(u64::MAX);
+        if self.mode == Mode::Kept {
+            return;
+        }
+        let needed = self.slowest.min(self.end);
+        while let Some(part) = self.parts.front() {
+            // The last one is still written into while anything comes.
+            let is_open = part.sealed.is_none() && self.outcome == Outcome::Running;
+            if is_open || part.end() > needed {
+                return;
+            }
+            self.parts.pop_front();
+        }
+    }
+
+    /// Ends the fill if its last reader has left and it is not worth finishing. Says whether it did.
+    pub(super) fn abandon(&mut self, plan: &Plan) -> bool {
+        let is_left = self.readers.is_empty() && self.attached > 0;
+        let ends = is_left
+            && self.outcome == Outcome::Running
+            && plan.purpose == Purpose::Clients
+            && !self.is_worth_finishing(plan);
+        if ends {
+            self.outcome = Outcome::Broken(Broken::Abandoned);
+        }
+        ends
+    }
+
+    fn is_worth_finishing(&self, plan: &Plan) -> bool {
+        let expected = plan.length.unwrap_or(self.end);
+        let share = u128::from(self.end) * 100;
+        let has_enough = plan.length.is_some()
+            && share >= u128::from(expected) * u128::from(plan.finish_percent);
+        self.mode == Mode::Kept && (expected <= FINISH_BYTES_MAX || has_enough)
+    }
+
+    /// Whether a reader has all there is and waits, while another holds the writer back.
+    pub(super) fn is_starving(&self) -> bool {
+        self.readers.iter().any(|(_, place)| place.at == self.end && place.waker.is_some())
+    }
+
+    /// Sends off every reader that lags by at least `lag` bytes, and wakes them to hear of it.
+    pub(super) fn detach(&mut self, lag: u64, wakers: &mut Vec<Waker>) {
+        for (_, place) in &mut self.readers {
+            if self.end.saturating_sub(place.at) >= lag {
+                place.is_detached = true;
+                wakers.extend(place.waker.take());
+            }
+        }
+        self.release();
+    }
+
+    /// Everybody who waits for bytes.
+    pub(super) fn take_wakers(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.extend(self.readers.iter_mut().filter_map(|(_, place)| place.waker.take()));
+    }
+
+    /// All of it, if every byte is still here.
+    pub(super) fn body(&self) -> Option<Body> {
+        (self.mode == Mode::Kept && self.base() == 0 || self.end == 0)
+            .then(|| Body::of(self.parts.iter().cloned()))
+    }
+}

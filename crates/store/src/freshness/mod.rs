@@ -1,0 +1,3 @@
+//! RFC 9111 as pure functions.
+
+pub(crate) mod date;

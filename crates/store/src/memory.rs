@@ -1,0 +1,248 @@
+//! The memory tier: stored responses in shards, each with its own lock.
+//!
+//! A hit takes one lock for as long as a map is looked up in, and allocates nothing. The tier knows
+//! keys, sizes and labels, not whether a response may be used. It gives way when fetches need the
+//! memory. Called by the store.
+
+mod entry;
+mod queue;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+use crate::budget::{Budget, Charge, Class, Yields};
+use crate::key::Key;
+use crate::recent::Recent;
+pub use entry::{Entry, Extent, Filed};
+pub(crate) use shard::Seen;
+use shard::{Fate, Shard};
+pub use shard::{NotKept, VARIANTS_MAX};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Shards at most; a power of two.
+const SHARDS_MAX: u64 = 64;
+/// A shard is not made smaller than this, in bytes: half of one is the largest thing it keeps.
+const SHARD_BYTES_MIN: u64 = 16 << 20;
+/// Shards for each core, so that two cores seldom meet.
+const SHARDS_A_CORE: u64 = 4;
+/// One fingerprint of the past for so many bytes of the limit: as many as there are entries of a
+/// common size.
+const GHOST_PART: u64 = 4 << 10;
+/// Entries a purge looks at before it lets hits pass.
+const SWEEP: usize = 1024;
+
+/// Entries, and the bytes they take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stock {
+    /// Stored responses.
+    pub entries: u64,
+    /// Bytes they take.
+    pub bytes: u64,
+    /// How many made room for others since the start.
+    pub evicted: u64,
+}
+
+/// What a purge makes of an entry it concerns.
+pub(crate) enum Judged {
+    /// It is not concerned.
+    Stays,
+    /// It goes.
+    Goes,
+    /// It is kept as this.
+    Becomes(Entry),
+}
+
+/// The tier.
+pub(crate) struct Tier {
+    budget: Arc<Budget>,
+    shards: Box<[Mutex<Shard>]>,
+    /// The shard that gives way next.
+    turn: AtomicUsize,
+    evicted: AtomicU64,
+    _tables: Charge,
+}
+
+impl Tier {
+    /// An empty tier that keeps what the account leaves to it.
+    pub(crate) fn new(budget: &Arc<Budget>, cores: u64) -> Arc<Self> {
+        let most = (cores * SHARDS_A_CORE).next_power_of_two().min(SHARDS_MAX);
+        let fitting = (budget.limit() / SHARD_BYTES_MIN).max(1);
+        let count = most.min(1 << fitting.ilog2());
+        let ghosts = (budget.limit() / count / GHOST_PART) as usize;
+        let shards = (0..count).map(|_| Mutex::new(Shard::new(ghosts))).collect();
+        let tables = budget.charge(Class::Heads, count * (Recent::cost(ghosts) + 256));
+        let tier = Arc::new(Self {
+            budget: Arc::clone(budget),
+            shards,
+            turn: AtomicUsize::new(0),
+            evicted: AtomicU64::new(0),
+            _tables: tables,
+        });
+        let weak = Arc::downgrade(&tier);
+        budget.yields_by(weak);
+        tier
+    }
+
+    /// The variants under a key, the newest first. The first alone costs no allocation.
+    pub(crate) fn find(&self, key: &Key) -> Option<(Arc<Entry>, Vec<Arc<Entry>>)> {
+        let shard = self.shard(key);
+        let mut variants = shard.variants(key);
+        let first = Arc::clone(variants.next()?);
+        Some((first, variants.cloned().collect()))
+    }
+
+    /// Notes that an entry was used.
+    pub(crate) fn used(entry: &Entry) {
+        entry.hit();
+    }
+
+    /// Keeps an entry in place of the same variant.
+    pub(crate) fn insert(&self, entry: Arc<Entry>, seen: Seen) -> Result<(), NotKept> {
+        // Its bytes are counted as on their way until it is kept; they are the tier's to spend.
+        let limit = self.limit() + entry.cost() / self.shards.len() as u64;
+        let mut gone = Vec::new();
+        let kept = {
+            let mut shard = self.shard(entry.key());
+            // Counted within the lock: whoever evicts it at once must find it counted.
+            entry.move_to(Class::Cache);
+            shard.insert(Arc::clone(&entry), seen, limit, &mut gone)
+        };
+        if kept.is_err() {
+            entry.move_to(Class::Windows);
+        }
+        self.let_go(&gone);
+        kept
+    }
+
+    /// Puts an entry with the same body in the place of another. Says whether that was still there.
+    pub(crate) fn freshen(&self, old: &Arc<Entry>, new: Entry) -> bool {
+        let new = Arc::new(new);
+        let replaced = {
+            let mut shard = self.shard(old.key());
+            new.move_to(Class::Cache);
+            let replaced = shard.replace(old, Arc::clone(&new));
+            if replaced.is_none() {
+                new.move_to(Class::Windows);
+            }
+            replaced
+        };
+        // The body is the new one's; the old head is counted out when its last reader is done.
+        if let Some(old) = &replaced {
+            old.charge().move_to(Class::Heads);
+        }
+        replaced.is_some()
+    }
+
+    /// Takes an entry out. Says whether it was still there.
+    pub(crate) fn remove(&self, entry: &Arc<Entry>) -> bool {
+        let gone = self.shard(entry.key()).remove(entry);
+        release(gone.as_slice());
+        gone.is_some()
+    }
+
+    /// Judges the variants under a key, and returns how many were concerned.
+    pub(crate) fn purge(&self, key: &Key, judge: impl Fn(&Entry) -> Judged) -> u64 {
+        let Some((first, others)) = self.find(key) else { return 0 };
+        let judged = std::iter::once(first).chain(others).filter(|entry| match judge(entry) {
+            Judged::Stays => false,
+            Judged::Goes => self.remove(entry),
+            Judged::Becomes(new) => self.freshen(entry, new),
+        });
+        judged.count() as u64
+    }
+
+    /// Judges everything, a part of a shard at a time, and returns how many were concerned.
+    pub(crate) fn sweep(&self, judge: impl Fn(&Entry) -> Judged) -> u64 {
+        let mut count = 0;
+        for shard in &self.shards {
+            let mut from = Some(0);
+            while let Some(place) = from {
+                let mut gone = Vec::new();
+                let mut replaced = Vec::new();
+                {
+                    let mut shard = lock(shard);
+                    let fate = |entry: &Arc<Entry>| match judge(entry) {
+                        Judged::Stays => Fate::Stays,
+                        Judged::Goes => Fate::Goes,
+                        Judged::Becomes(new) => {
+                            new.move_to(Class::Cache);
+                            Fate::Becomes(Arc::new(new))
+                        }
+                    };
+                    from = shard.sweep(place, SWEEP, fate, &mut gone, &mut replaced);
+                }
+                count += (gone.len() + replaced.len()) as u64;
+                release(&gone);
+                replaced.iter().for_each(|entry| entry.charge().move_to(Class::Heads));
+            }
+        }
+        count
+    }
+
+    /// Entries and bytes.
+    pub(crate) fn stock(&self) -> Stock {
+        let mut stock =
+            Stock { evicted: self.evicted.load(Ordering::Relaxed), ..Stock::default() };
+        for shard in &self.shards {
+            let shard = lock(shard);
+            stock.entries += shard.len() as u64;
+            stock.bytes += shard.bytes();
+        }
+        stock
+    }
+
+    /// The longest body that has a chance to be kept, in bytes.
+    pub(crate) fn body_bytes_max(&self) -> u64 {
+        self.limit() / 2
+    }
+
+    /// What one shard may hold now, in bytes.
+    fn limit(&self) -> u64 {
+        self.budget.cache_room() / self.shards.len() as u64
+    }
+
+    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
+        // The low bits choose the place in the shard's map.
+        let number = (key.hash().0 >> 64) as usize & (self.shards.len() - 1);
+        lock(&self.shards[number])
+    }
+
+    /// Takes account of what was evicted.
+    fn let_go(&self, gone: &[Arc<Entry>]) {
+        self.evicted.fetch_add(gone.len() as u64, Ordering::Relaxed);
+        release(gone);
+    }
+}
+
+impl Yields for Tier {
+    fn give_back(&self, bytes: u64) {
+        let limit = self.limit();
+        let mut wanted = bytes;
+        for _ in 0..self.shards.len() {
+            let number = self.turn.fetch_add(1, Ordering::Relaxed) % self.shards.len();
+            let mut gone = Vec::new();
+            {
+                let mut shard = lock(&self.shards[number]);
+                let target = shard.bytes().saturating_sub(wanted);
+                let before = shard.bytes();
+                shard.shrink(target, limit, &mut gone);
+                wanted = wanted.saturating_sub(before - shard.bytes());
+            }
+            self.let_go(&gone);
+            if wanted == 0 {
+                return;
+            }
+        }
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    // A panic under it would be a mistake in this module; what it left is still a cache.
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What still has readers is held for them alone from now on.
+fn release(gone: &[Arc<Entry>]) {
+    gone.iter().for_each(|entry| entry.move_to(Class::Windows));
+}

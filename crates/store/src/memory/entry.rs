@@ -1,0 +1,175 @@
+//! A stored response: its head as it was filed, and its body in memory.
+//!
+//! Neither ever changes; a head that the origin freshened is a new entry with the same body. Made by
+//! the store; held by the tier, by fetches under way and by doors while they send.
+
+use crate::budget::{Budget, Charge, Class};
+use crate::fill::Body;
+use crate::freshness::Terms;
+use crate::head::Head;
+use crate::key::Key;
+use bytes::{Bytes, BytesMut};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What a filed head takes beside its fields, URL and tags, in bytes: itself, its entry, its node and
+/// its place in the map. Measured by `tests/resident.rs`.
+const FILED_BYTES: u64 = 1024;
+/// What one field takes beside its value, in bytes: its place in the map, twice for its growth.
+const FIELD_BYTES: u64 = 160;
+/// Hits beyond this are not told apart (S3-FIFO: two bits).
+const HITS_MAX: u8 = 3;
+
+/// A response's head, filed: what a reader needs before the first byte of the body.
+pub struct Filed {
+    key: Key,
+    head: Head,
+    terms: Terms,
+    ready: OnceLock<Bytes>,
+    charge: Charge,
+}
+
+impl Filed {
+    /// Files a head, counted as of a fetch under way. `None` where the account has no room for it.
+    pub(crate) fn new(budget: &Arc<Budget>, key: Key, head: &Head, terms: Terms) -> Option<Arc<Self>> {
+        let head = compact(head);
+        let charge = budget.try_charge(Class::Heads, cost(&key, &head, &terms))?;
+        Some(Arc::new(Self { key, head, terms, ready: OnceLock::new(), charge }))
+    }
+
+    /// What it is filed under.
+    pub const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The head.
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// On which terms it may be used.
+    pub const fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// The lines of its head as a door sends them, made by the first that asks. Room for as many
+    /// bytes as the fields' names, values and four more each is counted from the start.
+    pub fn ready(&self, make: impl FnOnce(&Head) -> Bytes) -> &Bytes {
+        self.ready.get_or_init(|| make(&self.head))
+    }
+
+    pub(super) const fn charge(&self) -> &Charge {
+        &self.charge
+    }
+}
+
+/// Whether all of a body is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Its front, from a fetch that broke off (RFC 9111 §3.3); the rest may be asked for.
+    Front,
+}
+
+/// A stored response.
+pub struct Entry {
+    filed: Arc<Filed>,
+    body: Body,
+    extent: Extent,
+    hits: AtomicU8,
+}
+
+impl Entry {
+    pub(crate) const fn new(filed: Arc<Filed>, body: Body, extent: Extent) -> Self {
+        Self { filed, body, extent, hits: AtomicU8::new(0) }
+    }
+
+    /// Its head and what goes with it.
+    pub const fn filed(&self) -> &Arc<Filed> {
+        &self.filed
+    }
+
+    /// Its body, or the front of it.
+    pub const fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// Whether that is all of it.
+    pub const fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// What it takes in memory, in bytes.
+    pub(super) fn cost(&self) -> u64 {
+        self.body.cost() + self.filed.charge.bytes()
+    }
+
+    /// Counts all it takes as one class.
+    pub(super) fn move_to(&self, class: Class) {
+        self.body.move_to(class);
+        self.filed.charge.move_to(class);
+    }
+
+    /// Notes that it was used.
+    pub(super) fn hit(&self) {
+        // Two at once may count as one.
+        let hits = self.hits.load(Ordering::Relaxed);
+        if hits < HITS_MAX {
+            self.hits.store(hits + 1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn hits(&self) -> u8 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_hits(&self, hits: u8) {
+        self.hits.store(hits, Ordering::Relaxed);
+    }
+}
+
+impl Deref for Entry {
+    type Target = Filed;
+    fn deref(&self) -> &Filed {
+        &self.filed
+    }
+}
+
+/// The same head in memory of its own: fields as they are read are slices of a connection's buffer,
+/// and would keep all of it.
+fn compact(head: &Head) -> Head {
+    Head {
+        status: head.status,
+        fields: compact_fields(&head.fields),
+        selecting: compact_fields(&head.selecting),
+        requested_ms: head.requested_ms,
+        received_ms: head.received_ms,
+    }
+}
+
+fn compact_fields(fields: &HeaderMap) -> HeaderMap {
+    let bytes = fields.values().map(HeaderValue::len).sum();
+    let mut values = BytesMut::with_capacity(bytes);
+    let mut own = HeaderMap::with_capacity(fields.len());
+    for (name, value) in fields {
+        values.extend_from_slice(value.as_bytes());
+        let copy = HeaderValue::from_maybe_shared(values.split().freeze());
+        let own_name = HeaderName::from_bytes(name.as_str().as_bytes());
+        let (Ok(own_name), Ok(copy)) = (own_name, copy) else {
+            unreachable!("a name and a value are read back from what they are")
+        };
+        own.append(own_name, copy);
+    }
+    own
+}
+
+fn cost(key: &Key, head: &Head, terms: &Terms) -> u64 {
+    let fields = head.fields.iter().chain(&head.selecting);
+    // Name and value stand here and in the lines made ready.
+    let fields = fields.map(|(name, value)| 2 * (name.as_str().len() + value.len()) as u64 + FIELD_BYTES);
+    let tags = terms.tags.iter().map(|tag| tag.len() as u64 + 32);
+    FILED_BYTES + key.url().len() as u64 + fields.sum::<u64>() + tags.sum::<u64>()
+}

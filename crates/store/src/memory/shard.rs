@@ -1,0 +1,312 @@
+//! One shard of the memory tier: S3-FIFO by bytes, with several variants under one key.
+//!
+//! What comes waits in a small queue, and what is asked for again there moves to the main one; what
+//! leaves the small one unasked is remembered in the ghost, so that it goes straight to the main
+//! queue when it comes back. A scan passes through a tenth of the room and harms nothing else. It
+//! knows no account and no rule of HTTP. Called by the tier, which holds its lock.
+
+use super::entry::Entry;
+use super::queue::{Links, NONE, Queue};
+use crate::key::Key;
+use crate::recent::Recent;
+use ::slab::Slab;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+/// Variants under one key. At the cap the one that came first makes room: a client that varies a
+/// field at will must not fill the tier with copies of one page.
+pub const VARIANTS_MAX: usize = 16;
+/// The small queue's share: one of so many parts (S3-FIFO takes a tenth).
+const SMALL_PART: u64 = 10;
+/// What takes more than one of so many parts of a shard is kept only when it was asked for twice.
+const LARGE_PART: u64 = 8;
+/// What takes more than one of so many parts is not kept in memory at all.
+const TOO_LARGE_PART: u64 = 2;
+
+/// An entry in its queue.
+pub(super) struct Node {
+    pub(super) entry: Arc<Entry>,
+    pub(super) cost: u64,
+    pub(super) links: Links,
+    /// The next variant under the same key, an older one.
+    sibling: u32,
+    home: Home,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Small,
+    Main,
+}
+
+/// Why an entry is not kept in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotKept {
+    /// It would take more than half of a shard.
+    TooLarge,
+    /// It would take more than an eighth of a shard, and was asked for once.
+    LargeAndNew,
+}
+
+/// Whether more than one client asked for what comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Once,
+    Often,
+}
+
+/// What a purge does to an entry.
+pub(super) enum Fate {
+    Stays,
+    Goes,
+    Becomes(Arc<Entry>),
+}
+
+/// See the module.
+pub(super) struct Shard {
+    nodes: Slab<Node>,
+    /// The newest variant of each key. Hashes are secret and even: they are used as they are.
+    keys: HashMap<u128, u32, BuildHasherDefault<Unhashed>>,
+    small: Queue,
+    main: Queue,
+    /// What left the small queue unasked, stamped by `departures`.
+    ghost: Recent,
+    departures: u32,
+}
+
+impl Shard {
+    pub(super) fn new(ghosts: usize) -> Self {
+        Self {
+            nodes: Slab::new(),
+            keys: HashMap::default(),
+            small: Queue::new(),
+            main: Queue::new(),
+            ghost: Recent::new(ghosts),
+            departures: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) const fn bytes(&self) -> u64 {
+        self.small.bytes + self.main.bytes
+    }
+
+    /// The variants of a key, the newest first.
+    pub(super) fn variants<'s>(&'s self, key: &'s Key) -> impl Iterator<Item = &'s Arc<Entry>> {
+        let mut next = self.keys.get(&key.hash().0).copied().unwrap_or(NONE);
+        let chain = std::iter::from_fn(move || {
+            let node = self.nodes.get(next as usize)?;
+            next = node.sibling;
+            Some(&node.entry)
+        });
+        // Two URLs with one hash share a chain.
+        chain.filter(|entry| entry.key().url() == key.url())
+    }
+
+    /// Keeps an entry in place of the same variant. `limit`: what the shard may hold. What must go
+    /// for it is put into `gone`, so that it is dropped when the lock is free.
+    pub(super) fn insert(
+        &mut self,
+        entry: Arc<Entry>,
+        seen: Seen,
+        limit: u64,
+        gone: &mut Vec<Arc<Entry>>,
+    ) -> Result<(), NotKept> {
+        let (hash, cost) = (entry.key().hash().0, entry.cost());
+        self.displace(&entry, gone);
+        if cost > limit / TOO_LARGE_PART {
+            return Err(NotKept::TooLarge);
+        }
+        // As far back as the main queue is long (S3-FIFO).
+        let span = self.main.len.max(self.small.len) as u32;
+        let was_here = self.ghost.take(hash, self.departures, span);
+        if cost > limit / LARGE_PART && seen == Seen::Once && !was_here {
+            self.depart(hash);
+            return Err(NotKept::LargeAndNew);
+        }
+        self.shrink(limit - cost, limit, gone);
+        let home = if was_here { Home::Main } else { Home::Small };
+        let sibling = self.keys.get(&hash).copied().unwrap_or(NONE);
+        let id = self.nodes.insert(Node { entry, cost, links: Links::ALONE, sibling, home }) as u32;
+        self.keys.insert(hash, id);
+        match home {
+            Home::Small => self.small.push(&mut self.nodes, id),
+            Home::Main => self.main.push(&mut self.nodes, id),
+        }
+        Ok(())
+    }
+
+    /// Puts an entry in the place of another, if that is still here. The bodies may be the same.
+    pub(super) fn replace(&mut self, old: &Arc<Entry>, new: Arc<Entry>) -> Option<Arc<Entry>> {
+        let id = self.chain(old.key().hash().0).find(|id| self.is(*id, old))?;
+        Some(self.exchange(id, new))
+    }
+
+    /// Takes an entry out, if it is still here.
+    pub(super) fn remove(&mut self, old: &Arc<Entry>) -> Option<Arc<Entry>> {
+        let id = self.chain(old.key().hash().0).find(|id| self.is(*id, old))?;
+        Some(self.take(id))
+    }
+
+    /// Lets `fate` decide about all entries in so many places from `from` on: those that go are put
+    /// into `gone`, those in whose place something else stands into `replaced`. Returns where to go on.
+    pub(super) fn sweep(
+        &mut self,
+        from: usize,
+        count: usize,
+        fate: impl Fn(&Arc<Entry>) -> Fate,
+        gone: &mut Vec<Arc<Entry>>,
+        replaced: &mut Vec<Arc<Entry>>,
+    ) -> Option<usize> {
+        let end = from.saturating_add(count);
+        for id in from..end.min(self.nodes.capacity()) {
+            let Some(node) = self.nodes.get(id) else { continue };
+            match fate(&node.entry) {
+                Fate::Stays => {}
+                Fate::Goes => gone.push(self.take(id as u32)),
+                Fate::Becomes(new) => replaced.push(self.exchange(id as u32, new)),
+            }
+        }
+        (end < self.nodes.capacity()).then_some(end)
+    }
+
+    /// Evicts until at most `target` bytes are left. `limit`: what the shard may hold.
+    pub(super) fn shrink(&mut self, target: u64, limit: u64, gone: &mut Vec<Arc<Entry>>) {
+        while self.bytes() > target {
+            let from_small = self.small.bytes > limit / SMALL_PART || self.main.len == 0;
+            let evicted = if from_small { self.evict_small() } else { self.evict_main() };
+            gone.extend(evicted);
+        }
+    }
+
+    fn evict_small(&mut self) -> Option<Arc<Entry>> {
+        let id = self.small.oldest()?;
+        let entry = &self.nodes[id as usize].entry;
+        if entry.hits() > 0 {
+            entry.set_hits(0);
+            self.small.take(&mut self.nodes, id);
+            self.nodes[id as usize].home = Home::Main;
+            self.main.push(&mut self.nodes, id);
+            return None;
+        }
+        let entry = self.take(id);
+        self.depart(entry.key().hash().0);
+        Some(entry)
+    }
+
+    fn depart(&mut self, hash: u128) {
+        self.departures = self.departures.wrapping_add(1);
+        self.ghost.note(hash, self.departures);
+    }
+
+    fn evict_main(&mut self) -> Option<Arc<Entry>> {
+        let id = self.main.oldest()?;
+        let entry = &self.nodes[id as usize].entry;
+        match entry.hits() {
+            0 => Some(self.take(id)),
+            hits => {
+                // It comes round at most as often as it has hits, so this ends.
+                entry.set_hits(hits - 1);
+                self.main.take(&mut self.nodes, id);
+                self.main.push(&mut self.nodes, id);
+                None
+            }
+        }
+    }
+
+    /// Makes room for a variant: its like goes, and the oldest one at the cap.
+    fn displace(&mut self, entry: &Arc<Entry>, gone: &mut Vec<Arc<Entry>>) {
+        let hash = entry.key().hash().0;
+        let is_like = |id: &u32| {
+            let old = &self.nodes[*id as usize].entry;
+            old.key() == entry.key() && old.head().selecting == entry.head().selecting
+        };
+        if let Some(id) = self.chain(hash).find(is_like) {
+            gone.push(self.take(id));
+        } else if self.chain(hash).count() >= VARIANTS_MAX
+            && let Some(id) = self.chain(hash).last()
+        {
+            gone.push(self.take(id));
+        }
+    }
+
+    fn is(&self, id: u32, entry: &Arc<Entry>) -> bool {
+        Arc::ptr_eq(&self.nodes[id as usize].entry, entry)
+    }
+
+    fn chain(&self, hash: u128) -> impl Iterator<Item = u32> + '_ {
+        let first = self.keys.get(&hash).copied();
+        std::iter::successors(first, |id| {
+            let sibling = self.nodes[*id as usize].sibling;
+            (sibling != NONE).then_some(sibling)
+        })
+    }
+
+    fn exchange(&mut self, id: u32, new: Arc<Entry>) -> Arc<Entry> {
+        let Self { nodes, small, main, .. } = self;
+        let node = &mut nodes[id as usize];
+        new.set_hits(node.entry.hits());
+        let queue = match node.home {
+            Home::Small => small,
+            Home::Main => main,
+        };
+        queue.bytes -= node.cost;
+        node.cost = new.cost();
+        queue.bytes += node.cost;
+        std::mem::replace(&mut node.entry, new)
+    }
+
+    fn take(&mut self, id: u32) -> Arc<Entry> {
+        match self.nodes[id as usize].home {
+            Home::Small => self.small.take(&mut self.nodes, id),
+            Home::Main => self.main.take(&mut self.nodes, id),
+        }
+        let Node { entry, sibling, .. } = self.nodes.remove(id as usize);
+        let hash = entry.key().hash().0;
+        let before = self.chain_before(hash, id);
+        match before {
+            Some(before) => self.nodes[before as usize].sibling = sibling,
+            None if sibling == NONE => {
+                self.keys.remove(&hash);
+            }
+            None => {
+                self.keys.insert(hash, sibling);
+            }
+        }
+        entry
+    }
+
+    /// Who stands before a node in its chain. The node itself may be gone already.
+    fn chain_before(&self, hash: u128, id: u32) -> Option<u32> {
+        let mut before = None;
+        let mut next = self.keys.get(&hash).copied()?;
+        while next != id {
+            before = Some(next);
+            next = self.nodes.get(next as usize)?.sibling;
+        }
+        before
+    }
+}
+
+/// Takes the low half of a hash as it is.
+#[derive(Default)]
+struct Unhashed(u64);
+
+impl Hasher for Unhashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u128(&mut self, hash: u128) {
+        self.0 = hash as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // Only for keys of another type, of which there are none.
+        self.0 = bytes.iter().fold(self.0, |sum, byte| sum.rotate_left(8) ^ u64::from(*byte));
+    }
+}

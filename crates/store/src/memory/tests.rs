@@ -1,0 +1,202 @@
+//! What the tier promises: what is asked for often stays, scans pass through, and the account holds.
+
+use super::*;
+use crate::fill::Body;
+use crate::freshness::{Rules, Terms};
+use crate::head::Head;
+use crate::key::Seed;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use std::collections::VecDeque;
+
+const SEED: Seed = Seed([7; 16]);
+
+fn key(number: u64) -> Key {
+    Key::new(&SEED, &format!("http://example.test/{number}"))
+}
+
+fn entry(budget: &Arc<Budget>, key: &Key, variant: &str, bytes: usize) -> Option<Arc<Entry>> {
+    let mut selecting = HeaderMap::new();
+    if !variant.is_empty() {
+        selecting.insert("accept-language", HeaderValue::from_str(variant).unwrap());
+    }
+    let head = Head {
+        status: StatusCode::OK,
+        fields: HeaderMap::new(),
+        selecting,
+        requested_ms: 0,
+        received_ms: 0,
+    };
+    let terms = Terms::of(&Rules::forward(), &head);
+    let body = Body::copied(budget, &vec![variant.len() as u8; bytes])?;
+    let filed = Filed::new(budget, key.clone(), &head, terms)?;
+    Some(Arc::new(Entry::new(filed, body, Extent::Whole)))
+}
+
+/// Asks for a key, stores it when it is not there, and says whether it was.
+fn ask(tier: &Tier, budget: &Arc<Budget>, key: &Key, bytes: usize) -> bool {
+    if let Some((found, _)) = tier.find(key) {
+        Tier::used(&found);
+        return true;
+    }
+    let Some(entry) = entry(budget, key, "", bytes) else { return false };
+    let _ = tier.insert(entry, Seen::Once);
+    false
+}
+
+/// A deterministic series that looks random.
+fn random(state: &mut u64) -> f64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Ranks by Zipf's law with exponent 0.9, as web requests are distributed.
+fn zipf(state: &mut u64, count: f64) -> u64 {
+    let power = 0.1_f64;
+    ((random(state) * (count.powf(power) - 1.0) + 1.0).powf(1.0 / power)) as u64
+}
+
+/// The same trace through a list of those used last, with room for `room` entries.
+fn lru_hits(trace: &[u64], room: usize) -> usize {
+    let mut list = VecDeque::new();
+    trace
+        .iter()
+        .filter(|number| {
+            let place = list.iter().position(|it| it == *number);
+            place.map(|place| list.remove(place));
+            list.push_front(**number);
+            list.truncate(room);
+            place.is_some()
+        })
+        .count()
+}
+
+#[test]
+fn more_is_found_than_by_last_use_and_a_scan_does_no_harm() {
+    let mut state = 42;
+    let plain: Vec<u64> = (0..60_000).map(|_| zipf(&mut state, 4000.0)).collect();
+    // Every fourth request walks through what nobody asks for again.
+    let scanned: Vec<u64> =
+        plain.iter().enumerate().map(|(at, it)| if at % 4 == 0 { 10_000 + at as u64 } else { *it }).collect();
+    for (what, trace) in [("plain", plain), ("scanned", scanned)] {
+        let budget = Budget::new(1 << 20);
+        let tier = Tier::new(&budget, 1);
+        let hits = trace.iter().filter(|it| ask(&tier, &budget, &key(**it), 1000)).count();
+        let room = tier.stock().entries as usize;
+        let by_last_use = lru_hits(&trace, room);
+        assert!(room > 300 && budget.peak() <= budget.limit());
+        assert!(hits > by_last_use, "{what}: {hits} hits, {by_last_use} by last use, {room} places");
+    }
+}
+
+#[test]
+fn what_is_large_comes_in_when_it_is_asked_for_twice() {
+    let budget = Budget::new(4 << 20);
+    let tier = Tier::new(&budget, 1);
+    let insert = |number, bytes, seen| tier.insert(entry(&budget, &key(number), "", bytes).unwrap(), seen);
+    assert_eq!(insert(1, 100_000, Seen::Once), Ok(()));
+    assert_eq!(insert(2, 800_000, Seen::Once), Err(NotKept::LargeAndNew));
+    assert!(tier.find(&key(2)).is_none() && budget.held(Class::Windows) == 0);
+    assert_eq!(insert(2, 800_000, Seen::Once), Ok(()), "the second time");
+    assert_eq!(insert(3, 800_000, Seen::Often), Ok(()), "two waited for it");
+    assert_eq!(insert(4, 3 << 20, Seen::Often), Err(NotKept::TooLarge));
+}
+
+#[test]
+fn variants_live_side_by_side_and_the_oldest_makes_room() {
+    let budget = Budget::new(1 << 20);
+    let tier = Tier::new(&budget, 1);
+    let names: Vec<String> = (1..=VARIANTS_MAX + 2).map(|count| "x".repeat(count)).collect();
+    for name in &names {
+        tier.insert(entry(&budget, &key(1), name, 10).unwrap(), Seen::Once).unwrap();
+    }
+    let count = || tier.find(&key(1)).map_or(0, |(_, others)| 1 + others.len());
+    assert_eq!(count(), VARIANTS_MAX);
+    tier.insert(entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
+    let (newest, others) = tier.find(&key(1)).unwrap();
+    assert_eq!((newest.body().len(), others.len()), (99, VARIANTS_MAX - 1), "its like is replaced");
+    let gone = tier.purge(&key(1), |entry| match entry.head().selecting.values().next() {
+        Some(value) if value.len() % 2 == 0 => Judged::Goes,
+        _ => Judged::Stays,
+    });
+    assert_eq!((gone, count()), (VARIANTS_MAX as u64 / 2, VARIANTS_MAX / 2));
+    assert_eq!(tier.sweep(|_| Judged::Goes), VARIANTS_MAX as u64 / 2);
+    assert_eq!((count(), tier.stock().entries, budget.held(Class::Cache)), (0, 0, 0));
+}
+
+#[test]
+fn it_gives_way_to_fetches_and_what_is_still_read_is_still_counted() {
+    let budget = Budget::new(1 << 20);
+    let tier = Tier::new(&budget, 1);
+    for number in 0..200 {
+        ask(&tier, &budget, &key(number), 4000);
+    }
+    let (held, _) = tier.find(&key(150)).unwrap();
+    let before = budget.held(Class::Cache);
+    assert!(before > 800 << 10);
+    let window = budget.try_charge(Class::Windows, 1 << 19).unwrap();
+    assert!(budget.total() <= budget.limit() && budget.held(Class::Cache) <= 1 << 19);
+    let most = budget.limit() - budget.total() + budget.held(Class::Cache);
+    assert!(budget.try_charge(Class::Windows, most).is_none(), "one is read by somebody");
+    assert!(tier.find(&key(150)).is_none() && tier.stock().entries == 0);
+    assert_eq!(held.body().whole().unwrap().len(), 4000);
+    assert_eq!(budget.held(Class::Windows), (1 << 19) + held.cost());
+    drop((held, window));
+    assert_eq!((budget.held(Class::Windows), budget.held(Class::Cache)), (0, 0));
+}
+
+#[test]
+fn a_freshened_head_keeps_the_body_and_is_counted_once() {
+    let budget = Budget::new(1 << 20);
+    let tier = Tier::new(&budget, 1);
+    let old = entry(&budget, &key(1), "", 1000).unwrap();
+    tier.insert(Arc::clone(&old), Seen::Once).unwrap();
+    let total = budget.total();
+    let again = |old: &Entry| {
+        let filed = Filed::new(&budget, old.key().clone(), old.head(), old.terms().clone());
+        Entry::new(filed.unwrap(), old.body().clone(), Extent::Whole)
+    };
+    assert!(tier.freshen(&old, again(&old)) && !tier.freshen(&old, again(&old)));
+    drop(old);
+    assert_eq!((budget.total(), tier.stock().entries), (total, 1));
+    assert_eq!(tier.sweep(|old| Judged::Becomes(again(old))), 1);
+    assert_eq!((budget.total(), tier.stock().entries), (total, 1));
+    assert_eq!(budget.held(Class::Cache), tier.stock().bytes);
+}
+
+/// Real threads on one tier: whoever finds a body finds the right one.
+#[test]
+fn threads_find_what_belongs_to_their_key() {
+    let budget = Budget::new(3 << 20);
+    let tier = Tier::new(&budget, 2);
+    std::thread::scope(|scope| {
+        for seed in 1..=4 {
+            let (tier, budget) = (&tier, &budget);
+            scope.spawn(move || {
+                let mut state = seed;
+                for _ in 0..20_000 {
+                    let number = zipf(&mut state, 1000.0);
+                    let key = key(number);
+                    let length = 1 + (number as usize * 7919) % 9000;
+                    match tier.find(&key) {
+                        Some((found, _)) => {
+                            assert_eq!(found.key().url(), key.url());
+                            assert_eq!(found.body().len(), length as u64);
+                            Tier::used(&found);
+                        }
+                        None if number % 97 == 0 => drop(tier.purge(&key, |_| Judged::Goes)),
+                        None => {
+                            if let Some(entry) = entry(budget, &key, "", length) {
+                                let _ = tier.insert(entry, Seen::Once);
+                            }
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(tier.stock().bytes, budget.held(Class::Cache));
+    tier.sweep(|_| Judged::Goes);
+    assert_eq!((budget.held(Class::Cache), budget.held(Class::Windows)), (0, 0));
+}
