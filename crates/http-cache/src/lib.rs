@@ -5,8 +5,13 @@
 //! hands in what comes, and judges the client's own conditions and ranges. It opens no connection.
 //! Called by the doors that cache: proxy and gateway.
 
+mod asked;
+mod exchange;
 mod fetch;
+mod filling;
 mod reading;
 mod shape;
 
+pub use asked::Question;
+pub use exchange::{Cache, Missed, Served, Source};
 pub use fetch::Fetch;

@@ -9,26 +9,36 @@ use http_engine::body::{Body, BodyError};
 use http_engine::multipart::{Multipart, Piece};
 use http_engine::range::ByteRange;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use store::{Fill, Reader};
+use std::task::{Context, Poll, ready};
+use store::{Broken, Fill, Reader};
 
 /// The body of a stored response, or of one that is being stored.
 pub(crate) enum Content {
     /// All of it is in memory.
     Memory(store::Body),
     /// It is being fetched, and this client reads it from its first byte on.
-    Coming(Arc<Fill>, Reader),
+    Coming {
+        fill: Arc<Fill>,
+        reader: Reader,
+        again: Again,
+    },
 }
+
+/// How a client that is too slow for the others gets the rest by itself: the body from a byte on, to
+/// the last wanted or to the end.
+pub(crate) type Again = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
+type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
 
 impl Content {
     /// Its length in bytes, where it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Memory(body) => Some(body.len()),
-            Self::Coming(fill, _) => fill.length(),
+            Self::Coming { fill, .. } => fill.length(),
         }
     }
 
@@ -39,7 +49,7 @@ impl Content {
                 Some(bytes) => Body::full(bytes),
                 None => Body::boxed(Stored::of(body)),
             },
-            Self::Coming(_, reader) => Body::boxed(Reading(reader)),
+            Self::Coming { reader, again, .. } => Body::boxed(Reading::of(reader, None, again)),
         }
     }
 
@@ -47,7 +57,11 @@ impl Content {
     pub(crate) fn range(&self, range: Range<u64>) -> Option<Body> {
         match self {
             Self::Memory(body) => Some(Body::boxed(Stored::part(body.clone(), range))),
-            Self::Coming(fill, _) => Some(Body::boxed(Reading(fill.attach(range).ok()?))),
+            Self::Coming { fill, again, .. } => {
+                let last = range.end.checked_sub(1);
+                let reader = fill.attach(range).ok()?;
+                Some(Body::boxed(Reading::of(reader, last, Rc::clone(again))))
+            }
         }
     }
 }
@@ -135,7 +149,28 @@ impl HttpBody for Stored {
 }
 
 /// What is read of a fetch under way.
-struct Reading(Reader);
+struct Reading {
+    from: From,
+    /// The last byte that is wanted; all if there is none.
+    last: Option<u64>,
+    again: Again,
+}
+
+/// Where the next bytes come from.
+enum From {
+    /// The common fetch.
+    Fill(Reader),
+    /// The client was too slow for the others; its own fetch has begun.
+    Rest(Rest),
+    /// Its own fetch.
+    Own(Body),
+}
+
+impl Reading {
+    const fn of(reader: Reader, last: Option<u64>, again: Again) -> Self {
+        Self { from: From::Fill(reader), last, again }
+    }
+}
 
 impl HttpBody for Reading {
     type Data = Bytes;
@@ -145,16 +180,41 @@ impl HttpBody for Reading {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        self.0.poll_next(context).map(|piece| {
-            piece.map(|it| it.map(Frame::data).map_err(|why| BodyError::Other(Box::new(why))))
-        })
+        loop {
+            let this = &mut *self;
+            this.from = match &mut this.from {
+                From::Fill(reader) => match ready!(reader.poll_next(context)) {
+                    Some(Err(Broken::Detached(at))) => From::Rest((this.again)(at, this.last)),
+                    Some(Err(why)) => {
+                        return Poll::Ready(Some(Err(BodyError::Other(Box::new(why)))));
+                    }
+                    Some(Ok(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                    None => return Poll::Ready(None),
+                },
+                From::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
+                    Some(body) => From::Own(body),
+                    None => return Poll::Ready(Some(Err(BodyError::Aborted))),
+                },
+                From::Own(body) => return Pin::new(body).poll_frame(context),
+            };
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.remaining() == Some(0)
+        match &self.from {
+            From::Fill(reader) => reader.remaining() == Some(0),
+            From::Rest(_) => false,
+            From::Own(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.remaining().map_or_else(SizeHint::default, SizeHint::with_exact)
+        match &self.from {
+            From::Fill(reader) => {
+                reader.remaining().map_or_else(SizeHint::default, SizeHint::with_exact)
+            }
+            From::Rest(_) => SizeHint::default(),
+            From::Own(body) => body.size_hint(),
+        }
     }
 }

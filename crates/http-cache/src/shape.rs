@@ -26,10 +26,17 @@ pub(crate) struct For<'a> {
 }
 
 /// An answer with the stored head and of the stored body what was asked for. `age_secs` is set as
-/// `Age`.
-pub(crate) fn shape(asked: &For<'_>, head: &Head, age_secs: u32, content: Content) -> Response<Body> {
+/// `Age`; without it, it stays as it came.
+pub(crate) fn shape(
+    asked: &For<'_>,
+    head: &Head,
+    age_secs: Option<u32>,
+    content: Content,
+) -> Response<Body> {
     let mut response = select(asked, head, content);
-    response.headers_mut().insert(AGE, HeaderValue::from(age_secs));
+    if let Some(age_secs) = age_secs {
+        response.headers_mut().insert(AGE, HeaderValue::from(age_secs));
+    }
     response
 }
 
