@@ -16,14 +16,12 @@ mod writer;
 
 use crate::budget::{Budget, Entered};
 pub use body::Body;
-pub(crate) use body::SLAB_BYTES;
 pub use reader::Reader;
 use state::{Outcome, Place, State};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-pub(crate) use writer::Whole;
 pub use writer::Writer;
 
 /// Readers of one fill. At the cap a further one is refused and its door fetches for itself: more

@@ -6,11 +6,14 @@
 
 mod budget;
 mod fill;
-mod freshness;
+pub mod freshness;
 mod head;
+mod herd;
 mod key;
 mod memory;
 mod recent;
+mod settings;
+mod store;
 
 pub use budget::{Budget, Class};
 pub use fill::{
@@ -18,5 +21,11 @@ pub use fill::{
     Refused, Resume, Writer,
 };
 pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, Head, TooLarge, Unreadable};
+pub use herd::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
 pub use key::{Key, KeyHash, Seed};
 pub use memory::{Entry, Extent, Filed, NotKept, Stock, VARIANTS_MAX};
+pub use settings::Settings;
+pub use store::{
+    Answer, Concerns, Counters, Depth, Figures, Found, Join, Joined, Kept, Lead, Purged, Reading,
+    Store, Storing, Unfetched, Unstored,
+};

@@ -15,7 +15,7 @@ use crate::key::Key;
 use crate::recent::Recent;
 pub use entry::{Entry, Extent, Filed};
 pub(crate) use shard::Seen;
-use shard::{Fate, Shard};
+use shard::Shard;
 pub use shard::{NotKept, VARIANTS_MAX};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,16 +41,6 @@ pub struct Stock {
     pub bytes: u64,
     /// How many made room for others since the start.
     pub evicted: u64,
-}
-
-/// What a purge makes of an entry it concerns.
-pub(crate) enum Judged {
-    /// It is not concerned.
-    Stays,
-    /// It goes.
-    Goes,
-    /// It is kept as this.
-    Becomes(Entry),
 }
 
 /// The tier.
@@ -92,11 +82,6 @@ impl Tier {
         Some((first, variants.cloned().collect()))
     }
 
-    /// Notes that an entry was used.
-    pub(crate) fn used(entry: &Entry) {
-        entry.hit();
-    }
-
     /// Keeps an entry in place of the same variant.
     pub(crate) fn insert(&self, entry: Arc<Entry>, seen: Seen) -> Result<(), NotKept> {
         // Its bytes are counted as on their way until it is kept; they are the tier's to spend.
@@ -116,14 +101,13 @@ impl Tier {
     }
 
     /// Puts an entry with the same body in the place of another. Says whether that was still there.
-    pub(crate) fn freshen(&self, old: &Arc<Entry>, new: Entry) -> bool {
-        let new = Arc::new(new);
+    pub(crate) fn freshen(&self, old: &Arc<Entry>, new: &Arc<Entry>) -> bool {
         let replaced = {
             let mut shard = self.shard(old.key());
-            new.move_to(Class::Cache);
-            let replaced = shard.replace(old, Arc::clone(&new));
-            if replaced.is_none() {
-                new.move_to(Class::Windows);
+            let replaced = shard.replace(old, Arc::clone(new));
+            // Counted within the lock, as in `insert`. Otherwise the body is whose it was before.
+            if replaced.is_some() {
+                new.move_to(Class::Cache);
             }
             replaced
         };
@@ -141,49 +125,21 @@ impl Tier {
         gone.is_some()
     }
 
-    /// Judges the variants under a key, and returns how many were concerned.
-    pub(crate) fn purge(&self, key: &Key, judge: impl Fn(&Entry) -> Judged) -> u64 {
-        let Some((first, others)) = self.find(key) else { return 0 };
-        let judged = std::iter::once(first).chain(others).filter(|entry| match judge(entry) {
-            Judged::Stays => false,
-            Judged::Goes => self.remove(entry),
-            Judged::Becomes(new) => self.freshen(entry, new),
-        });
-        judged.count() as u64
-    }
-
-    /// Judges everything, a part of a shard at a time, and returns how many were concerned.
-    pub(crate) fn sweep(&self, judge: impl Fn(&Entry) -> Judged) -> u64 {
-        let mut count = 0;
+    /// Gives every entry that `wanted` picks to `each`, without a lock, a part of a shard at a time.
+    pub(crate) fn sweep(&self, wanted: impl Fn(&Entry) -> bool, mut each: impl FnMut(Arc<Entry>)) {
         for shard in &self.shards {
             let mut from = Some(0);
             while let Some(place) = from {
-                let mut gone = Vec::new();
-                let mut replaced = Vec::new();
-                {
-                    let mut shard = lock(shard);
-                    let fate = |entry: &Arc<Entry>| match judge(entry) {
-                        Judged::Stays => Fate::Stays,
-                        Judged::Goes => Fate::Goes,
-                        Judged::Becomes(new) => {
-                            new.move_to(Class::Cache);
-                            Fate::Becomes(Arc::new(new))
-                        }
-                    };
-                    from = shard.sweep(place, SWEEP, fate, &mut gone, &mut replaced);
-                }
-                count += (gone.len() + replaced.len()) as u64;
-                release(&gone);
-                replaced.iter().for_each(|entry| entry.charge().move_to(Class::Heads));
+                let mut found = Vec::new();
+                from = lock(shard).select(place, SWEEP, &wanted, &mut found);
+                found.into_iter().for_each(&mut each);
             }
         }
-        count
     }
 
     /// Entries and bytes.
     pub(crate) fn stock(&self) -> Stock {
-        let mut stock =
-            Stock { evicted: self.evicted.load(Ordering::Relaxed), ..Stock::default() };
+        let mut stock = Stock { evicted: self.evicted.load(Ordering::Relaxed), ..Stock::default() };
         for shard in &self.shards {
             let shard = lock(shard);
             stock.entries += shard.len() as u64;

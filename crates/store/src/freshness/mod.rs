@@ -1,3 +1,59 @@
-//! RFC 9111 as pure functions.
+//! RFC 9111 as pure functions: what may be stored, what may be reused, and how it is said.
+//!
+//! Nothing here stores, fetches, sends or knows the time: requests, answers and moments are handed
+//! in. Every refusal is a value that names its reason. Called by the store and by the doors that
+//! cache; `explain` puts the same arithmetic in words.
+//!
+//! The life of a response: [`storing`] and [`kept`] when it comes; [`choose`] and [`reuse`] when it
+//! is asked for; [`confirmed`] and [`freshened`] when the origin has been asked about it; [`rescue`]
+//! when the origin could not be asked; [`invalidation`] when it may have changed.
+//!
+//! A client's own preconditions and ranges are not judged here: the door does, against the response
+//! that these rules let it send, with [`crate::Head::etag`] and [`crate::Head::modified_unix_secs`].
 
+mod age;
+mod cache_status;
+mod coding;
+mod control;
 pub(crate) mod date;
+mod explain;
+mod fields;
+mod invalidation;
+mod language;
+mod not_stored;
+mod partial;
+mod proxy_status;
+mod quality;
+mod reuse;
+mod rules;
+mod said;
+mod storing;
+mod tags;
+mod target;
+mod targeted;
+mod terms;
+mod trouble;
+mod update;
+mod validation;
+mod vary;
+
+pub use cache_status::{Collapse, Forward, Handled, Kept, cache_status};
+pub use control::DELTA_SECS_MAX;
+pub(crate) use control::{Wish, Wishes};
+pub use explain::explain;
+pub use invalidation::{invalidation, is_safe};
+pub use not_stored::NotStored;
+pub(crate) use partial::strong_validator;
+pub use partial::{NotJoined, Part, Rest, first_part, next_part, rest};
+pub use proxy_status::{ProxyError, ProxyReport, proxy_status};
+pub use reuse::{
+    Doubt, Freshness, NotFetched, NotReused, Refresh, Reuse, StaleAllowed, freshness, miss, reuse,
+};
+pub use rules::{Answered, Asked, Audience, RequestControl, Rules, SetCookie, Side, StaleUse};
+pub use storing::{kept, storing};
+pub use tags::{TAG_BYTES_MAX, TAGS_MAX};
+pub use terms::{Basis, Change, StaleBan, Terms, Validation};
+pub use trouble::{NotRescued, Trouble, rescue};
+pub use update::{HeadEffect, freshened, head_effect};
+pub use validation::{Conditions, confirmed};
+pub use vary::{choose, matches};

@@ -33,7 +33,12 @@ pub struct Filed {
 
 impl Filed {
     /// Files a head, counted as of a fetch under way. `None` where the account has no room for it.
-    pub(crate) fn new(budget: &Arc<Budget>, key: Key, head: &Head, terms: Terms) -> Option<Arc<Self>> {
+    pub(crate) fn new(
+        budget: &Arc<Budget>,
+        key: Key,
+        head: &Head,
+        terms: Terms,
+    ) -> Option<Arc<Self>> {
         let head = compact(head);
         let charge = budget.try_charge(Class::Heads, cost(&key, &head, &terms))?;
         Some(Arc::new(Self { key, head, terms, ready: OnceLock::new(), charge }))
@@ -114,7 +119,7 @@ impl Entry {
     }
 
     /// Notes that it was used.
-    pub(super) fn hit(&self) {
+    pub(crate) fn hit(&self) {
         // Two at once may count as one.
         let hits = self.hits.load(Ordering::Relaxed);
         if hits < HITS_MAX {
@@ -169,7 +174,8 @@ fn compact_fields(fields: &HeaderMap) -> HeaderMap {
 fn cost(key: &Key, head: &Head, terms: &Terms) -> u64 {
     let fields = head.fields.iter().chain(&head.selecting);
     // Name and value stand here and in the lines made ready.
-    let fields = fields.map(|(name, value)| 2 * (name.as_str().len() + value.len()) as u64 + FIELD_BYTES);
+    let fields =
+        fields.map(|(name, value)| 2 * (name.as_str().len() + value.len()) as u64 + FIELD_BYTES);
     let tags = terms.tags.iter().map(|tag| tag.len() as u64 + 32);
     FILED_BYTES + key.url().len() as u64 + fields.sum::<u64>() + tags.sum::<u64>()
 }

@@ -52,8 +52,7 @@ impl Queue {
 
     /// Takes a node out, wherever it stands.
     pub(super) fn take(&mut self, nodes: &mut Slab<Node>, id: u32) {
-        let Links { newer, older } =
-            std::mem::replace(&mut nodes[id as usize].links, Links::ALONE);
+        let Links { newer, older } = std::mem::replace(&mut nodes[id as usize].links, Links::ALONE);
         match newer {
             NONE => self.newest = older,
             newer => nodes[newer as usize].links.older = older,

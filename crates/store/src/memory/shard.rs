@@ -56,13 +56,6 @@ pub(crate) enum Seen {
     Often,
 }
 
-/// What a purge does to an entry.
-pub(super) enum Fate {
-    Stays,
-    Goes,
-    Becomes(Arc<Entry>),
-}
-
 /// See the module.
 pub(super) struct Shard {
     nodes: Slab<Node>,
@@ -152,25 +145,18 @@ impl Shard {
         Some(self.take(id))
     }
 
-    /// Lets `fate` decide about all entries in so many places from `from` on: those that go are put
-    /// into `gone`, those in whose place something else stands into `replaced`. Returns where to go on.
-    pub(super) fn sweep(
-        &mut self,
+    /// Puts the entries that `wanted` picks among so many places from `from` on into `found`. Returns
+    /// where to go on.
+    pub(super) fn select(
+        &self,
         from: usize,
         count: usize,
-        fate: impl Fn(&Arc<Entry>) -> Fate,
-        gone: &mut Vec<Arc<Entry>>,
-        replaced: &mut Vec<Arc<Entry>>,
+        wanted: impl Fn(&Entry) -> bool,
+        found: &mut Vec<Arc<Entry>>,
     ) -> Option<usize> {
-        let end = from.saturating_add(count);
-        for id in from..end.min(self.nodes.capacity()) {
-            let Some(node) = self.nodes.get(id) else { continue };
-            match fate(&node.entry) {
-                Fate::Stays => {}
-                Fate::Goes => gone.push(self.take(id as u32)),
-                Fate::Becomes(new) => replaced.push(self.exchange(id as u32, new)),
-            }
-        }
+        let end = from.saturating_add(count).min(self.nodes.capacity());
+        let entries = (from..end).filter_map(|id| Some(&self.nodes.get(id)?.entry));
+        found.extend(entries.filter(|entry| wanted(entry)).cloned());
         (end < self.nodes.capacity()).then_some(end)
     }
 
@@ -225,11 +211,9 @@ impl Shard {
             let old = &self.nodes[*id as usize].entry;
             old.key() == entry.key() && old.head().selecting == entry.head().selecting
         };
-        if let Some(id) = self.chain(hash).find(is_like) {
-            gone.push(self.take(id));
-        } else if self.chain(hash).count() >= VARIANTS_MAX
-            && let Some(id) = self.chain(hash).last()
-        {
+        let like = self.chain(hash).find(is_like);
+        let oldest = || self.chain(hash).nth(VARIANTS_MAX - 1);
+        if let Some(id) = like.or_else(oldest) {
             gone.push(self.take(id));
         }
     }

@@ -35,7 +35,7 @@ fn entry(budget: &Arc<Budget>, key: &Key, variant: &str, bytes: usize) -> Option
 /// Asks for a key, stores it when it is not there, and says whether it was.
 fn ask(tier: &Tier, budget: &Arc<Budget>, key: &Key, bytes: usize) -> bool {
     if let Some((found, _)) = tier.find(key) {
-        Tier::used(&found);
+        found.hit();
         return true;
     }
     let Some(entry) = entry(budget, key, "", bytes) else { return false };
@@ -77,8 +77,11 @@ fn more_is_found_than_by_last_use_and_a_scan_does_no_harm() {
     let mut state = 42;
     let plain: Vec<u64> = (0..60_000).map(|_| zipf(&mut state, 4000.0)).collect();
     // Every fourth request walks through what nobody asks for again.
-    let scanned: Vec<u64> =
-        plain.iter().enumerate().map(|(at, it)| if at % 4 == 0 { 10_000 + at as u64 } else { *it }).collect();
+    let scanned: Vec<u64> = plain
+        .iter()
+        .enumerate()
+        .map(|(at, it)| if at % 4 == 0 { 10_000 + at as u64 } else { *it })
+        .collect();
     for (what, trace) in [("plain", plain), ("scanned", scanned)] {
         let budget = Budget::new(1 << 20);
         let tier = Tier::new(&budget, 1);
@@ -86,7 +89,10 @@ fn more_is_found_than_by_last_use_and_a_scan_does_no_harm() {
         let room = tier.stock().entries as usize;
         let by_last_use = lru_hits(&trace, room);
         assert!(room > 300 && budget.peak() <= budget.limit());
-        assert!(hits > by_last_use, "{what}: {hits} hits, {by_last_use} by last use, {room} places");
+        assert!(
+            hits > by_last_use,
+            "{what}: {hits} hits, {by_last_use} by last use, {room} places"
+        );
     }
 }
 
@@ -94,7 +100,8 @@ fn more_is_found_than_by_last_use_and_a_scan_does_no_harm() {
 fn what_is_large_comes_in_when_it_is_asked_for_twice() {
     let budget = Budget::new(4 << 20);
     let tier = Tier::new(&budget, 1);
-    let insert = |number, bytes, seen| tier.insert(entry(&budget, &key(number), "", bytes).unwrap(), seen);
+    let insert =
+        |number, bytes, seen| tier.insert(entry(&budget, &key(number), "", bytes).unwrap(), seen);
     assert_eq!(insert(1, 100_000, Seen::Once), Ok(()));
     assert_eq!(insert(2, 800_000, Seen::Once), Err(NotKept::LargeAndNew));
     assert!(tier.find(&key(2)).is_none() && budget.held(Class::Windows) == 0);
@@ -116,12 +123,11 @@ fn variants_live_side_by_side_and_the_oldest_makes_room() {
     tier.insert(entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
     let (newest, others) = tier.find(&key(1)).unwrap();
     assert_eq!((newest.body().len(), others.len()), (99, VARIANTS_MAX - 1), "its like is replaced");
-    let gone = tier.purge(&key(1), |entry| match entry.head().selecting.values().next() {
-        Some(value) if value.len() % 2 == 0 => Judged::Goes,
-        _ => Judged::Stays,
-    });
-    assert_eq!((gone, count()), (VARIANTS_MAX as u64 / 2, VARIANTS_MAX / 2));
-    assert_eq!(tier.sweep(|_| Judged::Goes), VARIANTS_MAX as u64 / 2);
+    drop((newest, others));
+    let is_even = |entry: &Entry| entry.head().selecting.values().all(|it| it.len() % 2 == 0);
+    tier.sweep(is_even, |entry| assert!(tier.remove(&entry)));
+    assert_eq!(count(), VARIANTS_MAX / 2);
+    tier.sweep(|_| true, |entry| assert!(tier.remove(&entry)));
     assert_eq!((count(), tier.stock().entries, budget.held(Class::Cache)), (0, 0, 0));
 }
 
@@ -155,12 +161,12 @@ fn a_freshened_head_keeps_the_body_and_is_counted_once() {
     let total = budget.total();
     let again = |old: &Entry| {
         let filed = Filed::new(&budget, old.key().clone(), old.head(), old.terms().clone());
-        Entry::new(filed.unwrap(), old.body().clone(), Extent::Whole)
+        Arc::new(Entry::new(filed.unwrap(), old.body().clone(), Extent::Whole))
     };
-    assert!(tier.freshen(&old, again(&old)) && !tier.freshen(&old, again(&old)));
+    assert!(tier.freshen(&old, &again(&old)) && !tier.freshen(&old, &again(&old)));
     drop(old);
     assert_eq!((budget.total(), tier.stock().entries), (total, 1));
-    assert_eq!(tier.sweep(|old| Judged::Becomes(again(old))), 1);
+    tier.sweep(|_| true, |old| assert!(tier.freshen(&old, &again(&old))));
     assert_eq!((budget.total(), tier.stock().entries), (total, 1));
     assert_eq!(budget.held(Class::Cache), tier.stock().bytes);
 }
@@ -183,9 +189,11 @@ fn threads_find_what_belongs_to_their_key() {
                         Some((found, _)) => {
                             assert_eq!(found.key().url(), key.url());
                             assert_eq!(found.body().len(), length as u64);
-                            Tier::used(&found);
+                            found.hit();
                         }
-                        None if number % 97 == 0 => drop(tier.purge(&key, |_| Judged::Goes)),
+                        None if number % 97 == 0 => {
+                            tier.sweep(|it| it.body().len() % 97 == 0, |it| assert!(tier.remove(&it) || !it.body().is_empty()));
+                        }
                         None => {
                             if let Some(entry) = entry(budget, &key, "", length) {
                                 let _ = tier.insert(entry, Seen::Once);
@@ -197,6 +205,6 @@ fn threads_find_what_belongs_to_their_key() {
         }
     });
     assert_eq!(tier.stock().bytes, budget.held(Class::Cache));
-    tier.sweep(|_| Judged::Goes);
+    tier.sweep(|_| true, |entry| assert!(tier.remove(&entry)));
     assert_eq!((budget.held(Class::Cache), budget.held(Class::Windows)), (0, 0));
 }

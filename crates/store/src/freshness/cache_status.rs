@@ -1,0 +1,217 @@
+//! `Cache-Status` (RFC 9211): what this cache did with a request, in one field.
+//!
+//! Made of the reasons themselves, so that nothing is left unexplained. Pure. Called by the doors for
+//! every answer; a line is added behind those of caches nearer to the origin.
+
+use super::not_stored::NotStored;
+use super::reuse::{Doubt, Freshness, NotFetched, NotReused, StaleAllowed};
+use super::said;
+use super::trouble::NotRescued;
+use http::StatusCode;
+use http::header::HeaderValue;
+
+/// What was done with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handled {
+    /// Answered from what is stored, as it is.
+    Hit {
+        /// How old it was.
+        freshness: Freshness,
+        /// Who allowed it, if it was stale.
+        stale: Option<StaleAllowed>,
+    },
+    /// Answered by this cache itself: 504, nothing was stored that could be sent.
+    Refused(NotFetched),
+    /// The origin was asked.
+    Forwarded {
+        /// Why.
+        why: Forward,
+        /// Its status, if it differs from the answer's (RFC 9211 §2.3).
+        status: Option<StatusCode>,
+        /// Whether the client waited for another client's request.
+        collapse: Collapse,
+        /// What became of the answer.
+        kept: Option<Kept>,
+    },
+    /// The origin was asked and did not answer, or with an error, and what is stored was sent.
+    Rescued {
+        /// How old it was.
+        freshness: Freshness,
+        /// Who allowed it.
+        why: StaleAllowed,
+        /// The error's status; none if no answer came.
+        status: Option<StatusCode>,
+    },
+}
+
+/// Why the origin was asked (RFC 9211 §2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// The cache is not to be used for this.
+    Bypass,
+    /// Nothing is stored for the URL.
+    UriMiss,
+    /// What is stored for the URL is another variant.
+    VaryMiss,
+    /// Only some of the bytes are stored.
+    Partial,
+    /// What is stored is not sent without asking.
+    Doubt(Doubt),
+    /// What is stored is no answer to this request.
+    Never(NotReused),
+}
+
+/// Whether one request to the origin served several clients (RFC 9211 §2.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collapse {
+    /// This client's request went to the origin.
+    None,
+    /// Another client's did, and this one got its answer.
+    Collapsed,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is stored, and fresh for so many seconds.
+    Stored {
+        /// How long it stays fresh; 0 or less if it is stale at once.
+        ttl_secs: i64,
+    },
+    /// It is not stored.
+    Not(NotStored),
+    /// It is an error in whose place nothing could be sent.
+    NotRescued(NotRescued),
+}
+
+/// The field's value. `cache` is what this cache is called.
+pub fn cache_status(cache: &str, handled: &Handled) -> HeaderValue {
+    let mut said = said::Said::by(cache);
+    match handled {
+        Handled::Hit { freshness, stale } => {
+            said.yes("hit").number("ttl", freshness.ttl_secs);
+            if let Some(why) = stale {
+                said.word("detail", why.word());
+            }
+        }
+        Handled::Refused(why) => {
+            said.word("detail", why.word());
+        }
+        Handled::Forwarded { why, status, collapse, kept } => {
+            said.word("fwd", why.word());
+            if let Some(status) = status {
+                said.number("fwd-status", i64::from(status.as_u16()));
+            }
+            match collapse {
+                Collapse::Collapsed => said.yes("collapsed"),
+                Collapse::None => &mut said,
+            };
+            forwarded(&mut said, why, kept.as_ref());
+        }
+        Handled::Rescued { freshness, why, status } => {
+            said.word("fwd", "stale");
+            if let Some(status) = status {
+                said.number("fwd-status", i64::from(status.as_u16()));
+            }
+            said.number("ttl", freshness.ttl_secs).word("detail", why.word());
+        }
+    }
+    said.value()
+}
+
+fn forwarded(said: &mut said::Said, why: &Forward, kept: Option<&Kept>) {
+    match kept {
+        Some(Kept::Stored { ttl_secs }) => {
+            said.yes("stored").number("ttl", *ttl_secs);
+            if let Some(detail) = why.detail() {
+                said.word("detail", detail);
+            }
+        }
+        Some(Kept::Not(reason)) => {
+            said.word("detail", reason.word());
+        }
+        Some(Kept::NotRescued(reason)) => {
+            said.word("detail", reason.word());
+        }
+        None => {
+            if let Some(detail) = why.detail() {
+                said.word("detail", detail);
+            }
+        }
+    }
+}
+
+impl Forward {
+    /// The registered word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Bypass => "bypass",
+            Self::UriMiss => "uri-miss",
+            Self::VaryMiss | Self::Never(NotReused::Vary) => "vary-miss",
+            Self::Partial => "partial",
+            Self::Doubt(Doubt::Stale | Doubt::NoCache) => "stale",
+            Self::Doubt(Doubt::ClientNoCache | Doubt::ClientMaxAge | Doubt::ClientMinFresh)
+            | Self::Never(NotReused::ForOrigin | NotReused::OnlyIfCached | NotReused::Offline) => {
+                "request"
+            }
+            Self::Never(NotReused::Method) => "method",
+        }
+    }
+
+    /// What the registered word does not say.
+    const fn detail(self) -> Option<&'static str> {
+        match self {
+            Self::Doubt(Doubt::NoCache) => Some("no-cache"),
+            Self::Doubt(Doubt::ClientNoCache) => Some("client-no-cache"),
+            Self::Doubt(Doubt::ClientMaxAge) => Some("client-max-age"),
+            Self::Doubt(Doubt::ClientMinFresh) => Some("client-min-fresh"),
+            Self::Never(NotReused::ForOrigin) => Some("precondition"),
+            Self::Bypass
+            | Self::UriMiss
+            | Self::VaryMiss
+            | Self::Partial
+            | Self::Doubt(Doubt::Stale)
+            | Self::Never(
+                NotReused::Method | NotReused::Vary | NotReused::OnlyIfCached | NotReused::Offline,
+            ) => None,
+        }
+    }
+}
+
+impl StaleAllowed {
+    /// A short word, for `Cache-Status`, the ledger and metrics.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::MaxStale => "max-stale",
+            Self::WhileRevalidate => "stale-while-revalidate",
+            Self::IfError => "stale-if-error",
+            Self::Unreachable => "unreachable",
+            Self::Failing => "failing",
+            Self::Relaxed => "relaxed",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+impl NotFetched {
+    /// A short word, for `Cache-Status`, the ledger and metrics.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OnlyIfCached => "only-if-cached",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+impl NotRescued {
+    /// A short word, for `Cache-Status`, the ledger and metrics.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NoError => "no-error",
+            Self::Banned(_) => "stale-banned",
+            Self::ClientNoCache => "client-no-cache",
+            Self::NotAllowed => "stale-not-allowed",
+            Self::TooStale => "too-stale",
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Cache directives: `Cache-Control` of responses and requests (RFC 9111 §5.2, RFC 5861, RFC 8246).
+//!
+//! Read once into plain values. Where a directive stands twice the first counts (§4.2.1); a lifetime
+//! that is no number is none at all, so the response is stale. Pure. Called by the rules.
+
+use super::rules::{Audience, RequestControl, Rules, Side};
+use super::targeted;
+use http::header::{self, GetAll, HeaderMap, HeaderName, HeaderValue};
+
+/// The largest number of seconds: what is above counts as this (RFC 9111 §1.2.2).
+pub const DELTA_SECS_MAX: u32 = 1 << 31;
+/// Names that `no-cache="…"` or `private="…"` may list. With more the directive counts for the whole
+/// response, which is the careful reading.
+const LISTED_MAX: usize = 64;
+
+/// A directive without an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flag {
+    NoStore,
+    NoCache,
+    Private,
+    Public,
+    MustRevalidate,
+    ProxyRevalidate,
+    MustUnderstand,
+    Immutable,
+}
+
+/// Where a response's directives come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// `Cache-Control`, beside which `Expires` counts.
+    General,
+    /// `CDN-Cache-Control`, beside which nothing else counts (RFC 9213 §2.2).
+    Targeted,
+}
+
+/// What a response says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Control {
+    pub(crate) voice: Voice,
+    pub(crate) max_age_secs: Option<u32>,
+    pub(crate) s_maxage_secs: Option<u32>,
+    pub(crate) stale_while_revalidate_secs: Option<u32>,
+    pub(crate) stale_if_error_secs: Option<u32>,
+    /// Fields that must not be reused without asking: `no-cache="…"`.
+    pub(crate) no_cache_fields: Vec<HeaderName>,
+    /// Fields that are for one person: `private="…"`.
+    pub(crate) private_fields: Vec<HeaderName>,
+    flags: u8,
+}
+
+/// What a request says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    pub(crate) max_age_secs: Option<u32>,
+    pub(crate) min_fresh_secs: Option<u32>,
+    /// How stale is acceptable; without an argument, any staleness.
+    pub(crate) max_stale_secs: Option<u32>,
+    pub(crate) stale_if_error_secs: Option<u32>,
+    flags: u8,
+}
+
+/// A directive without an argument, in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    NoStore,
+    NoCache,
+    OnlyIfCached,
+}
+
+impl Control {
+    pub(crate) const fn new(voice: Voice) -> Self {
+        Self {
+            voice,
+            max_age_secs: None,
+            s_maxage_secs: None,
+            stale_while_revalidate_secs: None,
+            stale_if_error_secs: None,
+            no_cache_fields: Vec::new(),
+            private_fields: Vec::new(),
+            flags: 0,
+        }
+    }
+
+    /// What a response's fields say to a cache of these rules.
+    pub(crate) fn of(rules: &Rules, fields: &HeaderMap) -> Self {
+        match rules.side {
+            Side::Reverse => targeted::control(fields).unwrap_or_else(|| Self::general(fields)),
+            Side::Forward => Self::general(fields),
+        }
+    }
+
+    fn general(fields: &HeaderMap) -> Self {
+        let mut control = Self::new(Voice::General);
+        for directive in Directives::of(fields) {
+            control.take(&directive);
+        }
+        control
+    }
+
+    fn take(&mut self, directive: &Directive<'_>) {
+        let argument = &directive.argument;
+        // A lifetime that is no number is none: the response is stale (RFC 9111 §4.2.1).
+        let lifetime = || Some(argument.number().unwrap_or(0));
+        let name = directive.name;
+        if is(name, "max-age") {
+            self.max_age_secs = self.max_age_secs.or_else(lifetime);
+        } else if is(name, "s-maxage") {
+            self.s_maxage_secs = self.s_maxage_secs.or_else(lifetime);
+        } else if is(name, "stale-while-revalidate") {
+            self.stale_while_revalidate_secs =
+                self.stale_while_revalidate_secs.or_else(|| argument.number());
+        } else if is(name, "stale-if-error") {
+            self.stale_if_error_secs = self.stale_if_error_secs.or_else(|| argument.number());
+        } else if is(name, "no-cache") {
+            match argument.names() {
+                Some(names) => self.no_cache_fields.extend(names),
+                None => self.raise(Flag::NoCache),
+            }
+        } else if is(name, "private") {
+            match argument.names() {
+                Some(names) => self.private_fields.extend(names),
+                None => self.raise(Flag::Private),
+            }
+        } else if let Some(flag) = Flag::named(name) {
+            self.raise(flag);
+        }
+    }
+
+    pub(crate) const fn raise(&mut self, flag: Flag) {
+        self.flags |= 1 << flag as u8;
+    }
+
+    pub(crate) const fn says(&self, flag: Flag) -> bool {
+        self.flags & (1 << flag as u8) != 0
+    }
+
+    /// How long it says that it is fresh, if it says so by directive.
+    pub(crate) fn lifetime_secs(&self, rules: &Rules) -> Option<u32> {
+        match rules.audience {
+            Audience::Shared => self.s_maxage_secs.or(self.max_age_secs),
+            Audience::Private => self.max_age_secs,
+        }
+    }
+}
+
+impl Flag {
+    pub(crate) fn named(name: &[u8]) -> Option<Self> {
+        Some(match name.len() {
+            6 if is(name, "public") => Self::Public,
+            8 if is(name, "no-store") => Self::NoStore,
+            9 if is(name, "immutable") => Self::Immutable,
+            15 if is(name, "must-revalidate") => Self::MustRevalidate,
+            15 if is(name, "must-understand") => Self::MustUnderstand,
+            16 if is(name, "proxy-revalidate") => Self::ProxyRevalidate,
+            _ => return None,
+        })
+    }
+}
+
+impl Wishes {
+    /// What a request's fields say to a cache of these rules. `Pragma: no-cache` counts where there
+    /// is no `Cache-Control` (RFC 9111 §5.4).
+    pub(crate) fn of(rules: &Rules, fields: &HeaderMap) -> Self {
+        let mut wishes = Self::default();
+        match rules.requests {
+            RequestControl::Ignored => return wishes,
+            RequestControl::Honoured => {}
+        }
+        if !fields.contains_key(header::CACHE_CONTROL) {
+            if pragma_no_cache(fields) {
+                wishes.raise(Wish::NoCache);
+            }
+            return wishes;
+        }
+        for Directive { name, argument } in Directives::of(fields) {
+            let number = || argument.number();
+            if is(name, "max-age") {
+                // A number that is none asks for the freshest.
+                wishes.max_age_secs = wishes.max_age_secs.or_else(|| Some(number().unwrap_or(0)));
+            } else if is(name, "min-fresh") {
+                wishes.min_fresh_secs = wishes.min_fresh_secs.or_else(number);
+            } else if is(name, "max-stale") {
+                let any = matches!(argument, Argument::None).then_some(u32::MAX);
+                wishes.max_stale_secs = wishes.max_stale_secs.or(any).or_else(number);
+            } else if is(name, "stale-if-error") {
+                wishes.stale_if_error_secs = wishes.stale_if_error_secs.or_else(number);
+            } else if is(name, "no-cache") {
+                wishes.raise(Wish::NoCache);
+            } else if is(name, "no-store") {
+                wishes.raise(Wish::NoStore);
+            } else if is(name, "only-if-cached") {
+                wishes.raise(Wish::OnlyIfCached);
+            }
+        }
+        wishes
+    }
+
+    const fn raise(&mut self, wish: Wish) {
+        self.flags |= 1 << wish as u8;
+    }
+
+    pub(crate) const fn says(&self, wish: Wish) -> bool {
+        self.flags & (1 << wish as u8) != 0
+    }
+}
+
+/// Whether `Pragma` says `no-cache`.
+pub(crate) fn pragma_no_cache(fields: &HeaderMap) -> bool {
+    let mut pragmas = fields.get_all(header::PRAGMA).iter();
+    pragmas.any(|value| {
+        value.as_bytes().split(|it| *it == b',').any(|it| is(it.trim_ascii(), "no-cache"))
+    })
+}
+
+/// Names of a comma-separated list; `None` if one is no name, if there is none, or too many.
+pub(crate) fn names(list: &[u8]) -> Option<Vec<HeaderName>> {
+    let mut names = Vec::new();
+    for name in list.split(|it| *it == b',').map(<[u8]>::trim_ascii).filter(|it| !it.is_empty()) {
+        if names.len() == LISTED_MAX {
+            return None;
+        }
+        names.push(HeaderName::from_bytes(name).ok()?);
+    }
+    (!names.is_empty()).then_some(names)
+}
+
+fn is(name: &[u8], word: &str) -> bool {
+    name.eq_ignore_ascii_case(word.as_bytes())
+}
+
+struct Directive<'a> {
+    name: &'a [u8],
+    argument: Argument<'a>,
+}
+
+enum Argument<'a> {
+    None,
+    Token(&'a [u8]),
+    Quoted(Vec<u8>),
+    /// Spaces around `=`, or something behind the closing quote.
+    Malformed,
+}
+
+impl Argument<'_> {
+    /// A number of seconds, quoted or not (RFC 9111 §5.2), at most [`DELTA_SECS_MAX`].
+    fn number(&self) -> Option<u32> {
+        match self {
+            Self::Token(text) => delta_secs(text),
+            Self::Quoted(text) => delta_secs(text),
+            Self::None | Self::Malformed => None,
+        }
+    }
+
+    /// A list of names; `None` where there is no list that could be obeyed.
+    fn names(&self) -> Option<Vec<HeaderName>> {
+        match self {
+            Self::Token(text) => names(text),
+            Self::Quoted(text) => names(text),
+            Self::None | Self::Malformed => None,
+        }
+    }
+}
+
+/// Digits as seconds (RFC 9111 §1.2.2); `None` for anything else, signs and fractions included.
+pub(crate) fn delta_secs(text: &[u8]) -> Option<u32> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0_u32, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
+        Some(number.saturating_mul(10).saturating_add(digit).min(DELTA_SECS_MAX))
+    })
+}
+
+/// The directives of all lines of `Cache-Control`.
+struct Directives<'a> {
+    lines: <GetAll<'a, HeaderValue> as IntoIterator>::IntoIter,
+    rest: &'a [u8],
+}
+
+impl<'a> Directives<'a> {
+    fn of(fields: &'a HeaderMap) -> Self {
+        Self { lines: fields.get_all(header::CACHE_CONTROL).into_iter(), rest: &[] }
+    }
+
+    /// What stands before the next comma or the end, trimmed behind.
+    fn until_comma(&mut self) -> &'a [u8] {
+        let end = self.rest.iter().position(|it| *it == b',').unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken.trim_ascii_end()
+    }
+
+    /// A quoted string whose opening quote has been read.
+    fn quoted(&mut self) -> Argument<'a> {
+        let mut text = Vec::new();
+        let mut bytes = self.rest.iter().enumerate();
+        while let Some((at, byte)) = bytes.next() {
+            match byte {
+                b'"' => {
+                    self.rest = &self.rest[at + 1..];
+                    let junk = self.until_comma();
+                    return if junk.is_empty() {
+                        Argument::Quoted(text)
+                    } else {
+                        Argument::Malformed
+                    };
+                }
+                b'\\' => text.extend(bytes.next().map(|(_, escaped)| *escaped)),
+                byte => text.push(*byte),
+            }
+        }
+        self.rest = &[];
+        Argument::Malformed
+    }
+}
+
+impl<'a> Iterator for Directives<'a> {
+    type Item = Directive<'a>;
+
+    fn next(&mut self) -> Option<Directive<'a>> {
+        loop {
+            let blank = |it: &u8| *it == b',' || it.is_ascii_whitespace();
+            while self.rest.first().is_some_and(blank) {
+                self.rest = &self.rest[1..];
+            }
+            if !self.rest.is_empty() {
+                break;
+            }
+            self.rest = self.lines.next()?.as_bytes();
+        }
+        let end =
+            self.rest.iter().position(|it| matches!(it, b',' | b'=')).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        let Some((b'=', behind)) = self.rest.split_first() else {
+            return Some(Directive { name: name.trim_ascii_end(), argument: Argument::None });
+        };
+        self.rest = behind;
+        let argument = if let Some((b'"', behind)) = self.rest.split_first() {
+            self.rest = behind;
+            self.quoted()
+        } else {
+            Argument::Token(self.until_comma())
+        };
+        let spaced = name.last().is_some_and(u8::is_ascii_whitespace);
+        let argument = if spaced { Argument::Malformed } else { argument };
+        Some(Directive { name: name.trim_ascii_end(), argument })
+    }
+}

@@ -1,0 +1,93 @@
+//! The arithmetic in words, for `tidegate why URL`.
+//!
+//! It says what the rules decide, from the same values; it decides nothing. Pure. Called by the store
+//! when it is asked what is kept for a URL.
+
+use super::reuse::{Freshness, freshness};
+use super::rules::{Rules, StaleUse};
+use super::terms::{Basis, Change, StaleBan, Terms, Validation};
+use crate::head::Head;
+use std::fmt::Write as _;
+use vocab::Now;
+
+/// One stored response in a few sentences: how long it is fresh and why, how old it is, and what may
+/// be done when it is stale.
+pub fn explain(rules: &Rules, head: &Head, terms: &Terms, now: Now) -> String {
+    let freshness = freshness(head, terms, now.unix_ms);
+    let mut text = String::new();
+    lifetime(&mut text, terms);
+    age(&mut text, terms, freshness);
+    if terms.validation == Validation::Always {
+        text.push_str("; the origin is asked before every use (no-cache)");
+    } else {
+        stale(&mut text, rules, terms, freshness);
+    }
+    if terms.change == Change::Immutable {
+        text.push_str("; it says that it never changes while it is fresh");
+    }
+    if !head.selecting.is_empty() {
+        text.push_str("; for requests with");
+        for (name, value) in &head.selecting {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            let _ = write!(text, " {name}: {value}");
+        }
+    }
+    text
+}
+
+fn lifetime(text: &mut String, terms: &Terms) {
+    let _ = match terms.basis {
+        Basis::Nothing => write!(text, "not fresh at all: nothing says how long"),
+        basis => write!(text, "fresh for {} s by {basis}", terms.lifetime_secs),
+    };
+}
+
+fn age(text: &mut String, terms: &Terms, freshness: Freshness) {
+    let _ = write!(text, ", {} s old", freshness.age_secs);
+    if terms.initial_age_ms >= 1000 {
+        let _ = write!(text, " ({} s when it came)", terms.initial_age_ms / 1000);
+    }
+    let _ = if freshness.is_fresh() {
+        write!(text, ", so fresh for {} s more", freshness.ttl_secs)
+    } else {
+        write!(text, ", so stale for {} s", freshness.stale_secs())
+    };
+}
+
+fn stale(text: &mut String, rules: &Rules, terms: &Terms, freshness: Freshness) {
+    match terms.stale {
+        StaleBan::None | StaleBan::SMaxAge => {}
+        ban @ (StaleBan::NoCache | StaleBan::MustRevalidate | StaleBan::ProxyRevalidate) => {
+            let _ = write!(text, "; never served stale ({ban})");
+            return;
+        }
+    }
+    let left = |secs: u32| u64::from(secs).saturating_sub(freshness.stale_secs());
+    let when = if freshness.is_fresh() { "then " } else { "" };
+    let mut permit = |secs: u32, what: &str| match left(secs) {
+        0 => {}
+        left => {
+            let _ = write!(text, "; {when}served stale for {left} s {what}");
+        }
+    };
+    permit(
+        terms.stale_while_revalidate_secs,
+        "while a new one is fetched (stale-while-revalidate)",
+    );
+    permit(terms.stale_if_error_secs, "if the origin fails (stale-if-error)");
+    if terms.stale == StaleBan::SMaxAge {
+        text.push_str("; not served stale otherwise (s-maxage)");
+        return;
+    }
+    match rules.stale {
+        StaleUse::OnlyIfAllowed => {}
+        StaleUse::WhenUnreachable => {
+            permit(rules.stale_max_secs, "if the origin cannot be reached")
+        }
+        StaleUse::WhenFailing => {
+            permit(rules.stale_max_secs, "if the origin cannot be reached or fails");
+        }
+        StaleUse::Always => permit(rules.stale_max_secs, "while a new one is fetched (relaxed)"),
+        StaleUse::Offline => text.push_str("; served however stale it is (offline)"),
+    }
+}

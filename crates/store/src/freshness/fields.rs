@@ -1,0 +1,66 @@
+//! Which fields of a response are stored (RFC 9111 §3.1).
+//!
+//! Left out is what is for one connection, what `Connection` lists, what the origin keeps from reuse
+//! (`no-cache="…"`, `private="…"`), and `Set-Cookie` where the rules say so. Pure. Called before a
+//! head is stored or updated.
+
+use super::control::{self, Control};
+use super::rules::{Audience, Rules, SetCookie};
+use http::header::{self, HeaderMap, HeaderName};
+
+/// Fields of one connection, and those of proxies (§3.1).
+static NEVER: [HeaderName; 11] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    HeaderName::from_static("proxy-authentication-info"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("http2-settings"),
+];
+
+/// Fields that `Connection` may list in vain: without them what is stored would be used against the
+/// origin's will.
+static KEPT: [HeaderName; 9] = [
+    header::AGE,
+    header::CACHE_CONTROL,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LENGTH,
+    header::CONTENT_RANGE,
+    header::CONTENT_TYPE,
+    header::DATE,
+    header::EXPIRES,
+    header::VARY,
+];
+
+/// A copy without what is not stored.
+pub(crate) fn stored(rules: &Rules, fields: &HeaderMap) -> HeaderMap {
+    let control = Control::of(rules, fields);
+    let listed = listed_in_connection(fields);
+    let mut stored = fields.clone();
+    let private = match rules.audience {
+        Audience::Shared => control.private_fields.as_slice(),
+        Audience::Private => &[],
+    };
+    let withheld = listed.iter().chain(&control.no_cache_fields).chain(private);
+    for name in NEVER.iter().chain(withheld.filter(|name| !KEPT.contains(name))) {
+        stored.remove(name);
+    }
+    match rules.cookies {
+        SetCookie::Kept => {}
+        SetCookie::Dropped => {
+            stored.remove(header::SET_COOKIE);
+            stored.remove("set-cookie2");
+        }
+    }
+    stored
+}
+
+fn listed_in_connection(fields: &HeaderMap) -> Vec<HeaderName> {
+    let lines = fields.get_all(header::CONNECTION).iter();
+    lines.filter_map(|line| control::names(line.as_bytes())).flatten().collect()
+}

@@ -1,0 +1,141 @@
+//! How this cache behaves where RFC 9111 leaves it a choice, and what the rules are asked about.
+//!
+//! Plain words, no decision. Made by a door from its settings; read by every rule.
+
+use super::control::DELTA_SECS_MAX;
+use http::header::HeaderMap;
+use http::{Method, StatusCode};
+use vocab::Now;
+
+/// The choices of one cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Who is served from it.
+    pub audience: Audience,
+    /// On whose behalf it stands.
+    pub side: Side,
+    /// Whether a request's `Cache-Control` is obeyed (RFC 9111 §5.2.1 is advice to a cache).
+    pub requests: RequestControl,
+    /// When a stale response is served that nobody explicitly allowed.
+    pub stale: StaleUse,
+    /// What becomes of `Set-Cookie`.
+    pub cookies: SetCookie,
+    /// How much of the time since `Last-Modified` a response without explicit freshness stays fresh,
+    /// in percent: 0 (never) to 100. RFC 9111 §4.2.2 names 10 as typical; httpd and Traffic Server
+    /// take it too.
+    pub heuristic_percent: u8,
+    /// The most that this gives, in seconds. A day, as in httpd and Traffic Server: beyond it RFC
+    /// 9111's predecessors asked for a warning.
+    pub heuristic_max_secs: u32,
+    /// The longest freshness lifetime that is believed, in seconds; at most 2³¹ (RFC 9111 §1.2.2).
+    pub lifetime_max_secs: u32,
+    /// How long past its lifetime a response is still served by [`Rules::stale`], in seconds. A week,
+    /// as in Squid; an explicit permission is not cut, and [`StaleUse::Offline`] knows no end.
+    pub stale_max_secs: u32,
+}
+
+/// Who is served from a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Several people: `private` responses are not for it, `s-maxage` and `proxy-revalidate` are.
+    Shared,
+    /// One person.
+    Private,
+}
+
+/// On whose behalf a cache stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The clients': `CDN-Cache-Control` is not addressed to it (RFC 9213 §3.1).
+    Forward,
+    /// The origin's: `CDN-Cache-Control` comes first.
+    Reverse,
+}
+
+/// Whether clients may steer a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestControl {
+    /// Yes.
+    Honoured,
+    /// No: else every visitor could have the origin asked by reloading.
+    Ignored,
+}
+
+/// When a stale response is served though nobody explicitly allowed it. Never where the origin
+/// forbids it (`no-cache`, `must-revalidate`, `proxy-revalidate`, `s-maxage`). Each choice includes
+/// those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StaleUse {
+    /// Not at all: only by `max-stale`, `stale-while-revalidate` and `stale-if-error`.
+    OnlyIfAllowed,
+    /// When the origin cannot be reached (RFC 9111 §4.2.4: "disconnected").
+    WhenUnreachable,
+    /// And when it answers 500, 502, 503 or 504 (§4.3.3).
+    WhenFailing,
+    /// Always, and a fresh one is fetched meanwhile: Polipo's relaxed transparency.
+    Always,
+    /// Always, and the origin is never asked.
+    Offline,
+}
+
+/// What becomes of `Set-Cookie` in a stored response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetCookie {
+    /// It is stored and sent to whoever gets the response, as RFC 9111 §7.3 has it.
+    Kept,
+    /// It goes to the client that caused the fetch, and to no other.
+    Dropped,
+}
+
+/// A request, as the rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its method.
+    pub method: &'a Method,
+    /// Its URL in the form that it is filed under ([`crate::Key`]).
+    pub url: &'a str,
+    /// Its fields.
+    pub fields: &'a HeaderMap,
+    /// When it came.
+    pub now: Now,
+}
+
+/// What the origin answered, as the rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered<'a> {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its fields as received.
+    pub fields: &'a HeaderMap,
+    /// When the request was sent: milliseconds since 1970.
+    pub requested_ms: u64,
+    /// When the head came: milliseconds since 1970.
+    pub received_ms: u64,
+}
+
+impl Rules {
+    /// A proxy that several people share: the clients steer it, and nobody gets another's cookie.
+    pub const fn forward() -> Self {
+        Self {
+            audience: Audience::Shared,
+            side: Side::Forward,
+            requests: RequestControl::Honoured,
+            stale: StaleUse::WhenUnreachable,
+            cookies: SetCookie::Dropped,
+            heuristic_percent: 10,
+            heuristic_max_secs: 24 * 60 * 60,
+            lifetime_max_secs: DELTA_SECS_MAX,
+            stale_max_secs: 7 * 24 * 60 * 60,
+        }
+    }
+
+    /// A gateway before one's own origins: they steer it, by what they send.
+    pub const fn reverse() -> Self {
+        Self {
+            side: Side::Reverse,
+            requests: RequestControl::Ignored,
+            cookies: SetCookie::Kept,
+            ..Self::forward()
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! On which terms a stored response may be used: how long it is fresh, what happens when it is not,
+//! and how old it was when it came (RFC 9111 §4.2).
+//!
+//! Worked out once from rules and head, so that a hit is arithmetic; never kept on disk, so that
+//! changed settings count for what is stored already. Pure. Called when a response is stored,
+//! freshened or read from disk.
+
+use super::control::{self, Control, DELTA_SECS_MAX, Flag, Voice};
+use super::rules::{Audience, Rules};
+use super::{age, date, tags};
+use crate::head::Head;
+use http::StatusCode;
+use http::header::{self, HeaderMap};
+use std::fmt;
+
+/// How a stored response may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// How long it is fresh, counted by its age: seconds, at most 2³¹.
+    pub lifetime_secs: u32,
+    /// What says so.
+    pub basis: Basis,
+    /// How old it was when it came: milliseconds (§4.2.3, `corrected_initial_age`).
+    pub initial_age_ms: u64,
+    /// Whether the origin must be asked even while it is fresh.
+    pub validation: Validation,
+    /// Who forbids that it is served stale.
+    pub stale: StaleBan,
+    /// How long it may be served stale while a new one is fetched: seconds past its lifetime
+    /// (RFC 5861 §3).
+    pub stale_while_revalidate_secs: u32,
+    /// How long it may be served stale in place of an error: seconds past its lifetime (RFC 5861 §4).
+    pub stale_if_error_secs: u32,
+    /// Whether it never changes while it is fresh (RFC 8246).
+    pub change: Change,
+    /// What it can be purged by: `Surrogate-Key`, `Cache-Tag`.
+    pub tags: Box<[Box<str>]>,
+}
+
+/// What a freshness lifetime rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// `Cache-Control: s-maxage`.
+    SMaxAge,
+    /// `Cache-Control: max-age`.
+    MaxAge,
+    /// `CDN-Cache-Control`.
+    Targeted,
+    /// `Expires` less `Date`.
+    Expires,
+    /// A part of the time since `Last-Modified`.
+    Heuristic,
+    /// Nothing: it is stale at once.
+    Nothing,
+    /// It was purged softly: it is stale from then on.
+    Purged,
+}
+
+/// When the origin must be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// When it is stale.
+    WhenStale,
+    /// Before every use: `no-cache`.
+    Always,
+}
+
+/// What forbids serving it stale (RFC 9111 §4.2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StaleBan {
+    /// Nothing.
+    None,
+    /// `no-cache`.
+    NoCache,
+    /// `must-revalidate`.
+    MustRevalidate,
+    /// `proxy-revalidate`, in a shared cache.
+    ProxyRevalidate,
+    /// `s-maxage`, in a shared cache. Origins write `s-maxage=60, stale-while-revalidate=600` and
+    /// mean it, so what they explicitly allow beside it counts; nothing else does.
+    SMaxAge,
+}
+
+/// Whether it may change while it is fresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It may.
+    Possible,
+    /// It says that it will not: a plain reload is served from here.
+    Immutable,
+}
+
+impl Terms {
+    /// The terms of a head.
+    pub fn of(rules: &Rules, head: &Head) -> Self {
+        Self::under(rules, &Control::of(rules, &head.fields), head)
+    }
+
+    pub(crate) fn under(rules: &Rules, control: &Control, head: &Head) -> Self {
+        let (lifetime_secs, basis) = lifetime(rules, control, head);
+        Self {
+            lifetime_secs: lifetime_secs.min(rules.lifetime_max_secs),
+            basis,
+            initial_age_ms: age::initial_ms(head),
+            validation: if control.says(Flag::NoCache) {
+                Validation::Always
+            } else {
+                Validation::WhenStale
+            },
+            stale: stale_ban(rules, control),
+            stale_while_revalidate_secs: control.stale_while_revalidate_secs.unwrap_or(0),
+            stale_if_error_secs: control.stale_if_error_secs.unwrap_or(0),
+            change: if control.says(Flag::Immutable) {
+                Change::Immutable
+            } else {
+                Change::Possible
+            },
+            // Too many: it was not stored, or by another version.
+            tags: tags::tags(&head.fields).unwrap_or_default(),
+        }
+    }
+
+    /// Its age at a moment, in seconds (RFC 9111 §4.2.3, `current_age`). A clock that was set back
+    /// makes nothing younger than it came.
+    pub fn age_secs(&self, head: &Head, unix_ms: u64) -> u32 {
+        let resident_ms = unix_ms.saturating_sub(head.received_ms);
+        let secs = self.initial_age_ms.saturating_add(resident_ms) / 1000;
+        u32::try_from(secs).map_or(DELTA_SECS_MAX, |secs| secs.min(DELTA_SECS_MAX))
+    }
+
+    /// What forbids serving it at this age without asking. While it is fresh only `no-cache` does.
+    pub(crate) const fn ban_at(&self, age_secs: u32) -> StaleBan {
+        match self.stale {
+            StaleBan::NoCache => StaleBan::NoCache,
+            _ if age_secs < self.lifetime_secs => StaleBan::None,
+            ban => ban,
+        }
+    }
+
+    /// Ends its freshness at this age: a soft purge. What may be served stale counts from here.
+    pub fn end_freshness(&mut self, age_secs: u32) {
+        if age_secs < self.lifetime_secs {
+            self.lifetime_secs = age_secs;
+            self.basis = Basis::Purged;
+        }
+    }
+}
+
+/// RFC 9111 §4.2.1, in its order.
+fn lifetime(rules: &Rules, control: &Control, head: &Head) -> (u32, Basis) {
+    if let Some(secs) = control.lifetime_secs(rules) {
+        let shared = rules.audience == Audience::Shared && control.s_maxage_secs.is_some();
+        let basis = match control.voice {
+            Voice::Targeted => Basis::Targeted,
+            Voice::General if shared => Basis::SMaxAge,
+            Voice::General => Basis::MaxAge,
+        };
+        return (secs, basis);
+    }
+    // Of several lines the first counts, and an invalid one is in the past (§5.3).
+    if control.voice == Voice::General && head.fields.contains_key(header::EXPIRES) {
+        let expires = date::field(&head.fields, &header::EXPIRES).unwrap_or(0);
+        let secs = expires.saturating_sub(head.date_unix_secs());
+        return (at_most(secs, DELTA_SECS_MAX), Basis::Expires);
+    }
+    match heuristic_secs(rules, control, head) {
+        0 => (0, Basis::Nothing),
+        secs => (secs, Basis::Heuristic),
+    }
+}
+
+/// RFC 9111 §4.2.2: a part of the time for which it has not changed.
+fn heuristic_secs(rules: &Rules, control: &Control, head: &Head) -> u32 {
+    if !is_heuristically_cacheable(head.status) && !control.says(Flag::Public) {
+        return 0;
+    }
+    // An old way to say no, where nothing newer is said.
+    if control::pragma_no_cache(&head.fields) && !head.fields.contains_key(header::CACHE_CONTROL) {
+        return 0;
+    }
+    let Some(modified) = date::field(&head.fields, &header::LAST_MODIFIED) else { return 0 };
+    let unchanged = head.date_unix_secs().saturating_sub(modified);
+    let part = unchanged.saturating_mul(u64::from(rules.heuristic_percent.min(100))) / 100;
+    at_most(part, rules.heuristic_max_secs)
+}
+
+fn at_most(secs: u64, most: u32) -> u32 {
+    u32::try_from(secs).map_or(most, |secs| secs.min(most))
+}
+
+/// Statuses that may be kept without being told so (RFC 9110 §15.1).
+pub(crate) const fn is_heuristically_cacheable(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
+}
+
+/// Whether freshness is said, whatever it is.
+pub(crate) fn is_explicit(rules: &Rules, control: &Control, fields: &HeaderMap) -> bool {
+    control.lifetime_secs(rules).is_some()
+        || (control.voice == Voice::General && fields.contains_key(header::EXPIRES))
+}
+
+fn stale_ban(rules: &Rules, control: &Control) -> StaleBan {
+    let shared = rules.audience == Audience::Shared;
+    if control.says(Flag::NoCache) {
+        StaleBan::NoCache
+    } else if control.says(Flag::MustRevalidate) {
+        StaleBan::MustRevalidate
+    } else if shared && control.says(Flag::ProxyRevalidate) {
+        StaleBan::ProxyRevalidate
+    } else if shared && control.s_maxage_secs.is_some() {
+        StaleBan::SMaxAge
+    } else {
+        StaleBan::None
+    }
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SMaxAge => "s-maxage",
+            Self::MaxAge => "max-age",
+            Self::Targeted => "CDN-Cache-Control",
+            Self::Expires => "Expires",
+            Self::Heuristic => "a part of the time since Last-Modified",
+            Self::Nothing => "nothing that says how long",
+            Self::Purged => "a purge",
+        })
+    }
+}
+
+impl fmt::Display for StaleBan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "nothing",
+            Self::NoCache => "no-cache",
+            Self::MustRevalidate => "must-revalidate",
+            Self::ProxyRevalidate => "proxy-revalidate",
+            Self::SMaxAge => "s-maxage",
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether a stored response is sent in place of an error (RFC 9111 §4.2.4, §4.3.3, RFC 5861 §4).
+//!
+//! Pure. Called by the store when the origin, asked about a stored response, could not be reached or
+//! answered with an error.
+
+use super::control::{Wish, Wishes};
+use super::reuse::{self, Freshness, StaleAllowed};
+use super::rules::{Asked, Rules, StaleUse};
+use super::terms::{StaleBan, Terms};
+use crate::head::Head;
+use http::StatusCode;
+use std::fmt;
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// No answer came: no connection, or it ended too early.
+    Unreachable,
+    /// This answer came.
+    Status(StatusCode),
+}
+
+/// Why the error is passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NotRescued {
+    /// The answer is none of those that count as an error: 500, 502, 503, 504 (RFC 5861 §4).
+    NoError,
+    /// The origin forbids it. Where no answer came, 504 is due (RFC 9111 §5.2.2.2).
+    Banned(StaleBan),
+    /// The client wants an answer from the origin: `no-cache`.
+    ClientNoCache,
+    /// Nobody allows it.
+    NotAllowed,
+    /// It has been stale for longer than is allowed.
+    TooStale,
+}
+
+/// How old the stored response is that is sent in place of the error, and who allows it; or why the
+/// error is passed on.
+pub fn rescue(
+    rules: &Rules,
+    asked: &Asked<'_>,
+    head: &Head,
+    terms: &Terms,
+    trouble: Trouble,
+) -> Result<(Freshness, StaleAllowed), NotRescued> {
+    let by_rules = match trouble {
+        Trouble::Unreachable => (StaleUse::WhenUnreachable, StaleAllowed::Unreachable),
+        Trouble::Status(status) if is_error(status) => {
+            (StaleUse::WhenFailing, StaleAllowed::Failing)
+        }
+        Trouble::Status(_) => return Err(NotRescued::NoError),
+    };
+    let freshness = reuse::freshness(head, terms, asked.now.unix_ms);
+    let ban = terms.ban_at(freshness.age_secs);
+    match ban {
+        StaleBan::NoCache | StaleBan::MustRevalidate | StaleBan::ProxyRevalidate => {
+            return Err(NotRescued::Banned(ban));
+        }
+        StaleBan::SMaxAge | StaleBan::None => {}
+    }
+    let wishes = Wishes::of(rules, asked.fields);
+    if wishes.says(Wish::NoCache) {
+        return Err(NotRescued::ClientNoCache);
+    }
+    if freshness.is_within(terms.stale_if_error_secs) {
+        return Ok((freshness, StaleAllowed::IfError));
+    }
+    if ban == StaleBan::SMaxAge {
+        return Err(NotRescued::Banned(ban));
+    }
+    if wishes.stale_if_error_secs.is_some_and(|secs| freshness.is_within(secs)) {
+        return Ok((freshness, StaleAllowed::IfError));
+    }
+    let (least, allowed) = by_rules;
+    if rules.stale < least {
+        return Err(NotRescued::NotAllowed);
+    }
+    if freshness.is_within(rules.stale_max_secs) {
+        Ok((freshness, allowed))
+    } else {
+        Err(NotRescued::TooStale)
+    }
+}
+
+const fn is_error(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 500 | 502 | 503 | 504)
+}
+
+impl fmt::Display for NotRescued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoError => f.write_str("the answer is no error of the origin"),
+            Self::Banned(ban) => write!(f, "the origin forbids it by {ban}"),
+            Self::ClientNoCache => f.write_str("the client wants an answer from the origin"),
+            Self::NotAllowed => f.write_str("nobody allows a stale response in its place"),
+            Self::TooStale => f.write_str("what is stored has been stale for too long"),
+        }
+    }
+}

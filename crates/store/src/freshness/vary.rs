@@ -1,0 +1,121 @@
+//! Which of several responses to one URL a request selects (RFC 9111 §4.1).
+//!
+//! A response is stored with the request's fields that its `Vary` names, brought into a form in which
+//! requests that mean the same read the same. Pure. Called before a response is stored, and for each
+//! that is a candidate.
+
+use super::not_stored::NotStored;
+use super::{coding, language};
+use crate::head::Head;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use std::cmp::Reverse;
+
+/// Names in one `Vary`; a response with more is not stored.
+pub(crate) const NAMES_MAX: usize = 32;
+/// Bytes of all selecting fields of one response; with more it is not stored.
+pub(crate) const SELECTING_BYTES_MAX: usize = 16 * 1024;
+
+/// The request's fields that select a response of these fields. A field that the request lacks is
+/// lacking here too.
+pub(crate) fn selecting(request: &HeaderMap, response: &HeaderMap) -> Result<HeaderMap, NotStored> {
+    let mut selecting = HeaderMap::new();
+    let mut bytes = 0;
+    for (count, name) in names(response).enumerate() {
+        let name = name?;
+        if count == NAMES_MAX {
+            return Err(NotStored::VaryTooLarge);
+        }
+        if let Some(value) = normal(request, &name) {
+            bytes += name.as_str().len() + value.len() + 6;
+            if bytes > SELECTING_BYTES_MAX {
+                return Err(NotStored::VaryTooLarge);
+            }
+            selecting.insert(name, value);
+        }
+    }
+    Ok(selecting)
+}
+
+/// Whether a request selects a stored response.
+pub fn matches(head: &Head, request: &HeaderMap) -> bool {
+    names(&head.fields).all(|name| {
+        let Ok(name) = name else { return false };
+        let (stored, asked) = (head.selecting.get(&name), normal(request, &name));
+        if stored == asked.as_ref() {
+            // Requests that read the same may still refuse what came for the other.
+            return name != header::ACCEPT_ENCODING || coding::takes(request, &head.fields);
+        }
+        name == header::ACCEPT_LANGUAGE && language::prefers(request, &head.fields)
+    })
+}
+
+/// The place of the response that a request selects among the candidates: of those that match the
+/// newest, and one with `Vary` before one without (§4.1: such a one may be an origin's slip).
+pub fn choose<'h>(
+    candidates: impl IntoIterator<Item = &'h Head>,
+    request: &HeaderMap,
+) -> Option<usize> {
+    candidates
+        .into_iter()
+        .enumerate()
+        .filter(|(_, head)| matches(head, request))
+        .max_by_key(|(place, head)| {
+            let varies = head.fields.contains_key(header::VARY);
+            (varies, head.date_unix_secs(), head.received_ms, Reverse(*place))
+        })
+        .map(|(place, _)| place)
+}
+
+/// The names in all lines of `Vary`; an error for `*`, or for what is no name, wherever it stands.
+fn names(fields: &HeaderMap) -> impl Iterator<Item = Result<HeaderName, NotStored>> {
+    fields
+        .get_all(header::VARY)
+        .into_iter()
+        .flat_map(|line| line.as_bytes().split(|it| *it == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|name| !name.is_empty())
+        .map(|name| match name {
+            b"*" => Err(NotStored::VaryStar),
+            name => HeaderName::from_bytes(name).map_err(|_| NotStored::VaryStar),
+        })
+}
+
+/// A request's field in the form in which it is compared; `None` if the request lacks it.
+fn normal(request: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
+    if !request.contains_key(name) {
+        return None;
+    }
+    let bytes = if name == header::ACCEPT_ENCODING {
+        coding::normal(request)
+    } else if name == header::ACCEPT_LANGUAGE {
+        language::normal(request)
+    } else {
+        joined(request, name)
+    };
+    // Made of bytes that stood in values, with commas between: it is a value again.
+    HeaderValue::from_bytes(&bytes).ok()
+}
+
+/// Lines and elements of a list with one comma between them and no spaces around it (§4.1).
+fn joined(request: &HeaderMap, name: &HeaderName) -> Vec<u8> {
+    let mut joined: Vec<u8> = Vec::new();
+    for line in request.get_all(name) {
+        if !joined.is_empty() {
+            joined.push(b',');
+        }
+        let mut is_quoted = false;
+        let mut is_escaped = false;
+        for byte in line.as_bytes().trim_ascii() {
+            let behind_comma = joined.last().is_none_or(|it| *it == b',');
+            match byte {
+                b' ' | b'\t' if !is_quoted && behind_comma => continue,
+                b',' if !is_quoted => joined.truncate(joined.trim_ascii_end().len()),
+                b'"' if !is_escaped => is_quoted = !is_quoted,
+                _ => {}
+            }
+            is_escaped = is_quoted && *byte == b'\\' && !is_escaped;
+            joined.push(*byte);
+        }
+    }
+    joined
+}

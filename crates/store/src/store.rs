@@ -1,0 +1,114 @@
+//! The store as doors see it: what is at hand for a request, who fetches, and what becomes of answers.
+//!
+//! It brings rules, fetches and the memory tier together, and decides nothing that they could. It sends
+//! nothing. A door calls [`Store::look_up`] once a request; what it gets says what to do next, and every
+//! way ends in a [`Filed`](crate::Filed) head with a body, or in a reason.
+
+mod answer;
+mod figures;
+mod lead;
+mod look_up;
+mod purge;
+mod storing;
+
+use crate::budget::Budget;
+use crate::fill::Body;
+use crate::freshness::{Rules, Terms, explain};
+use crate::head::Head;
+use crate::herd::Herd;
+use crate::key::{Key, Seed};
+use crate::memory::{Entry, Extent, Filed, Tier};
+use crate::settings::Settings;
+pub use answer::{Answer, Unstored};
+use figures::Counts;
+pub use figures::{Counters, Figures};
+pub use lead::{Join, Joined, Lead, Reading};
+pub use look_up::{Found, Unfetched};
+use purge::Purges;
+pub use purge::{Concerns, Depth, Purged};
+use std::sync::Arc;
+pub use storing::{Kept, Storing};
+use vocab::Now;
+
+/// The store. One for all doors that fetch; shared by all cores.
+pub struct Store {
+    settings: Settings,
+    seed: Seed,
+    budget: Arc<Budget>,
+    tier: Arc<Tier>,
+    herd: Arc<Herd>,
+    purges: Purges,
+    counts: Counts,
+}
+
+impl Store {
+    /// An empty store. `seed` is secret and random; `cores`: how many threads will ask it.
+    pub fn new(settings: Settings, seed: Seed, cores: u64) -> Arc<Self> {
+        let budget = Budget::new(settings.memory.bytes());
+        let tier = Tier::new(&budget, cores);
+        let herd = Herd::new(&budget);
+        Arc::new(Self {
+            settings,
+            seed,
+            budget,
+            tier,
+            herd,
+            purges: Purges::default(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// The key of a canonical absolute URL.
+    pub fn key(&self, url: &str) -> Key {
+        Key::new(&self.seed, url)
+    }
+
+    /// The account of its memory.
+    pub const fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// What is known of a URL, a sentence for each variant, the newest first; and whether it is being
+    /// fetched.
+    pub fn explain(&self, key: &Key, rules: &Rules, now: Now) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some((first, others)) = self.tier.find(key) {
+            lines.extend(std::iter::once(first).chain(others).map(|entry| {
+                let what = match entry.extent() {
+                    Extent::Whole => "bytes in memory",
+                    Extent::Front => "bytes of its front in memory",
+                };
+                let text = explain(rules, entry.head(), entry.terms(), now);
+                format!("{}, {} {what}: {text}", entry.head().status, entry.body().len())
+            }));
+        }
+        match self.herd.flights(key) {
+            0 => {}
+            count => lines.push(format!("being fetched for all who ask: {count}")),
+        }
+        if self.herd.is_alone(key, now) {
+            lines.push("its last answer could not be shared, so nobody waits for another's".into());
+        }
+        lines
+    }
+
+    /// Files a head anew over the same body: freshened, or with its freshness ended. `None` where the
+    /// account has no room for it.
+    fn refile(&self, entry: &Entry, head: &Head, terms: Terms) -> Option<Arc<Entry>> {
+        let filed = Filed::new(&self.budget, entry.key().clone(), head, terms)?;
+        Some(Arc::new(Entry::new(filed, entry.body().clone(), entry.extent())))
+    }
+
+    /// The longest body that a fetch keeps while it comes, in bytes.
+    fn keep_bytes_max(&self) -> u64 {
+        self.settings.memory_object.bytes().min(self.tier.body_bytes_max())
+    }
+}
+
+/// What is there of a body whose fetch broke off.
+fn front_of(entry: &Entry) -> Body {
+    match entry.extent() {
+        Extent::Front => entry.body().clone(),
+        Extent::Whole => Body::default(),
+    }
+}

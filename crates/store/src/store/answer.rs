@@ -1,0 +1,267 @@
+//! What becomes of an origin's answer.
+//!
+//! The rules say whether it may be stored; the account says whether there is room. Called by the door
+//! that fetched, when the head is there.
+
+use super::lead::Lead;
+use super::storing::Storing;
+use crate::fill::{Body, Fill, Plan, Purpose, Resume};
+use crate::freshness::{
+    Answered, Asked, Conditions, NotJoined, NotStored, Part, Rules, Terms, Validation, confirmed,
+    first_part, freshened, freshness, kept, next_part, storing, strong_validator,
+};
+use crate::head::Head;
+use crate::herd::{Company, Stage};
+use crate::memory::{Entry, Extent, Filed};
+use http::StatusCode;
+use http::header;
+use std::fmt;
+use std::sync::Arc;
+
+/// What to do with an answer.
+pub enum Answer {
+    /// Write its body here, and read it from here for the client.
+    Storing(Storing),
+    /// It confirms what is stored: send that.
+    Confirmed(Arc<Entry>),
+    /// It confirms nothing that is stored: ask again without conditions.
+    Unconfirmed(Lead),
+    /// Send it to the client, past the store.
+    Not(Unstored),
+}
+
+/// Why an answer is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unstored {
+    /// The rules forbid it.
+    Rules(NotStored),
+    /// It is a part that cannot be put to what is stored.
+    Part(NotJoined),
+    /// It is a part that does not begin where what is stored ends.
+    Apart,
+    /// The account has no room for another fetch.
+    NoRoom,
+    /// It was fetched for the store alone, and is too large for it.
+    TooLarge,
+}
+
+/// An answer on its way into the store.
+struct Draft {
+    head: Head,
+    terms: Terms,
+    /// How many bytes come until the body or its part is over, with the front; `None`: not known.
+    until: Option<u64>,
+    extent: Extent,
+    /// Whether what is stored of its front is put before it.
+    continues: bool,
+}
+
+impl Lead {
+    /// Takes the answer's head. `answered`: as it came, with the times of request and head.
+    pub fn answered(self, rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Answer {
+        if answered.status == StatusCode::NOT_MODIFIED && !self.errand.conditions.is_empty() {
+            return self.not_modified(rules, asked, answered);
+        }
+        match self.draft(rules, asked, answered) {
+            Ok(draft) => self.store_it(asked, draft),
+            Err(why) => self.refuse(why, asked),
+        }
+    }
+
+    fn draft(
+        &self,
+        rules: &Rules,
+        asked: &Asked<'_>,
+        answered: &Answered<'_>,
+    ) -> Result<Draft, Unstored> {
+        let is_part = answered.status == StatusCode::PARTIAL_CONTENT;
+        if let (true, Some((front, _))) = (is_part, &self.errand.front) {
+            let part = next_part(front.head(), answered).map_err(Unstored::Part)?;
+            if part.first != front.body().len() {
+                return Err(Unstored::Apart);
+            }
+            let (head, terms) =
+                freshened(rules, asked, front.head(), answered).map_err(Unstored::Rules)?;
+            return Ok(Draft {
+                head,
+                terms,
+                until: Some(part.last + 1),
+                extent: reach(part),
+                continues: true,
+            });
+        }
+        let terms = storing(rules, asked, answered).map_err(Unstored::Rules)?;
+        let head = kept(rules, asked, answered);
+        if is_part {
+            let part = first_part(answered).map_err(Unstored::Rules)?;
+            if part.first != 0 {
+                return Err(Unstored::Apart);
+            }
+            return Ok(Draft {
+                head,
+                terms,
+                until: Some(part.last + 1),
+                extent: reach(part),
+                continues: false,
+            });
+        }
+        let until = content_length(answered);
+        Ok(Draft { head, terms, until, extent: Extent::Whole, continues: false })
+    }
+
+    fn store_it(mut self, asked: &Asked<'_>, draft: Draft) -> Answer {
+        let Draft { head, terms, until, extent, continues } = draft;
+        let store = Arc::clone(&self.store);
+        let keep_bytes_max = store.keep_bytes_max();
+        if self.errand.purpose == Purpose::Store && until.is_some_and(|it| it > keep_bytes_max) {
+            return self.refuse(Unstored::TooLarge, asked);
+        }
+        let is_strong = strong_validator(&head.fields).is_some();
+        let is_shared = is_shared(&head, &terms, asked);
+        let plan = Plan {
+            length: until,
+            keep_bytes_max,
+            purpose: self.errand.purpose,
+            resume: if is_strong { Resume::Possible } else { Resume::Impossible },
+            finish_percent: store.settings.finish_percent,
+            prefix: if continues { self.errand.prefix() } else { Body::default() },
+        };
+        let filed = Filed::new(&store.budget, self.errand.key.clone(), &head, terms);
+        let begun = filed.and_then(|filed| Some((filed, Fill::begin(&store.budget, plan)?)));
+        let Some((filed, (fill, writer))) = begun else {
+            return self.refuse(Unstored::NoRoom, asked);
+        };
+        store.herd.learn(&self.errand.key, is_shared, asked.now);
+        // The client that leads reads before anybody else could leave the body without a reader.
+        let reader = match self.errand.purpose {
+            Purpose::Clients => fill.attach(0..u64::MAX).ok(),
+            Purpose::Store => None,
+        };
+        let shares = extent == Extent::Whole && is_shared == Company::Welcome;
+        match self.flying.take() {
+            Some(flying) if shares => {
+                flying.answered(&filed, &fill);
+                self.flying = Some(flying);
+            }
+            Some(flying) => {
+                // What may not be given to others unasked is still stored, to be asked about.
+                flying.settle(Stage::Unshared);
+                self.flying = Some(flying);
+            }
+            None => {}
+        }
+        Answer::Storing(Storing::new(self, filed, writer, reader, extent))
+    }
+
+    fn refuse(self, why: Unstored, asked: &Asked<'_>) -> Answer {
+        self.store.count(|it| &it.not_stored);
+        if let Unstored::Rules(why) = why
+            && is_about_the_answer(why)
+        {
+            self.store.herd.learn(&self.errand.key, Company::Refused, asked.now);
+        }
+        // What is stored is not what the origin has now, if it is an answer to the same question.
+        if let Some(flying) = self.flying {
+            flying.settle(Stage::Unshared);
+        }
+        Answer::Not(why)
+    }
+
+    fn not_modified(mut self, rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Answer {
+        let heads: Vec<_> = self.errand.about.iter().map(|entry| entry.head()).collect();
+        let places = confirmed(&heads, answered.fields);
+        let mut sent = None;
+        for place in places {
+            let old = &self.errand.about[place];
+            match freshened(rules, asked, old.head(), answered) {
+                Ok((head, terms)) => {
+                    // Without room for the new head the old one serves this once.
+                    let new = self.store.refile(old, &head, terms);
+                    if let Some(new) = &new {
+                        self.store.tier.freshen(old, new);
+                    }
+                    sent.get_or_insert_with(|| new.unwrap_or_else(|| Arc::clone(old)));
+                }
+                Err(_) => {
+                    self.store.tier.remove(old);
+                    sent.get_or_insert_with(|| Arc::clone(old));
+                }
+            }
+        }
+        let Some(entry) = sent else {
+            self.errand.conditions = Conditions::default();
+            return Answer::Unconfirmed(self);
+        };
+        self.store.count(|it| &it.confirmed);
+        let company = is_shared(entry.head(), entry.terms(), asked);
+        self.store.herd.learn(&self.errand.key, company, asked.now);
+        if let Some(flying) = self.flying {
+            flying.settle(Stage::Freshened(Arc::clone(&entry)));
+        }
+        Answer::Confirmed(entry)
+    }
+}
+
+/// Whether others may have an answer without asking: it is fresh, and stays so for a moment.
+fn is_shared(head: &Head, terms: &Terms, asked: &Asked<'_>) -> Company {
+    let is_fresh = freshness(head, terms, asked.now.unix_ms.max(head.received_ms)).is_fresh();
+    match terms.validation {
+        Validation::WhenStale if is_fresh => Company::Welcome,
+        Validation::WhenStale | Validation::Always => Company::Refused,
+    }
+}
+
+/// Whether another client's answer would not be stored either.
+const fn is_about_the_answer(why: NotStored) -> bool {
+    match why {
+        NotStored::Method
+        | NotStored::PostElsewhere
+        | NotStored::PostWithoutFreshness
+        | NotStored::RequestNoStore
+        | NotStored::Authorization
+        | NotStored::NotFinal
+        | NotStored::ContentRange
+        | NotStored::Multipart
+        | NotStored::PartWithoutValidator => false,
+        NotStored::Status
+        | NotStored::StatusWithoutFreshness
+        | NotStored::NotUnderstood
+        | NotStored::NoStore
+        | NotStored::Private
+        | NotStored::SetCookie
+        | NotStored::VaryStar
+        | NotStored::VaryTooLarge
+        | NotStored::NoFreshness
+        | NotStored::StaleAtOnce
+        | NotStored::Tags
+        | NotStored::HeadTooLarge => true,
+    }
+}
+
+fn reach(part: Part) -> Extent {
+    if part.last + 1 == part.total { Extent::Whole } else { Extent::Front }
+}
+
+/// The body's length as it was announced once. What says two things is not believed.
+fn content_length(answered: &Answered<'_>) -> Option<u64> {
+    let mut values = answered.fields.get_all(header::CONTENT_LENGTH).iter();
+    match (values.next(), values.next()) {
+        _ if answered.fields.contains_key(header::TRANSFER_ENCODING) => None,
+        (Some(length), None) => length.to_str().ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Unstored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rules(why) => why.fmt(f),
+            Self::Part(why) => why.fmt(f),
+            Self::Apart => {
+                f.write_str("it is a part that does not begin where what is stored ends")
+            }
+            Self::NoRoom => f.write_str("memory is full of bodies on their way: raise `memory`"),
+            Self::TooLarge => f.write_str("it was fetched to be stored, and is too large for that"),
+        }
+    }
+}

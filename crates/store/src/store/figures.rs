@@ -1,0 +1,102 @@
+//! What the store has done, for the dashboard and for metrics.
+//!
+//! Counters only ever grow; the rest is how things stand. Read by the admin API.
+
+use super::Store;
+use crate::budget::Class;
+use crate::memory::Stock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])+ $name:ident,)+) => {
+        /// Counters since the start.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Counters {
+            $($(#[$doc])+ pub $name: u64,)+
+        }
+
+        /// The same, being counted.
+        #[derive(Default)]
+        pub(super) struct Counts {
+            $(pub(super) $name: AtomicU64,)+
+        }
+
+        impl Counts {
+            fn read(&self) -> Counters {
+                Counters { $($name: self.$name.load(Ordering::Relaxed),)+ }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Requests answered from what was fresh.
+    hits,
+    /// Requests answered from what was stale, as somebody allowed.
+    stale,
+    /// Requests that got what another client's fetch brought.
+    collapsed,
+    /// Fetches that others could join.
+    leads,
+    /// Fetches for one client: nobody could join, or the key's answers cannot be shared.
+    alone,
+    /// Requests that are none of a cache's business.
+    passed,
+    /// Requests refused because the origin was not to be asked (504).
+    refused,
+    /// Answers of which the origin said that what is stored is right.
+    confirmed,
+    /// Bodies that came whole and are stored.
+    stored,
+    /// Answers that were not stored.
+    not_stored,
+    /// Fetches that broke off.
+    broken,
+    /// Stored responses that a purge or an unsafe request concerned.
+    purged,
+}
+
+/// How the store stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// What it has done.
+    pub counters: Counters,
+    /// What is in memory.
+    pub stock: Stock,
+    /// Bodies on their way.
+    pub fills: u64,
+    /// The limit of its memory, in bytes.
+    pub limit_bytes: u64,
+    /// Bytes on their way to readers.
+    pub window_bytes: u64,
+    /// Bytes of heads under way and of tables.
+    pub head_bytes: u64,
+    /// Bytes of what is kept.
+    pub cache_bytes: u64,
+    /// The most that was held at once, in bytes.
+    pub peak_bytes: u64,
+}
+
+impl Store {
+    /// How it stands.
+    pub fn figures(&self) -> Figures {
+        Figures {
+            counters: self.counts.read(),
+            stock: self.tier.stock(),
+            fills: self.budget.fills(),
+            limit_bytes: self.budget.limit(),
+            window_bytes: self.budget.held(Class::Windows),
+            head_bytes: self.budget.held(Class::Heads),
+            cache_bytes: self.budget.held(Class::Cache),
+            peak_bytes: self.budget.peak(),
+        }
+    }
+
+    pub(super) fn count(&self, counter: impl Fn(&Counts) -> &AtomicU64) {
+        self.count_many(1, counter);
+    }
+
+    pub(super) fn count_many(&self, many: u64, counter: impl Fn(&Counts) -> &AtomicU64) {
+        counter(&self.counts).fetch_add(many, Ordering::Relaxed);
+    }
+}

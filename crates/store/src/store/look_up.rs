@@ -1,0 +1,261 @@
+//! What is at hand for a request.
+//!
+//! It waits for nothing: a hit is one lock and some arithmetic. Called by a door once a request, and
+//! again where [`Joined::LookUp`](super::Joined::LookUp) says so.
+
+use super::lead::{Errand, Join, Lead};
+use super::{Store, front_of};
+use crate::fill::{Fill, Purpose};
+use crate::freshness::{
+    Asked, Conditions, Doubt, Forward, Freshness, NotFetched, NotReused, Refresh, Reuse, Rules,
+    StaleAllowed, Wish, Wishes, choose, freshness, miss, rest, reuse,
+};
+use crate::herd::{Company, Role};
+use crate::key::Key;
+use crate::memory::{Entry, Extent, Filed};
+use http::Method;
+use http::header;
+use std::sync::Arc;
+
+/// What is at hand, and what to do.
+pub enum Found {
+    /// Send it.
+    Hit(Arc<Entry>, Freshness),
+    /// Send it, though it is stale. Whoever gets the lead fetches a new one in the background.
+    Stale {
+        /// What to send.
+        entry: Arc<Entry>,
+        /// How old it is.
+        freshness: Freshness,
+        /// Who allows it.
+        why: StaleAllowed,
+        /// For one client at a time, where a new one is due.
+        refresh: Option<Lead>,
+    },
+    /// Another client's fetch is under way, and its head is there: attach to the body. Where that is
+    /// refused, fetch without the store.
+    Read(Arc<Filed>, Arc<Fill>),
+    /// Another client's fetch is under way: wait for its head.
+    Join(Join),
+    /// Fetch it.
+    Lead(Lead),
+    /// Do not fetch it: 504.
+    Unfetched(Unfetched),
+    /// It is none of a cache's business: send it to the origin as it is.
+    Pass(NotReused),
+}
+
+/// Why 504 is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfetched {
+    /// Nothing is stored.
+    Missing(NotFetched),
+    /// What is stored may not be sent as it is.
+    Stored(NotReused),
+}
+
+impl Store {
+    /// What is at hand for a request.
+    pub fn look_up(self: &Arc<Self>, key: &Key, rules: &Rules, asked: &Asked<'_>) -> Found {
+        if *asked.method != Method::GET && *asked.method != Method::HEAD {
+            self.count(|it| &it.passed);
+            return Found::Pass(NotReused::Method);
+        }
+        match self.tier.find(key) {
+            None => {
+                self.missing(key, rules, asked, Forward::UriMiss, Conditions::default(), vec![])
+            }
+            // Most keys have one variant, and a hit should not allocate.
+            Some((only, others)) if others.is_empty() => {
+                match choose([only.head()], asked.fields) {
+                    Some(_) => self.stored(key, rules, asked, only),
+                    None => self.other_variants(key, rules, asked, vec![only]),
+                }
+            }
+            Some((newest, mut others)) => {
+                others.insert(0, newest);
+                match choose(others.iter().map(|entry| entry.head()), asked.fields) {
+                    Some(place) => self.stored(key, rules, asked, others.swap_remove(place)),
+                    None => self.other_variants(key, rules, asked, others),
+                }
+            }
+        }
+    }
+
+    /// The variant that the request selects is stored.
+    fn stored(
+        self: &Arc<Self>,
+        key: &Key,
+        rules: &Rules,
+        asked: &Asked<'_>,
+        entry: Arc<Entry>,
+    ) -> Found {
+        if entry.extent() == Extent::Front {
+            return self.partial(key, rules, asked, entry);
+        }
+        match reuse(rules, asked, entry.head(), entry.terms()) {
+            Reuse::Fresh(freshness) => {
+                entry.hit();
+                self.count(|it| &it.hits);
+                Found::Hit(entry, freshness)
+            }
+            Reuse::Stale { freshness, why, refresh } => {
+                entry.hit();
+                self.count(|it| &it.stale);
+                let refresh = match refresh {
+                    Refresh::None => None,
+                    Refresh::Background => self.refresh(key, &entry),
+                };
+                Found::Stale { entry, freshness, why, refresh }
+            }
+            Reuse::Validate { why, conditions } => {
+                let company = match why {
+                    Doubt::Stale => company(rules, asked),
+                    // Each of these must ask for itself (RFC 9111 §5.2.1.4, §5.2.2.4).
+                    Doubt::NoCache
+                    | Doubt::ClientNoCache
+                    | Doubt::ClientMaxAge
+                    | Doubt::ClientMinFresh => company(rules, asked).asking_itself(),
+                };
+                let about = vec![entry];
+                self.fetch(
+                    key,
+                    rules,
+                    asked,
+                    company,
+                    Errand::new(key, Forward::Doubt(why), conditions, about),
+                )
+            }
+            Reuse::Never(why @ (NotReused::OnlyIfCached | NotReused::Offline)) => {
+                self.count(|it| &it.refused);
+                Found::Unfetched(Unfetched::Stored(why))
+            }
+            Reuse::Never(why @ (NotReused::Method | NotReused::ForOrigin | NotReused::Vary)) => {
+                self.count(|it| &it.passed);
+                Found::Pass(why)
+            }
+        }
+    }
+
+    /// The front of the variant that the request selects is stored: the rest is asked for.
+    fn partial(
+        self: &Arc<Self>,
+        key: &Key,
+        rules: &Rules,
+        asked: &Asked<'_>,
+        entry: Arc<Entry>,
+    ) -> Found {
+        let rest = rest(entry.head(), front_of(&entry).len(), None);
+        let is_fresh = freshness(entry.head(), entry.terms(), asked.now.unix_ms).is_fresh();
+        match rest.filter(|_| is_fresh) {
+            None => {
+                self.missing(key, rules, asked, Forward::UriMiss, Conditions::default(), vec![])
+            }
+            Some(rest) => {
+                if let Err(why) = miss(rules, asked) {
+                    self.count(|it| &it.refused);
+                    return Found::Unfetched(Unfetched::Missing(why));
+                }
+                let errand = Errand {
+                    front: Some((entry, rest)),
+                    ..Errand::new(key, Forward::Partial, Conditions::default(), vec![])
+                };
+                self.fetch(key, rules, asked, company(rules, asked), errand)
+            }
+        }
+    }
+
+    /// Other variants are stored: the origin may say that one of them is right for this request too.
+    fn other_variants(
+        self: &Arc<Self>,
+        key: &Key,
+        rules: &Rules,
+        asked: &Asked<'_>,
+        others: Vec<Arc<Entry>>,
+    ) -> Found {
+        let whole: Vec<_> =
+            others.into_iter().filter(|entry| entry.extent() == Extent::Whole).collect();
+        let conditions = Conditions::of_variants(whole.iter().map(|entry| entry.head()));
+        self.missing(key, rules, asked, Forward::VaryMiss, conditions, whole)
+    }
+
+    /// Nothing is stored that could be sent.
+    fn missing(
+        self: &Arc<Self>,
+        key: &Key,
+        rules: &Rules,
+        asked: &Asked<'_>,
+        why: Forward,
+        conditions: Conditions,
+        about: Vec<Arc<Entry>>,
+    ) -> Found {
+        if let Err(why) = miss(rules, asked) {
+            self.count(|it| &it.refused);
+            return Found::Unfetched(Unfetched::Missing(why));
+        }
+        let for_origin = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE];
+        if *asked.method == Method::HEAD
+            || for_origin.iter().any(|it| asked.fields.contains_key(it))
+        {
+            // Its answer has no body that could be stored, or is for the origin to judge.
+            self.count(|it| &it.passed);
+            let is_head = *asked.method == Method::HEAD;
+            return Found::Pass(if is_head { NotReused::Method } else { NotReused::ForOrigin });
+        }
+        let company = company(rules, asked);
+        self.fetch(key, rules, asked, company, Errand::new(key, why, conditions, about))
+    }
+
+    fn fetch(
+        self: &Arc<Self>,
+        key: &Key,
+        rules: &Rules,
+        asked: &Asked<'_>,
+        company: Company,
+        errand: Errand,
+    ) -> Found {
+        let suits = |filed: &Filed| {
+            matches!(reuse(rules, asked, filed.head(), filed.terms()), Reuse::Fresh(_))
+        };
+        // A HEAD that asks about what is stored brings no body for those who would wait.
+        let company = if *asked.method == Method::HEAD { Company::Refused } else { company };
+        match self.herd.role(key, company, asked.now, suits) {
+            Role::Lead(flying) => {
+                self.count(|it| &it.leads);
+                Found::Lead(Lead::new(self, errand, Some(flying)))
+            }
+            Role::Alone => {
+                self.count(|it| &it.alone);
+                Found::Lead(Lead::new(self, errand, None))
+            }
+            Role::Read(filed, fill) => {
+                self.count(|it| &it.collapsed);
+                Found::Read(filed, fill)
+            }
+            Role::Wait(waiting) => Found::Join(Join::new(self, errand, waiting)),
+        }
+    }
+
+    fn refresh(self: &Arc<Self>, key: &Key, entry: &Arc<Entry>) -> Option<Lead> {
+        let flying = self.herd.lead_quietly(key)?;
+        let conditions = Conditions::of(entry.head());
+        let errand = Errand {
+            purpose: Purpose::Store,
+            ..Errand::new(key, Forward::Doubt(Doubt::Stale), conditions, vec![Arc::clone(entry)])
+        };
+        self.count(|it| &it.leads);
+        Some(Lead::new(self, errand, Some(flying)))
+    }
+}
+
+/// Whether a request may share another's answer.
+fn company(rules: &Rules, asked: &Asked<'_>) -> Company {
+    let wishes = Wishes::of(rules, asked.fields);
+    if wishes.says(Wish::NoStore) || asked.fields.contains_key(header::AUTHORIZATION) {
+        Company::Refused
+    } else if wishes.says(Wish::NoCache) {
+        Company::Followed
+    } else {
+        Company::Welcome
+    }
+}

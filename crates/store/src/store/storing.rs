@@ -1,0 +1,158 @@
+//! An answer whose body comes: written by the door that fetches, read by all who want it, and stored
+//! when it is whole.
+//!
+//! Dropped before its end, it breaks off for everybody, and what is there of it is kept if the rest can
+//! be asked for. Held by doors.
+
+use super::Store;
+use super::lead::Lead;
+use super::purge::Depth;
+use crate::fill::{Body, Broken, Fill, Reader, Refused, Writer};
+use crate::freshness::{Answered, Rest, next_part, rest};
+use crate::memory::{Entry, Extent, Filed, NotKept, Seen};
+use std::ops::Range;
+use std::sync::Arc;
+use vocab::Now;
+
+/// A front shorter than this, in bytes, is not worth a place: the next fetch has it in a moment.
+const FRONT_BYTES_MIN: u64 = 64 << 10;
+
+/// What became of a body that came whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is in memory.
+    Memory,
+    /// It was too large to be kept while it came, or memory was needed for others.
+    Passed,
+    /// The memory tier did not take it.
+    Not(NotKept),
+    /// It was purged while it came.
+    Purged,
+}
+
+/// An answer on its way.
+pub struct Storing {
+    lead: Lead,
+    filed: Arc<Filed>,
+    /// `None` once it is over.
+    writer: Option<Writer>,
+    reader: Option<Reader>,
+    extent: Extent,
+}
+
+impl Storing {
+    pub(super) const fn new(
+        lead: Lead,
+        filed: Arc<Filed>,
+        writer: Writer,
+        reader: Option<Reader>,
+        extent: Extent,
+    ) -> Self {
+        Self { lead, filed, writer: Some(writer), reader, extent }
+    }
+
+    /// The head, as it is stored.
+    pub const fn filed(&self) -> &Arc<Filed> {
+        &self.filed
+    }
+
+    /// The reader of the whole body for the client that leads; it is there once, for fetches that a
+    /// client waits for. Dropped without another one attached, it says that the client has left.
+    pub const fn take_reader(&mut self) -> Option<Reader> {
+        self.reader.take()
+    }
+
+    /// Reads a range of the body.
+    pub fn attach(&self, range: Range<u64>) -> Result<Reader, Refused> {
+        self.fill().map_or(Err(Refused::Broken(Broken::Lost)), |fill| fill.attach(range))
+    }
+
+    /// Bytes of the body that are there.
+    pub fn written(&self) -> u64 {
+        self.fill().map_or(0, |fill| fill.written())
+    }
+
+    fn fill(&self) -> Option<&Arc<Fill>> {
+        self.writer.as_ref().map(Writer::fill)
+    }
+
+    /// Appends bytes of the body, and waits while its readers are behind. An error is the end of it:
+    /// stop fetching.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        match &mut self.writer {
+            Some(writer) => writer.write(bytes).await,
+            None => Err(Broken::Lost),
+        }
+    }
+
+    /// How to ask for the rest when the origin has broken off; `None` where that is of no use. The
+    /// answer to it is shown to [`Self::resumes`].
+    pub fn resume(&self) -> Option<Rest> {
+        let from = self.writer.as_ref()?.resume_from()?;
+        rest(self.filed.head(), from, None)
+    }
+
+    /// Whether the answer to the rest is that: then its body is written on. Else [`Self::failed`].
+    pub fn resumes(&self, answered: &Answered<'_>) -> bool {
+        next_part(self.filed.head(), answered).is_ok_and(|part| part.first == self.written())
+    }
+
+    /// All has come: stores it. An error says that it was less than was promised, or too late.
+    pub fn finish(mut self, now: Now) -> Result<Kept, Broken> {
+        // What was attached for a client that took no reader must not hold bytes.
+        self.reader = None;
+        let Some(writer) = self.writer.take() else { return Err(Broken::Lost) };
+        let store = Arc::clone(&self.lead.store);
+        let whole = writer.finish().inspect_err(|_| store.count(|it| &it.broken))?;
+        let seen = if whole.attached > 1 { Seen::Often } else { Seen::Once };
+        let kept = match whole.body {
+            Some(body) => self.keep(&store, body, self.extent, seen, now),
+            None => Kept::Passed,
+        };
+        match kept {
+            Kept::Memory => store.count(|it| &it.stored),
+            Kept::Passed | Kept::Not(_) | Kept::Purged => store.count(|it| &it.not_stored),
+        }
+        Ok(kept)
+    }
+
+    /// The origin failed: its readers hear of it, and what is there is kept for another time.
+    pub fn failed(mut self, now: Now) {
+        self.end(Some(now));
+    }
+
+    fn end(&mut self, now: Option<Now>) {
+        let Some(writer) = self.writer.take() else { return };
+        let store = Arc::clone(&self.lead.store);
+        store.count(|it| &it.broken);
+        let front = writer.fail(Broken::Origin).filter(|front| front.len() >= FRONT_BYTES_MIN);
+        if let (Some(front), Some(now)) = (front, now) {
+            self.keep(&store, front, Extent::Front, Seen::Once, now);
+        }
+    }
+
+    fn keep(&self, store: &Store, body: Body, extent: Extent, seen: Seen, now: Now) -> Kept {
+        let purged = || store.purges.since(self.lead.moment, &self.filed);
+        if purged() == Some(Depth::Hard) {
+            return Kept::Purged;
+        }
+        let entry = Arc::new(Entry::new(Arc::clone(&self.filed), body, extent));
+        if let Err(why) = store.tier.insert(Arc::clone(&entry), seen) {
+            return Kept::Not(why);
+        }
+        // Asked again: a purge may have swept by just before it was there.
+        match purged() {
+            None => Kept::Memory,
+            Some(depth) => {
+                store.doom(&entry, depth, now);
+                Kept::Purged
+            }
+        }
+    }
+}
+
+impl Drop for Storing {
+    fn drop(&mut self) {
+        self.end(None);
+    }
+}
