@@ -18,7 +18,7 @@ pub struct Question {
 }
 
 impl Question {
-    pub(crate) const fn asked(&self) -> Asked<'_> {
+    pub(crate) fn asked(&self) -> Asked<'_> {
         Asked { method: &self.method, url: &self.url, fields: &self.fields, now: self.now }
     }
 }

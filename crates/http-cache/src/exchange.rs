@@ -15,8 +15,8 @@ use http_engine::Body;
 use std::rc::Rc;
 use std::sync::Arc;
 use store::freshness::{
-    Answered, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused, Rules, Trouble,
-    cache_status, freshness, rescue,
+    Answered, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused, Rules,
+    Trouble, cache_status, freshness, rescue,
 };
 use store::{Entry, Filed, Found, Join, Joined, Lead, Reader, Store, Unfetched};
 use tokio::sync::oneshot;
@@ -129,7 +129,8 @@ impl Cache {
                 Err(_) => self.pass(question, fetch, Forward::Bypass).await,
             },
             Joined::Hit(entry, freshness) => {
-                let handled = forwarded(Forward::Doubt(Doubt::Stale), None, Collapse::Collapsed, None);
+                let handled =
+                    forwarded(Forward::Doubt(Doubt::Stale), None, Collapse::Collapsed, None);
                 Ok(self.stored(question, &entry, freshness, &handled))
             }
             Joined::Lead(lead) => self.lead(Rc::clone(question), fetch.clone(), lead).await,
@@ -201,7 +202,8 @@ impl Cache {
         handled: &Handled,
     ) -> Served {
         let content = Content::Memory(entry.body().clone());
-        let mut response = shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
+        let mut response =
+            shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
         self.sign(response.headers_mut(), handled);
         Served { response, source: Source::Cache }
     }
@@ -231,8 +233,7 @@ impl Cache {
     fn rescued(&self, question: &Question, entry: &Entry) -> Option<Served> {
         let (head, terms) = (entry.head(), entry.terms());
         let trouble = Trouble::Unreachable;
-        let (freshness, why) =
-            rescue(&self.rules, &question.asked(), head, terms, trouble).ok()?;
+        let (freshness, why) = rescue(&self.rules, &question.asked(), head, terms, trouble).ok()?;
         let handled = Handled::Rescued { freshness, why, status: None };
         Some(self.stored(question, entry, freshness, &handled))
     }
@@ -274,9 +275,5 @@ pub(crate) const fn forwarded(
 }
 
 pub(crate) fn asked_for(question: &Question) -> For<'_> {
-    For {
-        method: &question.method,
-        fields: &question.fields,
-        unix_secs: question.now.unix_secs(),
-    }
+    For { method: &question.method, fields: &question.fields, unix_secs: question.now.unix_secs() }
 }

@@ -8,9 +8,7 @@ use crate::exchange::{Cache, Served, Source, asked_for, forwarded};
 use crate::fetch::Fetch;
 use crate::reading::{Again, Content};
 use crate::shape;
-use http::header::{
-    HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE,
-};
+use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Response, StatusCode, response};
 use http_body_util::BodyExt;
 use http_engine::Body;
@@ -118,7 +116,9 @@ pub(crate) async fn run<F: Fetch>(errand: Errand<F>, lead: Lead, told: Told<F::F
             Answer::Storing(storing) => {
                 return errand.storing(storing, came, manner, told).await;
             }
-            Answer::Confirmed(entry) => return tell(told, errand.confirmed(&entry, manner.why, came.received)),
+            Answer::Confirmed(entry) => {
+                return tell(told, errand.confirmed(&entry, manner.why, came.received));
+            }
             Answer::Unconfirmed(again) => lead = again,
             Answer::Not(reason) => return tell(told, errand.passed_on(came, manner.why, reason)),
         }

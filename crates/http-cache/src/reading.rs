@@ -9,9 +9,9 @@ use http_engine::body::{Body, BodyError};
 use http_engine::multipart::{Multipart, Piece};
 use http_engine::range::ByteRange;
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::ops::Range;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use store::{Broken, Fill, Reader};
@@ -21,11 +21,7 @@ pub(crate) enum Content {
     /// All of it is in memory.
     Memory(store::Body),
     /// It is being fetched, and this client reads it from its first byte on.
-    Coming {
-        fill: Arc<Fill>,
-        reader: Reader,
-        again: Again,
-    },
+    Coming { fill: Arc<Fill>, reader: Reader, again: Again },
 }
 
 /// How a client that is too slow for the others gets the rest by itself: the body from a byte on, to
@@ -74,7 +70,11 @@ pub(crate) struct Parts {
 }
 
 /// Lays parts of a stored body out.
-pub(crate) fn parts(stored: &store::Body, parts: &[ByteRange], media: Option<&HeaderValue>) -> Parts {
+pub(crate) fn parts(
+    stored: &store::Body,
+    parts: &[ByteRange],
+    media: Option<&HeaderValue>,
+) -> Parts {
     let laid_out = Multipart::new(parts, media);
     let length = laid_out.length();
     let runs = laid_out.pieces.into_iter().map(|piece| match piece {

@@ -5,8 +5,8 @@
 
 use crate::reading::{self, Content};
 use http::header::{
-    ACCEPT_RANGES, AGE, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, CONTENT_TYPE,
-    DATE, ETAG, EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
+    AGE, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG,
+    EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
 };
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
@@ -46,7 +46,8 @@ fn select(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
     }
     let current = validators(head);
     // Conditions on what the origin should change were sent on to it; these two are left.
-    if conditional::precondition(asked.method, asked.fields, &current) == Precondition::NotModified {
+    if conditional::precondition(asked.method, asked.fields, &current) == Precondition::NotModified
+    {
         return not_modified(head);
     }
     let Some(length) = content.length() else { return whole(asked, head, content) };
@@ -89,7 +90,12 @@ fn one_part(asked: &For<'_>, head: &Head, content: Content, part: ByteRange) -> 
     response
 }
 
-fn several_parts(asked: &For<'_>, head: &Head, content: Content, parts: &[ByteRange]) -> Response<Body> {
+fn several_parts(
+    asked: &For<'_>,
+    head: &Head,
+    content: Content,
+    parts: &[ByteRange],
+) -> Response<Body> {
     // What is coming comes in order: the whole of it is a right answer too.
     let Content::Memory(stored) = &content else { return whole(asked, head, content) };
     let laid_out = reading::parts(stored, parts, head.fields.get(CONTENT_TYPE));
@@ -120,5 +126,8 @@ fn answer(status: StatusCode, head: &Head, body: Body) -> Response<Body> {
 
 fn validators(head: &Head) -> Validators {
     let text = |value: &HeaderValue| value.to_str().ok().and_then(ETag::parse);
-    Validators { etag: head.etag().and_then(text), modified_unix_secs: Some(head.modified_unix_secs()) }
+    Validators {
+        etag: head.etag().and_then(text),
+        modified_unix_secs: Some(head.modified_unix_secs()),
+    }
 }

@@ -192,7 +192,10 @@ fn threads_find_what_belongs_to_their_key() {
                             found.hit();
                         }
                         None if number % 97 == 0 => {
-                            tier.sweep(|it| it.body().len() % 97 == 0, |it| assert!(tier.remove(&it) || !it.body().is_empty()));
+                            tier.sweep(
+                                |it| it.body().len() % 97 == 0,
+                                |it| assert!(tier.remove(&it) || !it.body().is_empty()),
+                            );
                         }
                         None => {
                             if let Some(entry) = entry(budget, &key, "", length) {
