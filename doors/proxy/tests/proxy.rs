@@ -59,13 +59,16 @@ fn proxy(rules: &str, change: impl FnOnce(&mut Settings)) -> SocketAddr {
         ledger: open_ledger(),
         dialer: Dialer::new(resolver, ClientTls::new()),
         off_limits: Vec::new(),
+        base: scratch(),
+        signer: None,
+        tell: Arc::new(|_| {}),
     };
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let local = tokio::task::LocalSet::new();
         local.block_on(&runtime, async move {
-            let door = Door::new(settings, parts);
+            let door = Door::new(settings, parts).unwrap();
             let listener = listen_tcp("127.0.0.1:0".parse().unwrap(), WaitForData::No).unwrap();
             tell.send(listener.local_addr()).unwrap();
             let (drain, limits) = (Drain::new(), door.connection_limits());
@@ -308,8 +311,10 @@ fn a_client_of_http_1_0_is_served() {
 #[test]
 fn who_takes_the_proxy_for_a_site_gets_help() {
     let proxy = proxy("", |_| {});
-    let answer = ask(proxy, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let answer = ask(proxy, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("--proxy"), "{answer}");
+    let page = ask(proxy, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("/proxy.pac"), "{page}");
 }
 
 #[test]
