@@ -59,9 +59,8 @@ impl Users {
 
     /// What is wrong with `users` as they stand in settings, at `users.NAME`.
     pub fn check(users: &BTreeMap<String, String>) -> Vec<Complaint> {
-        let check = |(user, hash): (&String, &String)| {
-            check_user(&format!("users.{user}"), user, hash)
-        };
+        let check =
+            |(user, hash): (&String, &String)| check_user(&format!("users.{user}"), user, hash);
         users.iter().filter_map(check).collect()
     }
 

@@ -144,9 +144,9 @@ impl Setup {
         let limits =
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let access = settings.auth.as_ref().map(|auth| Access::open(auth, &parts.base));
-        let access = access.transpose().map_err(|wrong| {
-            wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>()
-        })?;
+        let access = access
+            .transpose()
+            .map_err(|wrong| wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>())?;
         Ok(Self {
             origins: Origins::new(parts.dialer.clone(), limits),
             access,

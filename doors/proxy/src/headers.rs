@@ -5,8 +5,8 @@
 
 use crate::settings::{Referer, Settings, Shown};
 use http::header::{
-    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN, PROXY_AUTHORIZATION,
-    REFERER, UPGRADE,
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN,
+    PROXY_AUTHORIZATION, REFERER, UPGRADE,
 };
 use http::{Response, Uri, Version};
 use http_engine::{Body, hop_by_hop};
@@ -28,7 +28,9 @@ impl Fields {
     pub(crate) fn new(settings: &Settings) -> Self {
         let names = settings.censor.iter();
         Self {
-            censored: names.filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok()).collect(),
+            censored: names
+                .filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok())
+                .collect(),
             referer: settings.referer,
             via: settings.via,
             x_forwarded_for: settings.x_forwarded_for,

@@ -8,8 +8,8 @@ use crate::pac;
 use crate::settings::PacSettings;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use http_engine::html::{self, escape, fill};
 use http_engine::Body;
+use http_engine::html::{self, escape, fill};
 use upstream::origins::{Host, Origin, OriginScheme};
 
 const HELP: &str = include_str!("help.html");

@@ -91,8 +91,7 @@ pub(crate) async fn answer(
 
     // act
     let destinations = setup.settings.destinations;
-    let reach =
-        Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
+    let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
     let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
     let subject = wish.subject;
     let acted = match (verdict.action, wish.target) {
@@ -161,9 +160,7 @@ async fn read(
         Target::Tunnel(to) if !setup.settings.connect_ports.contains(&to.port) => {
             return Err(Refusal::Port(Method::CONNECT, to.port));
         }
-        Target::Tunnel(to) => {
-            (to.host.to_name(), Kind::Tunnel, format!("{}:{}", to.host, to.port))
-        }
+        Target::Tunnel(to) => (to.host.to_name(), Kind::Tunnel, format!("{}:{}", to.host, to.port)),
         Target::Fetch { .. } if method == Method::TRACE => return Err(Refusal::Trace),
         Target::Fetch { .. } if ends_here(method, headers) => return Err(Refusal::EndsHere),
         Target::Fetch { origin, .. } if !setup.fetches_from(origin.port) => {
@@ -274,9 +271,7 @@ fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, S
             (pages::blocked(subject, rule.as_ref()), Source::Policy)
         }
         Outcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
-        Outcome::Switched(response, _) => {
-            (trip.setup.fields.switching(response), Source::Tunnel)
-        }
+        Outcome::Switched(response, _) => (trip.setup.fields.switching(response), Source::Tunnel),
         Outcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
         Outcome::GoingRound => (pages::going_round(), Source::Refused),
         Outcome::Failed(why) => {

@@ -39,10 +39,10 @@ impl Secure {
             vec![Complaint::new("tls.certificate", why).remedy(remedy.to_owned())]
         };
         let (identity, watch) = if let Some(files) = files_of(settings, &parts.base) {
-            let watched =
-                Watched::open(files).map_err(|why| wrong(why.to_string(), REMEDY))?;
+            let watched = Watched::open(files).map_err(|why| wrong(why.to_string(), REMEDY))?;
             let (identity, tell) = (watched.identity().clone(), Arc::clone(&parts.tell));
-            let watch = FilesWatch::start(vec![watched], move |news| tell(&format!("proxy: {news}")));
+            let watch =
+                FilesWatch::start(vec![watched], move |news| tell(&format!("proxy: {news}")));
             // Where no thread can be had, files are still read on every reload.
             (identity, watch.ok())
         } else {

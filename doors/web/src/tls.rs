@@ -248,7 +248,7 @@ impl Door {
             Ok(stream) => stream,
             Err(why) => {
                 return record_failure(&self.parts.ledger, Web, client, started, &why);
-            },
+            }
         };
         let versions = match stream.alpn() {
             Some(Alpn::Http2) => Versions::Http2,

@@ -124,7 +124,8 @@ impl ClientSettings {
                 Ok(ClientMatch::Interface(_)) => "no door looks at interfaces yet".to_owned(),
                 Err(why) => why,
             };
-            let remedy = "write an IP address, a network such as 192.168.1.64/26, id:phone or user:ann";
+            let remedy =
+                "write an IP address, a network such as 192.168.1.64/26, id:phone or user:ann";
             complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
         }
         for (at, name) in self.groups.iter().enumerate() {

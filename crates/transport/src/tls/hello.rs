@@ -147,11 +147,12 @@ mod tests {
 
     /// What the library itself says to `server`.
     fn hello(server: &str) -> Vec<u8> {
-        let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&super::super::PROVIDER))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
+        let config =
+            rustls::ClientConfig::builder_with_provider(Arc::clone(&super::super::PROVIDER))
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_root_certificates(rustls::RootCertStore::empty())
+                .with_no_client_auth();
         let name = ServerName::try_from(server.to_owned()).unwrap();
         let mut connection = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
         let mut bytes = Vec::new();

@@ -90,7 +90,8 @@ impl FromStr for Parent {
     type Err = BadParent;
 
     fn from_str(text: &str) -> Result<Self, BadParent> {
-        let known = SCHEMES.iter().find_map(|(scheme, kind)| Some((text.strip_prefix(scheme)?, *kind)));
+        let known =
+            SCHEMES.iter().find_map(|(scheme, kind)| Some((text.strip_prefix(scheme)?, *kind)));
         let (rest, kind) = known.ok_or(BadParent::Scheme)?;
         let (credentials, authority) = match rest.rsplit_once('@') {
             None => (None, rest),

@@ -10,7 +10,7 @@ use super::error::{DialError, SendError, Unanswered};
 use super::origin::{Host, Origin, OriginScheme};
 use super::parent::{Parent, ParentKind};
 use super::pool::Open;
-use super::send::{Origins, Opened};
+use super::send::{Opened, Origins};
 use super::way::{Known, Step, Way};
 use crate::resolver::{self, connect_through};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
@@ -74,17 +74,18 @@ impl Origins {
         if parent.kind == ParentKind::Socks5 || origin.scheme == OriginScheme::Https {
             let via = request.headers().clone();
             let key = self.key(origin.clone(), known.number);
-            return self.send_over(key, request, guard_of_parents(), async || {
-                let dialer = self.dialer();
-                let to = (&origin.host, origin.port);
-                let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
-                let connection = match origin.scheme {
-                    OriginScheme::Http => connection,
-                    OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
-                };
-                opened(connection, peer).await
-            })
-            .await;
+            return self
+                .send_over(key, request, guard_of_parents(), async || {
+                    let dialer = self.dialer();
+                    let to = (&origin.host, origin.port);
+                    let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
+                    let connection = match origin.scheme {
+                        OriginScheme::Http => connection,
+                        OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
+                    };
+                    opened(connection, peer).await
+                })
+                .await;
         }
         let path = request.uri().clone();
         let Ok(absolute) = format!("{origin}{path}").parse::<Uri>() else {

@@ -34,8 +34,7 @@ impl Settings {
             [("connect_ports", &self.connect_ports), ("fetch_ports", &self.fetch_ports)]
         {
             if let Some(index) = ports.iter().position(|port| *port == 0) {
-                complaints
-                    .push(Complaint::new(format!("{setting}.{index}"), "there is no port 0"));
+                complaints.push(Complaint::new(format!("{setting}.{index}"), "there is no port 0"));
             }
         }
         complaints.extend(check_span(
@@ -79,10 +78,12 @@ impl Settings {
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
     match listen.scheme {
         Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
-        Scheme::Http | Scheme::Https => Some(
-            Complaint::new(path, "a proxy listens at an address, not at a path")
-                .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
-        ),
+        Scheme::Http | Scheme::Https => {
+            Some(
+                Complaint::new(path, "a proxy listens at an address, not at a path")
+                    .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
+            )
+        }
         Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => Some(
             Complaint::new(path, "the proxy speaks HTTP")
                 .remedy(format!("write http://{}", listen.address)),

@@ -98,7 +98,8 @@ fn check_one(path: &str, parent: &ParentSettings, listening: &[SocketAddr]) -> V
     let mut complaints = Vec::new();
     let count = parent.hops().count();
     if !(1..=TRIED_MAX).contains(&count) {
-        let complaint = Complaint::new(path, format!("there are {count} ways out, not 1 to {TRIED_MAX}"));
+        let complaint =
+            Complaint::new(path, format!("there are {count} ways out, not 1 to {TRIED_MAX}"));
         complaints.push(complaint.remedy("write http://HOST:PORT, or direct"));
     }
     if parent.hops().any(|hop| is_ourselves(hop, listening)) {
@@ -116,7 +117,8 @@ fn is_ourselves(hop: &Hop, listening: &[SocketAddr]) -> bool {
                 ours.ip() == *theirs || (ours.ip().is_unspecified() && theirs.is_loopback())
             }
             Host::Name(name) => {
-                name.as_str() == "localhost" && (ours.ip().is_loopback() || ours.ip().is_unspecified())
+                name.as_str() == "localhost"
+                    && (ours.ip().is_loopback() || ours.ip().is_unspecified())
             }
         };
         parent.port != 0 && parent.port == ours.port() && same_host
