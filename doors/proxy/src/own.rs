@@ -7,6 +7,7 @@ use crate::door::Caller;
 use crate::pac;
 use crate::settings::PacSettings;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_engine::Body;
 use http_engine::html::{self, escape, fill};
@@ -59,7 +60,7 @@ pub(crate) fn leads_here(caller: &Caller, origin: &Origin, path: &str) -> bool {
 pub(crate) fn address_for<B>(caller: &Caller, request: &Request<B>) -> String {
     let local = caller.local.map(|local| local.to_string());
     let port = caller.local.map(|local| local.port());
-    let named = named(request.headers(), request.uri().authority().map(|it| it.as_str()));
+    let named = named(request.headers(), request.uri().authority().map(Authority::as_str));
     match (named, port) {
         (Some(host), Some(port)) => format!("{host}:{port}"),
         (Some(_) | None, _) => local.unwrap_or_default(),

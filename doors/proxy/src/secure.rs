@@ -52,8 +52,8 @@ impl Secure {
             };
             let names = settings.tls.names.iter().map(|name| name.as_str().to_owned()).collect();
             let subject = Subject { names, addresses: own_addresses(&listening) };
-            let signed = Identity::signed(signer, subject, transport::clock::now());
-            (signed.map_err(|why| wrong(why.to_string(), remedy))?, None)
+            let made = Identity::signed(signer, subject, transport::clock::now());
+            (made.map_err(|why| wrong(why.to_string(), remedy))?, None)
         };
         let tls = ServerTls::with_identity(&identity, &[Alpn::Http2, Alpn::Http1]);
         Ok(Some(Self { tls, _watch: watch }))

@@ -106,9 +106,9 @@ fn host_name(names: &mut Reader<'_>) -> Option<Hello> {
         let kind = names.take(1)?[0];
         let name = names.vector16()?;
         if kind == HOST_NAME {
-            let text = str::from_utf8(name).ok().filter(|it| it.is_ascii() && !it.is_empty())?;
+            let text = str::from_utf8(name).ok().filter(|it| it.is_ascii())?;
             let text = text.strip_suffix('.').unwrap_or(text);
-            return Some(Hello::Server(text.to_ascii_lowercase()));
+            return (!text.is_empty()).then(|| Hello::Server(text.to_ascii_lowercase()));
         }
     }
     Some(Hello::Nameless)
