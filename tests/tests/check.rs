@@ -107,3 +107,23 @@ fn the_schema_is_json_and_names_the_sections() {
         assert!(schema["properties"].get(section).is_some(), "{section}");
     }
 }
+
+#[test]
+fn a_local_pixel_address_is_worth_a_word_and_no_error() {
+    let scratch = Scratch::new();
+    let check = |address: &str, blocked: &str| {
+        let yaml = format!(
+            "dns: {{ listen: [\"udp://127.0.0.1:5353\"], upstreams: [1.1.1.1], blocked: {blocked} }}\npixel:\n  listen: [\"http://{address}:8080\"]\n  addresses: [{address}]\n"
+        );
+        let path = scratch.write("edge.yaml", yaml);
+        let output = tidegate::run(&["check", "--config", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = check("192.168.1.2", "pixel");
+    for part in ["edge.yaml:4:15: pixel.addresses.0: warning: 192.168.1.2", "192.0.2.1", "fine"] {
+        assert!(said.contains(part), "{part:?} is missing: {said}");
+    }
+    assert!(!check("192.0.2.1", "pixel").contains("warning"));
+    assert!(!check("192.168.1.2", "nodata").contains("warning"), "nobody is sent there");
+}

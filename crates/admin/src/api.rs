@@ -4,6 +4,7 @@
 //! handler reads words, asks the ledger or [`Control`] on a thread that may block, and shapes JSON.
 //! Mounted by [`crate::Admin`] behind the guard.
 
+pub(crate) mod allows;
 pub(crate) mod changes;
 pub(crate) mod counts;
 pub(crate) mod notes;
@@ -14,6 +15,7 @@ pub(crate) mod why;
 
 use crate::control::Control;
 use crate::gate::Gate;
+use crate::once::Once;
 use crate::refused::Refused;
 use axum::extract::FromRequestParts;
 use http::StatusCode;
@@ -37,6 +39,7 @@ pub(crate) struct App {
     pub(crate) ledger: Ledger,
     pub(crate) gate: Gate,
     pub(crate) clock: fn() -> Now,
+    pub(crate) once: Once,
     questions: Arc<Semaphore>,
 }
 
@@ -55,7 +58,7 @@ impl App {
         clock: fn() -> Now,
     ) -> Self {
         let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
-        Self { control, ledger, gate, clock, questions }
+        Self { control, ledger, gate, clock, once: Once::default(), questions }
     }
 
     /// Runs what may block on a thread made for that.
@@ -143,6 +146,9 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))
         .routes(routes!(changes::purge))
+        .routes(routes!(allows::allow))
+        .routes(routes!(allows::allows))
+        .routes(routes!(allows::revoke))
 }
 
 /// Routes that anybody may call under a name of ours.

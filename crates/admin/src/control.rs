@@ -3,7 +3,7 @@
 //! The API knows no door and no configuration: it asks here. Methods may block (a reload reads and
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
-use crate::model::{Cache, ClientTrust, List, Reloaded, Running, Upstream, Why};
+use crate::model::{Allow, Cache, ClientTrust, List, Reloaded, Running, Upstream, Why};
 use ledger::Collector;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -39,6 +39,15 @@ pub trait Control: Send + Sync + 'static {
     /// Until when everything passes, in milliseconds since 1970; in the past if nothing is paused.
     fn paused_until(&self) -> u64;
 
+    /// Lets a name pass for a while; or says why not.
+    fn allow(&self, grant: &Grant, now: Now) -> Result<(), String>;
+
+    /// What is let through, by name.
+    fn allows(&self, now: Now) -> Vec<Allow>;
+
+    /// Ends what was let through for this client, or for all; says whether there was such a leave.
+    fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool;
+
     /// Forgets answers to DNS questions, in every cache; says how many.
     fn purge(&self, what: &Purge) -> u64;
 
@@ -58,6 +67,17 @@ pub enum Purge {
     Name(DomainName),
     /// Those about this name and about all below it.
     Suffix(DomainName),
+}
+
+/// A name that is to pass for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The name, with all below it.
+    pub host: DomainName,
+    /// For which client; for all if none.
+    pub client: Option<IpAddr>,
+    /// Until when, in milliseconds since 1970.
+    pub until_unix_ms: u64,
 }
 
 /// A question why something is blocked or not.

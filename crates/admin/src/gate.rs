@@ -221,7 +221,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn session_of(headers: &HeaderMap) -> Option<&str> {
+/// The session that a request names, whether there is one or not.
+pub(crate) fn session_of(headers: &HeaderMap) -> Option<&str> {
     headers
         .get_all(COOKIE)
         .iter()

@@ -83,7 +83,11 @@ pub(crate) async fn inside(
 
 fn harden(headers: &mut HeaderMap) {
     for (name, value) in FIELDS {
-        headers.insert(name, value);
+        // A page without scripts has stricter words of its own for these two.
+        let may_be_set = name == CONTENT_SECURITY_POLICY || name == REFERRER_POLICY;
+        if !(may_be_set && headers.contains_key(&name)) {
+            headers.insert(name, value);
+        }
     }
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }

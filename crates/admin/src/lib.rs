@@ -11,6 +11,8 @@ mod gate;
 mod guard;
 mod iso;
 pub mod model;
+mod once;
+mod page;
 mod query;
 mod refused;
 mod serve;
@@ -19,7 +21,7 @@ mod setup;
 mod tests;
 mod token;
 
-pub use control::{Control, Purge, Question};
+pub use control::{Control, Grant, Purge, Question};
 pub use iso::iso;
 pub use serve::{Admin, Parts};
 pub use setup::Settings;

@@ -5,9 +5,11 @@
 //! of the configuration. Fields are added, never renamed. Filled by the handlers, described by
 //! utoipa, read by the dashboard and `tidegate ctl`.
 
+mod allows;
 mod clients;
 mod notes;
 
+pub use self::allows::{Allow, AllowRequest, Allows, Minutes, RevokeRequest};
 pub use self::clients::{ClientTrust, ClientsTrust};
 pub use self::notes::{NoteLine, NoteTable};
 

@@ -9,6 +9,7 @@ use crate::assets;
 use crate::control::Control;
 use crate::gate::Gate;
 use crate::guard::{self, Peer};
+use crate::page;
 use crate::refused::Refused;
 use crate::setup::Settings;
 use crate::token::Token;
@@ -16,6 +17,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use http::{Method, StatusCode};
 use http_engine::{Body, Incoming, Limits, ServeError, Versions};
 use ledger::Ledger;
@@ -62,6 +64,8 @@ impl Admin {
             .route_layer(from_fn_with_state(app.clone(), guard::inside));
         let router = guarded
             .merge(open)
+            .route("/allow", get(page::show).post(page::act))
+            .route("/allow.css", get(page::style))
             .fallback(other)
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -134,6 +138,8 @@ async fn as_json(response: Response) -> Response {
     Refused::new(status, "the body is too large", remedy).into_response()
 }
 
+#[cfg(test)]
+mod allow_tests;
 #[cfg(test)]
 mod house;
 #[cfg(test)]

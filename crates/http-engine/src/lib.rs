@@ -12,6 +12,7 @@ pub mod conditional;
 pub mod date;
 pub mod encoding;
 pub mod hop_by_hop;
+pub mod html;
 mod incoming;
 pub mod kind;
 pub mod limits;

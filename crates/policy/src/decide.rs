@@ -15,7 +15,7 @@ use crate::verdict::{Manner, RuleText, StandInId, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vocab::{Action, Cause, Kind, Name, Now, RuleRef};
+use vocab::{Action, Cause, DomainName, Kind, Name, Now, RuleRef};
 
 /// Rules, who they hold for, and whether they are in force.
 #[derive(Debug)]
@@ -93,6 +93,11 @@ impl Policy {
     /// Lets pass for a while what rules block; one for the same name and clients is replaced.
     pub fn grant(&self, leave: Leave, now: Now) -> Result<(), LeavesFull> {
         self.leaves.grant(leave, now)
+    }
+
+    /// Ends a leave now; says whether there was one.
+    pub fn withdraw(&self, host: Option<&DomainName>, whom: &Whom, now: Now) -> bool {
+        self.leaves.withdraw(host, whom, now)
     }
 
     /// The leaves that have not ended. Whoever makes a new policy grants them there again.

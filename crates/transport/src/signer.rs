@@ -18,7 +18,7 @@ mod tests;
 mod walls;
 
 use crate::authority::{AuthorityError, CaCertificate};
-use crate::bucket::{Buckets, Taken};
+use crate::bucket::{Buckets, PER_CLIENT, Taken};
 use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
 use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
 use issuer::{KeyKind, Order, Refusal};
@@ -190,7 +190,7 @@ impl Signer {
             p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
             rsa: Arc::default(),
             leaves: Cache::new(LEAVES_MAX),
-            buckets: Buckets::default(),
+            buckets: Buckets::new(PER_CLIENT),
             probe: format!("tidegate-{:016x}", u64::from_be_bytes(random)),
             counters: Counters::default(),
         };

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{
     Anywhere, BecomesTunnel, Blame, Metered, Origin, OriginScheme, SendError, Unanswered, add_via,
-    tunnel,
+    carry_switched,
 };
 use vocab::{Action, Cause, DomainName, Kind, Name, Now, RuleRef, Source};
 
@@ -357,11 +357,7 @@ fn record(
     let idle = setup.settings.upgrade_idle.0.0;
     let server = upgrade::on(&mut response);
     tokio::task::spawn_local(async move {
-        let carried = match (upgrade::stream(client).await, upgrade::stream(server).await) {
-            (Ok(client), Ok(server)) => tunnel(client, server, idle).await.down,
-            // One side left before it had switched.
-            (Ok(_) | Err(_), Ok(_) | Err(_)) => 0,
-        };
+        let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
     });
     response.map(|_| Body::empty())

@@ -16,8 +16,8 @@ use policy::Policy;
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
@@ -38,8 +38,8 @@ pub struct Parts {
     pub signer: Arc<Signer>,
     /// Learns which clients trust the authority.
     pub trust: Arc<TrustBook>,
-    /// Where the dashboard listens: the block page leads there whoever can reach it.
-    pub dashboard: Option<SocketAddr>,
+    /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
+    pub dashboard: Arc<OnceLock<SocketAddr>>,
 }
 
 /// The pixel door.

@@ -4,26 +4,16 @@
 //! names by its hash. Everything that came from outside is escaped. Other sites cannot read these
 //! pages or frame them: they name the client's profile. Called by `request`.
 
-use crate::answer::NO_STORE;
 use crate::onward;
 use crate::setup::Platform;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
-use http::{HeaderName, Response, StatusCode};
+use http::{Response, StatusCode};
+use http_engine::html::{self, escape, fill};
 use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::{Policy, Verdict};
-use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::LazyLock;
 use vocab::{DomainName, Now};
 
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
 const BLOCKED: &str = include_str!("blocked.html");
 const LAW: &str = include_str!("law.html");
 const NOT_BLOCKED: &str = include_str!("not_blocked.html");
@@ -31,18 +21,10 @@ const TARGET: &str = include_str!("target.html");
 const SETUP: &str = include_str!("setup.html");
 const NOT_COVERED: &str = include_str!("not_covered.html");
 
-/// What a page may do: show our style sheet, named by its hash, and pictures that stand in it.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let hash = STANDARD.encode(Sha256::digest(STYLE));
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'"
-    );
-    HeaderValue::try_from(policy).expect("base64 and words: visible ASCII")
-});
-
 /// Characters of a URL that are shown; the ledger holds more.
 const URL_SHOWN_MAX: usize = 400;
+/// Longest URL that the page which lets a name through is told to lead back to, in bytes.
+const BACK_BYTES_MAX: usize = 2048;
 
 /// What a block page tells.
 pub(crate) struct Told<'p> {
@@ -86,23 +68,24 @@ pub(crate) fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response
             ("id", &request_id(told.now)),
             ("time", conditional::format_date(told.now.unix_secs()).to_str().unwrap_or("")),
             ("command", &escape(&command)),
+            ("allow", &allow(host, url, told)),
             ("dashboard", &dashboard(url, told)),
             ("setup", &setup_link(told.setup.as_deref())),
         ],
     );
-    respond(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
+    html::page(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
 }
 
 /// The page for a name that is not blocked, any more or at all: 421.
 pub(crate) fn not_blocked(host: &DomainName) -> Response<Body> {
     let content = fill(NOT_BLOCKED, &[("host", &escape(host_shown(host)))]);
-    respond(StatusCode::MISDIRECTED_REQUEST, "Not blocked", &content)
+    html::page(StatusCode::MISDIRECTED_REQUEST, "Not blocked", &content)
 }
 
 /// The page for a name that the connection's certificate does not cover: 421.
 pub(crate) fn not_covered(host: &DomainName) -> Response<Body> {
     let content = fill(NOT_COVERED, &[("host", &escape(host_shown(host)))]);
-    respond(StatusCode::MISDIRECTED_REQUEST, "Wrong connection", &content)
+    html::page(StatusCode::MISDIRECTED_REQUEST, "Wrong connection", &content)
 }
 
 /// The page with which a device comes to trust our certificates: 200.
@@ -111,7 +94,7 @@ pub(crate) fn setup(fingerprint: &str, platform: Platform) -> Response<Body> {
     let fingerprint = fingerprint.replace(':', ":<wbr>");
     let slots = [("fingerprint", fingerprint.as_str()), (platform.as_str(), "open")];
     let content = fill(SETUP, &slots);
-    respond(StatusCode::OK, "Trust this network’s certificates", &content)
+    html::page(StatusCode::OK, "Trust this network’s certificates", &content)
 }
 
 /// The number of a request: its time in the ledger, in milliseconds since 1970, as twelve hex digits.
@@ -142,74 +125,39 @@ fn host_shown(host: &DomainName) -> &str {
     if host.as_str().is_empty() { "this address" } else { host.as_str() }
 }
 
-/// A link to the dashboard, for a client that can reach it.
-fn dashboard(url: &str, told: &Told<'_>) -> String {
-    let Some(address) = told.dashboard else { return String::new() };
-    let reachable = match address.ip() {
+/// Where the dashboard is, for a client that can reach it.
+fn reachable(told: &Told<'_>) -> Option<SocketAddr> {
+    told.dashboard.filter(|address| match address.ip() {
         ip if ip.is_unspecified() => false,
         ip => !ip.is_loopback() || told.client.is_loopback(),
-    };
-    if !reachable {
+    })
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// A link to the page that lets the name through.
+fn allow(host: &DomainName, url: &str, told: &Told<'_>) -> String {
+    let Some(address) = reachable(told) else { return String::new() };
+    // A top-level domain cannot be let through, and an address cut short leads elsewhere.
+    if !host.as_str().contains('.') {
         return String::new();
     }
-    let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let back = if url.len() > BACK_BYTES_MAX { "" } else { url };
+    let (host, client, back) =
+        (encoded(host.as_str()), encoded(&told.client.to_string()), encoded(back));
+    let link = format!("http://{address}/allow?host={host}&client={client}&back={back}");
+    format!("<a class=\"button\" href=\"{}\">Let it through…</a> ", escape(&link))
+}
+
+/// A link to the dashboard's account of it.
+fn dashboard(url: &str, told: &Told<'_>) -> String {
+    let Some(address) = reachable(told) else { return String::new() };
     let (target, client) = (encoded(shortened(url)), encoded(&told.client.to_string()));
     let link =
         format!("http://{address}/#/why?target={target}&client={client}&kind=document&door=pixel");
-    format!("<a class=\"button\" href=\"{}\">Ask the dashboard</a>", escape(&link))
-}
-
-fn respond(status: StatusCode, title: &str, content: &str) -> Response<Body> {
-    let page = fill(PAGE, &[("title", &escape(title)), ("style", STYLE), ("content", content)]);
-    let length = page.len();
-    let mut response = Response::new(Body::from(page));
-    *response.status_mut() = status;
-    let fields: [(HeaderName, HeaderValue); 8] = [
-        (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (CONTENT_LENGTH, HeaderValue::from(length)),
-        (CACHE_CONTROL, NO_STORE),
-        (CONTENT_SECURITY_POLICY, POLICY.clone()),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            HeaderValue::from_static("same-origin"),
-        ),
-    ];
-    response.headers_mut().extend(fields);
-    response
-}
-
-/// Puts texts into the `{{slots}}` of a template. What is put in is not searched for slots.
-fn fill(template: &str, slots: &[(&str, &str)]) -> String {
-    let mut filled = String::with_capacity(template.len() * 2);
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        filled.push_str(before);
-        let (name, behind) = after.split_once("}}").unwrap_or((after, ""));
-        let slot = slots.iter().find(|(slot, _)| *slot == name);
-        filled.push_str(slot.map_or("", |(_, text)| text));
-        rest = behind;
-    }
-    filled.push_str(rest);
-    filled
-}
-
-/// For text and for quoted attributes alike.
-fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            plain => safe.push(plain),
-        }
-    }
-    safe
+    format!("<a class=\"button second\" href=\"{}\">Ask the dashboard</a>", escape(&link))
 }
 
 /// As one word of a POSIX shell: people paste this.
@@ -224,12 +172,6 @@ fn shortened(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_fills_a_slot_is_not_searched_for_slots() {
-        assert_eq!(fill("a {{x}} {{y}}.", &[("x", "{{y}}"), ("y", "1")]), "a {{y}} 1.");
-        assert_eq!(fill("{{unknown}}|", &[]), "|");
-    }
 
     #[test]
     fn what_people_paste_is_one_word() {

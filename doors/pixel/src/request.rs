@@ -261,7 +261,7 @@ fn blocked_page(
         policy,
         verdict,
         client: connection.client,
-        dashboard: door.parts.dashboard,
+        dashboard: door.parts.dashboard.get().copied(),
         setup: door.setup_url(),
         now,
     };

@@ -74,6 +74,26 @@ impl Settings {
         complaints
     }
 
+    /// What is allowed and still worth saying, with paths relative to this section.
+    ///
+    /// Browsers have a page from the internet ask its reader before it may load anything from a
+    /// local address (Local Network Access; Chromium since 142), so its blocked parts fail or prompt.
+    pub fn warnings(&self) -> Vec<Complaint> {
+        let gated = self.addresses.iter().enumerate().filter(|(_, address)| is_gated(address.0));
+        let warning = |(index, address): (usize, &Text<IpAddr>)| {
+            let message = format!(
+                "warning: {address} is a local address, and browsers keep pages of the internet from \
+                 loading anything there without asking their reader",
+            );
+            Complaint::new(format!("addresses.{index}"), message).remedy(
+                "give the pixel door an address that browsers take for public and nobody else uses, \
+                 such as 192.0.2.1 (RFC 5737), and route it to this machine: \
+                 ip address add 192.0.2.1/32 dev lo, and a route on the router if there is one",
+            )
+        };
+        gated.map(warning).collect()
+    }
+
     fn check_address(&self, path: &str, address: IpAddr) -> Option<Complaint> {
         if address.is_unspecified() || address.is_multicast() {
             let message = format!("{address} is no address that a client can connect to");
@@ -93,6 +113,28 @@ impl Settings {
             );
         }
         None
+    }
+}
+
+/// Whether browsers count an address among the local ones: Chromium's table, M142 to M151, and
+/// 198.18.0.0/15, which the draft of Local Network Access adds.
+fn is_gated(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => match v4.octets() {
+            [0 | 10 | 127, ..] | [169, 254, ..] | [192, 168, ..] | [198, 18 | 19, ..] => true,
+            [100, second, ..] => (64..128).contains(&second),
+            [172, second, ..] => (16..32).contains(&second),
+            _ => false,
+        },
+        IpAddr::V6(v6) => match v6.segments() {
+            [0x2001, 0xdb8, ..] | [0, 0, 0, 0, 0, 0, 0, 0 | 1] => true,
+            // fc00::/7, fe80::/10, fec0::/10 and 3fff::/20.
+            [first, second, ..] => {
+                first & 0xfe00 == 0xfc00
+                    || matches!(first & 0xffc0, 0xfe80 | 0xfec0)
+                    || (first == 0x3fff && second < 0x1000)
+            }
+        },
     }
 }
 
@@ -163,5 +205,42 @@ mod tests {
         settings.connections = 0;
         settings.connections_per_client = CONNECTIONS_MAX + 1;
         assert_eq!(paths(&settings), ["listen.0", "connections", "connections_per_client"]);
+    }
+
+    #[test]
+    fn addresses_that_browsers_take_for_local_are_worth_a_word() {
+        let gated = |address: &str| is_gated(address.parse().unwrap());
+        for local in [
+            "10.1.2.3",
+            "127.0.0.1",
+            "192.168.1.2",
+            "172.31.0.1",
+            "100.64.0.1",
+            "169.254.1.1",
+            "198.19.0.1",
+            "::1",
+            "fd00::1",
+            "fe80::1",
+            "2001:db8::1",
+            "3fff::1",
+            "::ffff:192.168.1.2",
+        ] {
+            assert!(gated(local), "{local}");
+        }
+        for public in [
+            "192.0.2.1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2001:2::1",
+            "2a00::1",
+        ] {
+            assert!(!gated(public), "{public}");
+        }
+        let addresses = ["192.0.2.1", "192.168.1.2"].map(|it| Text(it.parse().unwrap())).to_vec();
+        let warnings = Settings { addresses, ..Settings::default() }.warnings();
+        assert_eq!(warnings.len(), 1);
+        assert_eq!(warnings[0].path, "addresses.1");
     }
 }

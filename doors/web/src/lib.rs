@@ -14,7 +14,6 @@ mod door;
 mod errors;
 mod fastcgi;
 mod forwarded;
-mod handshake;
 mod host;
 mod hsts;
 mod listing;

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
+use percent_encoding::percent_decode_str;
 use std::sync::Arc;
 
 /// Begins a session: sets its cookie, which no script can read. Takes JSON (answered with 204) or
@@ -27,6 +28,7 @@ pub(crate) async fn login(
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_form =
         media_type.is_some_and(|text| text.starts_with("application/x-www-form-urlencoded"));
+    let next = if is_form { page_in_words(&String::from_utf8_lossy(&body)) } else { None };
     let token = if is_form {
         token_in_words(&String::from_utf8_lossy(&body))
     } else {
@@ -35,8 +37,18 @@ pub(crate) async fn login(
     let token = token.ok_or_else(|| {
         Refused::new(StatusCode::BAD_REQUEST, "no token was sent", "send {\"token\": \"…\"}")
     })?;
-    let cookie = cookie(&app, &token, asked)?;
-    Ok(if is_form { to_dashboard(&cookie) } else { forget_or_keep(&cookie) })
+    match (cookie(&app, &token, asked), next) {
+        (Ok(cookie), Some(next)) => {
+            Ok((StatusCode::SEE_OTHER, [(LOCATION, next), (SET_COOKIE, cookie)]).into_response())
+        }
+        (Ok(cookie), None) if is_form => Ok(to_dashboard(&cookie)),
+        (Ok(cookie), None) => Ok(forget_or_keep(&cookie)),
+        // People are shown the page again, which says so.
+        (Err(refused), Some(next)) if refused.status == StatusCode::UNAUTHORIZED => {
+            Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("{next}&wrong=1"))]).into_response())
+        }
+        (Err(refused), _) => Err(refused),
+    }
 }
 
 /// Ends the session.
@@ -71,6 +83,14 @@ fn to_dashboard(cookie: &str) -> Response {
 
 fn forget_or_keep(cookie: &str) -> Response {
     (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
+}
+
+/// The page to go on to after logging in by its form: one of ours, and no other site's.
+fn page_in_words(words: &str) -> Option<String> {
+    let word = words.split('&').find_map(|word| word.strip_prefix("next="))?;
+    let page = percent_decode_str(word).decode_utf8().ok()?;
+    let ours = page.starts_with("/allow?") && page.bytes().all(|byte| byte.is_ascii_graphic());
+    ours.then(|| page.into_owned())
 }
 
 /// The word `token` of a form or a query. A token holds nothing that is written with escapes.

@@ -1,16 +1,17 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
-use crate::control::{Control, Purge, Question};
-use crate::model::{Cache, ClientTrust, List, Problem, Reloaded, Running, Upstream, Why};
+use crate::control::{Control, Grant, Purge, Question};
+use crate::model::{Allow, Cache, ClientTrust, List, Problem, Reloaded, Running, Upstream, Why};
 use crate::tests::Folder;
 use crate::{Admin, Parts, Settings, Token};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use ledger::{Event, Ledger, RuleTexts, Subject};
-use std::sync::Arc;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use vocab::{Action, Cause, Door, Kind, ListId, Name, Now, RuleRef, Source};
+use std::sync::{Arc, Mutex};
+use vocab::{Action, Cause, DomainName, Door, Kind, ListId, Name, Now, RuleRef, Source};
 
 const PEER: &str = "192.0.2.9";
 const OWN: &str = "127.0.0.1:9053";
@@ -20,6 +21,7 @@ const OWN: &str = "127.0.0.1:9053";
 pub(super) struct Program {
     pub(super) paused_until: AtomicU64,
     pub(super) broken: AtomicBool,
+    pub(super) grants: Mutex<Vec<Grant>>,
 }
 
 impl Control for Program {
@@ -64,6 +66,26 @@ impl Control for Program {
     }
     fn paused_until(&self) -> u64 {
         self.paused_until.load(Relaxed)
+    }
+    fn allow(&self, grant: &Grant, _: Now) -> Result<(), String> {
+        self.grants.lock().unwrap().push(grant.clone());
+        Ok(())
+    }
+    fn allows(&self, now: Now) -> Vec<Allow> {
+        let allow = |grant: &Grant| Allow {
+            host: grant.host.to_string(),
+            client: grant.client.map(|it| it.to_string()),
+            profile: None,
+            until: crate::iso(grant.until_unix_ms),
+            left_s: grant.until_unix_ms.saturating_sub(now.unix_ms) / 1000,
+        };
+        self.grants.lock().unwrap().iter().map(allow).collect()
+    }
+    fn revoke(&self, host: &DomainName, client: Option<IpAddr>, _: Now) -> bool {
+        let mut grants = self.grants.lock().unwrap();
+        let before = grants.len();
+        grants.retain(|it| it.host != *host || it.client != client);
+        grants.len() < before
     }
     fn purge(&self, what: &Purge) -> u64 {
         match what {

@@ -39,6 +39,8 @@ async fn every_route_is_described_and_answers() {
     let described: Vec<&str> =
         description["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
+        "/api/allow",
+        "/api/allows",
         "/api/ca.pem",
         "/api/caches",
         "/api/lists",
@@ -50,6 +52,7 @@ async fn every_route_is_described_and_answers() {
         "/api/requests",
         "/api/requests/{id}",
         "/api/resume",
+        "/api/revoke",
         "/api/series",
         "/api/status",
         "/api/top",

@@ -73,9 +73,27 @@ impl Leaves {
         if !full {
             granted.entry(key).or_default().push(leave);
         }
+        self.note_latest(&granted);
+        if full { Err(LeavesFull) } else { Ok(()) }
+    }
+
+    /// Ends a leave now; says whether there was one that had not ended by itself.
+    pub(crate) fn withdraw(&self, host: Option<&DomainName>, whom: &Whom, now: Now) -> bool {
+        let mut granted = self.granted.write().unwrap_or_else(PoisonError::into_inner);
+        let key = host.map_or("", DomainName::as_str);
+        let Some(leaves) = granted.get_mut(key) else { return false };
+        let held = leaves.iter().any(|leave| leave.whom == *whom && leave.until_ms > now.unix_ms);
+        leaves.retain(|leave| leave.whom != *whom);
+        if leaves.is_empty() {
+            granted.remove(key);
+        }
+        self.note_latest(&granted);
+        held
+    }
+
+    fn note_latest(&self, granted: &HashMap<Box<str>, Vec<Leave>>) {
         let latest = granted.values().flatten().map(|leave| leave.until_ms).max();
         self.latest_ms.store(latest.unwrap_or(0), Ordering::Relaxed);
-        if full { Err(LeavesFull) } else { Ok(()) }
     }
 
     /// The leave that holds for a request by a client of this profile, if one does.

@@ -85,3 +85,17 @@ fn an_explanation_names_the_leave_and_the_rule_it_holds_off() {
     let told = policy.explain(&Ask::lookup(name("a.example"), 1, CLIENT), NOW);
     assert_eq!(told.leave.unwrap().host, None);
 }
+
+#[test]
+fn a_leave_that_is_withdrawn_ends_at_once_and_others_stay() {
+    let policy = policy("||example^");
+    let host = DomainName::parse("a.example").unwrap();
+    let mine = Whom::Address(CLIENT);
+    policy.grant(leave(Some("a.example"), mine.clone(), 60), NOW).unwrap();
+    policy.grant(leave(Some("b.example"), Whom::Everyone, 60), NOW).unwrap();
+    assert!(!policy.withdraw(Some(&host), &Whom::Everyone, NOW), "that is another leave");
+    assert!(policy.withdraw(Some(&host), &mine, NOW));
+    assert!(!policy.withdraw(Some(&host), &mine, NOW), "it is gone");
+    check(&policy, "a.example", CLIENT, NOW, true);
+    check(&policy, "b.example", CLIENT, NOW, false);
+}

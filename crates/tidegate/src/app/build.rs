@@ -6,6 +6,7 @@
 use super::cache_files::CacheFiles;
 use super::doors::Doors;
 use super::http::HttpListeners;
+use super::leaves;
 use super::lists::{self, Origin};
 use super::mint::BlockedNames;
 use super::signer;
@@ -40,6 +41,7 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         write_welcome(state.path()).map_err(|why| cannot(&why))?;
     }
     let (policy, origin) = compile(&plan, state.path(), None)?;
+    leaves::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
     let texts = Arc::new(Texts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
@@ -66,6 +68,7 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         reload_wished: Arc::default(),
         started: transport::clock::now(),
         admin: plan.file.admin.clone(),
+        dashboard: Arc::default(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
     app.restore_caches(&plan);
@@ -126,6 +129,15 @@ pub(super) fn pixel_addresses(plan: &Plan) -> Vec<IpAddr> {
         | Style::Null
         | Style::Refused => pixel.addresses.iter().map(|address| address.0).collect(),
     }
+}
+
+/// What is worth saying of the addresses that clients get for blocked names, where they get any: from
+/// our DNS door, or from another resolver if there is none.
+pub(crate) fn pixel_warnings(plan: &Plan) -> Vec<config::FileComplaint> {
+    let given = plan.file.dns.is_none() || effective_style(plan) == Style::Pixel;
+    let pixel = plan.file.pixel.as_ref().filter(|_| given && !plan.is_built_in());
+    let warnings = pixel.map_or_else(Vec::new, door_pixel::Settings::warnings);
+    warnings.into_iter().map(|told| plan.placed(told.under("pixel"))).collect()
 }
 
 fn write_welcome(state_dir: &Path) -> std::io::Result<()> {

@@ -3,11 +3,13 @@
 use super::reload::size;
 use super::{App, why};
 use admin::model::{self, Cache, List, Listener, Reloaded, SkippedCount, SkippedLine, Upstream};
-use admin::{Admin, Control, Purge, Question, Token};
+use admin::{Admin, Control, Grant, Purge, Question, Token};
+use policy::Whom;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
 use upstream::resolver::{Flush, FlushIn, Standing};
-use vocab::{Listen, Now, Scheme};
+use vocab::{DomainName, Listen, Now, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
 const ADMIN_CONNECTIONS_MAX: usize = 256;
@@ -24,6 +26,8 @@ impl App {
         let token = Token::open(self.state.path()).map_err(|why| why.to_string())?;
         for listener in bound {
             settings.listen.0 = listener.address();
+            // It is opened once, so that nobody has said so before.
+            let _ = self.dashboard.set(listener.address());
             super::state::replace_file(
                 &self.state.path().join(crate::cli::ADDRESS_FILE),
                 settings.listen.to_string().as_bytes(),
@@ -191,6 +195,31 @@ impl Control for Handle {
 
     fn paused_until(&self) -> u64 {
         self.0.policy.load().paused_until()
+    }
+
+    fn allow(&self, grant: &Grant, now: Now) -> Result<(), String> {
+        self.0.allow(grant, now)
+    }
+
+    fn allows(&self, now: Now) -> Vec<model::Allow> {
+        let leaves = self.0.policy.load().leaves(now).into_iter();
+        leaves
+            .filter_map(|leave| {
+                let (client, profile) = match leave.whom {
+                    Whom::Everyone => (None, None),
+                    Whom::Address(address) => (Some(address.to_string()), None),
+                    Whom::Profile(name) => (None, Some(name)),
+                };
+                let (until, left_s) =
+                    (admin::iso(leave.until_ms), leave.until_ms.saturating_sub(now.unix_ms) / 1000);
+                // One for everything is a pause by another name, and nobody can ask for it.
+                Some(model::Allow { host: leave.host?.to_string(), client, profile, until, left_s })
+            })
+            .collect()
+    }
+
+    fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool {
+        self.0.revoke(host, client, now)
     }
 
     fn purge(&self, what: &Purge) -> u64 {

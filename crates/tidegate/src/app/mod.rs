@@ -9,6 +9,7 @@ mod control;
 mod doors;
 mod greeting;
 mod http;
+mod leaves;
 pub(crate) mod lists;
 mod memory;
 mod metrics;
@@ -18,7 +19,7 @@ pub(crate) mod signer;
 pub(crate) mod state;
 pub(crate) mod why;
 
-pub(crate) use build::compile;
+pub(crate) use build::{compile, pixel_warnings};
 
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::ArcSwap;
@@ -29,7 +30,8 @@ use http::HttpListeners;
 use ledger::Ledger;
 use policy::Policy;
 use state::StateDir;
-use std::sync::{Arc, Mutex};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
@@ -63,6 +65,8 @@ pub(crate) struct App {
     started: Now,
     /// How the admin listener was opened; it stays so until the program ends.
     admin: admin::Settings,
+    /// Where it listens, once it does.
+    dashboard: Arc<OnceLock<SocketAddr>>,
     /// What a configuration changes; the lock makes reloads queue up.
     running: Mutex<Running>,
 }

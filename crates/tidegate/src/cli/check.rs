@@ -1,7 +1,7 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
 use super::{Failure, Setup};
-use crate::app::lists;
+use crate::app::{self, lists};
 use transport::signer::Ca;
 use vocab::Complaint;
 
@@ -16,6 +16,10 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
         let found = door_gateway::check_files(gateway, base);
         named.extend(found.into_iter().map(|complaint| complaint.under("gateway")));
     }
+    if let Some(proxy) = &plan.file.proxy {
+        let found = door_proxy::check_files(proxy, base);
+        named.extend(found.into_iter().map(|complaint| complaint.under("proxy")));
+    }
     // The built-in configuration's folder is made at the first start.
     if !plan.is_built_in() {
         let found = door_web::check_folders(&plan.file.web, base);
@@ -29,6 +33,9 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
             for told in foreign.warnings().iter().chain(dumps) {
                 println!("{}", plan.placed(told.clone()));
             }
+        }
+        for told in app::pixel_warnings(&plan) {
+            println!("{told}");
         }
         let age = Ca::read(&state.join("ca"))
             .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));

@@ -2,7 +2,7 @@
 //!
 //! The address and the token are in the state folder, so whoever may read that may control it.
 
-use super::{CtlCommand, Exit, Failure, PurgeArgs, Setup};
+use super::{AllowArgs, CtlCommand, Exit, Failure, PurgeArgs, Setup};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
@@ -10,6 +10,7 @@ use http_engine::Body;
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 use std::path::Path;
+use vocab::Span;
 
 /// The file in the state folder that says where the admin API listens.
 pub(crate) const ADDRESS_FILE: &str = "admin.address";
@@ -30,6 +31,12 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
             (Method::POST, "/api/pause", Some(json!({ "seconds": u64::from(*minutes) * 60 })))
         }
         CtlCommand::Resume => (Method::POST, "/api/resume", Some(json!({}))),
+        CtlCommand::Allow(what) => (Method::POST, "/api/allow", Some(allow(what)?)),
+        CtlCommand::Allows => (Method::GET, "/api/allows", None),
+        CtlCommand::Revoke(what) => {
+            let body = json!({ "host": what.host, "client": what.client });
+            (Method::POST, "/api/revoke", Some(body))
+        }
         CtlCommand::Purge(what) => (Method::POST, "/api/purge", Some(purge(what))),
     };
     let (status, answer) = ask(&state, method, path, body)?;
@@ -51,9 +58,53 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
             println!("everything passes until {}", answer["paused_until"].as_str().unwrap_or("?"));
         }
         CtlCommand::Resume => println!("the policy decides again"),
+        CtlCommand::Allow(_) => print_allow(&answer),
+        CtlCommand::Allows => print_allows(&answer),
+        CtlCommand::Revoke(what) => println!("{} is up to the lists again", what.host),
         CtlCommand::Purge(_) => println!("{} answers were forgotten", answer["answers"]),
     }
     Ok(())
+}
+
+/// What is sent to let a name through. `always` goes too: the answer says which rule to write.
+fn allow(what: &AllowArgs) -> Result<Json, Failure> {
+    let minutes = if what.span == "always" {
+        json!("always")
+    } else {
+        let wrong = |why: &dyn std::fmt::Display| {
+            let message = format!("--for {}: {why}; write 5m, 1h or 24h", what.span);
+            Failure::new(Exit::Wrong, message)
+        };
+        let span = what.span.parse::<Span>().map_err(|why| wrong(&why))?;
+        let seconds = span.0.as_secs();
+        if seconds == 0 || seconds % 60 != 0 {
+            return Err(wrong(&"whole minutes only"));
+        }
+        json!(seconds / 60)
+    };
+    Ok(json!({ "host": what.host, "minutes": minutes, "client": what.client }))
+}
+
+fn print_allow(allow: &Json) {
+    let text = |key: &str| allow[key].as_str();
+    let whom = match (text("client"), text("profile")) {
+        (Some(client), _) => format!("for {client}"),
+        (None, Some(profile)) => format!("for the profile {profile}"),
+        (None, None) => "for everybody".into(),
+    };
+    println!(
+        "{} passes {whom} until {}",
+        text("host").unwrap_or("?"),
+        text("until").unwrap_or("?")
+    );
+}
+
+fn print_allows(answer: &Json) {
+    let allows = answer["allows"].as_array().map_or(&[][..], Vec::as_slice);
+    if allows.is_empty() {
+        println!("nothing is let through");
+    }
+    allows.iter().for_each(print_allow);
 }
 
 /// What is sent to purge; clap lets exactly one of the three through.

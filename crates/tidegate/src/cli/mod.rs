@@ -147,8 +147,39 @@ pub(crate) enum CtlCommand {
     },
     /// End a pause
     Resume,
+    /// Let a blocked name, and all below it, pass for a while
+    Allow(AllowArgs),
+    /// What is let through, and until when
+    Allows,
+    /// Block again what was let through
+    Revoke(RevokeArgs),
     /// Forget answers to DNS questions, so that they are asked upstream again
     Purge(PurgeArgs),
+}
+
+/// What is let through.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AllowArgs {
+    /// The name
+    #[arg(value_name = "HOST")]
+    host: String,
+    /// For how long: 5m, 1h, at most 24h
+    #[arg(long = "for", value_name = "TIME", default_value = "5m")]
+    span: String,
+    /// For the client with this address only [default: for all]
+    #[arg(long, value_name = "IP")]
+    client: Option<IpAddr>,
+}
+
+/// What is blocked again.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// The name
+    #[arg(value_name = "HOST")]
+    host: String,
+    /// The client that it was let through for [default: for all]
+    #[arg(long, value_name = "IP")]
+    client: Option<IpAddr>,
 }
 
 /// Which answers are forgotten.

@@ -10,8 +10,8 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use transport::{
@@ -85,7 +85,7 @@ impl Edge {
             tls: ServerTls::with_signer(Arc::clone(&signer)),
             signer,
             trust: Arc::default(),
-            dashboard: Some(([127, 0, 0, 1], 9053).into()),
+            dashboard: Arc::new(OnceLock::from(SocketAddr::from(([127, 0, 0, 1], 9053)))),
         };
         let door = Door::new(Settings::default(), parts);
         let drain = Drain::new();

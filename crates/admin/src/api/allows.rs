@@ -1,0 +1,163 @@
+//! Letting a name through for a while, and taking that back.
+//!
+//! It grants nothing for ever, for that is a rule's to do, and never a whole top-level domain. Behind
+//! the guard; the page for people asks here too.
+
+use super::{App, Asked};
+use crate::control::Grant;
+use crate::iso::iso;
+use crate::model::{Allow, AllowRequest, Allows, Minutes, Problem, RevokeRequest};
+use crate::refused::Refused;
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use http::StatusCode;
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{DomainName, Now};
+
+/// Longest leave, in minutes: a day, as with a pause. What is to last longer is a rule.
+const MINUTES_MAX: u32 = 1440;
+
+/// Lets a name and all below it through for a while, for all clients or for one.
+#[utoipa::path(post, path = "/api/allow", request_body = AllowRequest, responses(
+    (status = 200, body = Allow),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 409, body = Problem, description = "As many are let through as may be"),
+    (status = 422, body = Problem, description = "`always`: with the rule to write")
+))]
+pub(crate) async fn allow(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+    sent: Result<Json<AllowRequest>, JsonRejection>,
+) -> Result<Json<Allow>, Refused> {
+    let Json(sent) = sent?;
+    let grant = grant(&sent, asked.now)?;
+    allowed(&app, grant, asked.now).await.map(Json)
+}
+
+/// What is let through, and until when.
+#[utoipa::path(get, path = "/api/allows", responses(
+    (status = 200, body = Allows), (status = 401, body = Problem)
+))]
+pub(crate) async fn allows(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+) -> Result<Json<Allows>, Refused> {
+    Ok(Json(Allows { allows: app.ask(move |app| app.control.allows(asked.now)).await? }))
+}
+
+/// Ends it now.
+#[utoipa::path(post, path = "/api/revoke", request_body = RevokeRequest, responses(
+    (status = 200, body = Allows, description = "With what is still let through"),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 404, body = Problem)
+))]
+pub(crate) async fn revoke(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+    sent: Result<Json<RevokeRequest>, JsonRejection>,
+) -> Result<Json<Allows>, Refused> {
+    let Json(sent) = sent?;
+    let (host, client) = (host(&sent.host)?, client(sent.client.as_deref())?);
+    revoked(&app, host, client, asked.now).await?;
+    Ok(Json(Allows { allows: app.ask(move |app| app.control.allows(asked.now)).await? }))
+}
+
+/// Has the program let it through.
+pub(crate) async fn allowed(app: &Arc<App>, grant: Grant, now: Now) -> Result<Allow, Refused> {
+    let allow = Allow {
+        host: grant.host.to_string(),
+        client: grant.client.map(|client| client.to_string()),
+        profile: None,
+        until: iso(grant.until_unix_ms),
+        left_s: grant.until_unix_ms.saturating_sub(now.unix_ms) / 1000,
+    };
+    let done = app.ask(move |app| app.control.allow(&grant, now)).await?;
+    done.map_err(|why| {
+        Refused::new(StatusCode::CONFLICT, why, "`tidegate ctl allows` shows them all")
+    })?;
+    Ok(allow)
+}
+
+/// Has the program end it.
+pub(crate) async fn revoked(
+    app: &Arc<App>,
+    host: DomainName,
+    client: Option<IpAddr>,
+    now: Now,
+) -> Result<(), Refused> {
+    let error = format!("{host} is not let through for {}", whom(client));
+    if app.ask(move |app| app.control.revoke(&host, client, now)).await? {
+        return Ok(());
+    }
+    let remedy = "ask /api/allows what is; a leave for one client is ended with its address";
+    Err(Refused::new(StatusCode::NOT_FOUND, error, remedy))
+}
+
+/// Reads what was asked for.
+pub(crate) fn grant(sent: &AllowRequest, now: Now) -> Result<Grant, Refused> {
+    let (host, client) = (host(&sent.host)?, client(sent.client.as_deref())?);
+    let minutes = match &sent.minutes {
+        Minutes::Count(minutes @ 1..=MINUTES_MAX) => u64::from(*minutes),
+        Minutes::Count(minutes) => {
+            return Err(Refused::new(
+                StatusCode::BAD_REQUEST,
+                format!("{minutes} minutes is no length of a leave"),
+                format!("send 1 to {MINUTES_MAX} minutes"),
+            ));
+        }
+        Minutes::Word(word) if word == "always" => {
+            return Err(Refused::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "what passes always is a rule, and rules stand in the configuration",
+                format!(
+                    "write {} under `rules` of a list in policy.lists, or into a list's file, then \
+                     reload",
+                    rule(&host, client)
+                ),
+            ));
+        }
+        Minutes::Word(word) => {
+            return Err(Refused::word("minutes", word, "a number of minutes, \"always\""));
+        }
+    };
+    Ok(Grant { host, client, until_unix_ms: now.unix_ms + minutes * 60_000 })
+}
+
+/// The rule that lets a name through always.
+pub(crate) fn rule(host: &DomainName, client: Option<IpAddr>) -> String {
+    match client {
+        None => format!("@@||{host}^"),
+        Some(client) => format!("@@||{host}^$client={client}"),
+    }
+}
+
+/// A name that may be let through.
+pub(crate) fn host(text: &str) -> Result<DomainName, Refused> {
+    let shown: String = text.chars().take(128).collect();
+    let name = DomainName::parse(text.trim()).map_err(|why| {
+        let error = format!("host: {shown:?} is no name: {why}");
+        Refused::new(StatusCode::BAD_REQUEST, error, "send a name as in shop.example")
+    })?;
+    if name.as_str().contains('.') {
+        return Ok(name);
+    }
+    // All below it would pass: half of the world, for a click.
+    Err(Refused::new(
+        StatusCode::BAD_REQUEST,
+        format!("host: {shown:?} is a top-level domain"),
+        "name a host below it; `tidegate ctl pause` lets everything pass",
+    ))
+}
+
+/// The client it is for; for all if there is none.
+pub(crate) fn client(text: Option<&str>) -> Result<Option<IpAddr>, Refused> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let parsed = text.parse().map(|client: IpAddr| Some(client.to_canonical()));
+    parsed.map_err(|_| Refused::word("client", text, "the IP addresses, as in 192.168.1.7"))
+}
+
+fn whom(client: Option<IpAddr>) -> String {
+    client.map_or_else(|| "all clients".into(), |client| client.to_string())
+}

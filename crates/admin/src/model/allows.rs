@@ -1,0 +1,58 @@
+//! What is let through for a while, as JSON.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Which name to let through.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllowRequest {
+    /// The name; all below it passes too.
+    pub host: String,
+    /// For how long.
+    pub minutes: Minutes,
+    /// The address of the one client it is for; for all clients if left out.
+    pub client: Option<String>,
+}
+
+/// For how long a name is let through.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum Minutes {
+    /// Minutes from now, 1 to 1440.
+    Count(u32),
+    /// `always`: refused with the rule to write, for what holds for ever stands in the configuration.
+    Word(String),
+}
+
+/// Which leave to end.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeRequest {
+    /// The name that is let through.
+    pub host: String,
+    /// The address of the client it is let through for; left out if it is for all.
+    pub client: Option<String>,
+}
+
+/// What is let through.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Allows {
+    /// By name; 1024 at most.
+    pub allows: Vec<Allow>,
+}
+
+/// A name that passes for a while though rules block it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Allow {
+    /// The name, with all below it.
+    pub host: String,
+    /// The address of the one client it passes for; null if it is for all, or for a profile.
+    pub client: Option<String>,
+    /// The profile it passes for; null if it is for all, or for one client.
+    pub profile: Option<String>,
+    /// Until when.
+    pub until: String,
+    /// Seconds until then.
+    pub left_s: u64,
+}

@@ -1,0 +1,253 @@
+//! The page on which people let a blocked name through; block pages lead here.
+//!
+//! A GET changes nothing and a POST needs the session, our own origin and the one-time token of the
+//! form. The way back is a link, never a redirect. It runs no script. Routed by [`crate::Admin`].
+
+mod show;
+
+use crate::api::allows::{self, allowed, revoked};
+use crate::api::{App, Asked};
+use crate::control::Question;
+use crate::gate::session_of;
+use crate::model::{Allow, AllowRequest, Minutes, Why};
+use crate::refused::Refused;
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, StatusCode, Uri};
+use http_engine::html::STYLE;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{DomainName, Door, Kind};
+
+/// Longest address of a page to go back to, in bytes.
+const BACK_BYTES_MAX: usize = 2048;
+
+/// What the address of the page says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Words {
+    host: String,
+    #[serde(default)]
+    client: String,
+    #[serde(default)]
+    back: String,
+    /// Whether the page has been gone to from ourselves.
+    #[serde(default)]
+    again: String,
+    /// Whether a wrong token was just sent.
+    #[serde(default)]
+    wrong: String,
+}
+
+/// What its form sends.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Sent {
+    host: String,
+    client: String,
+    back: String,
+    once: String,
+    /// `client` or `all`; for all if left out, as where no client is known.
+    #[serde(default)]
+    whom: String,
+    /// `5`, `60`, `always` or `end`.
+    act: String,
+}
+
+/// What is wished for, checked.
+pub(crate) struct Wish {
+    host: DomainName,
+    client: Option<IpAddr>,
+    /// The page that was blocked: an `http` or `https` URL; none if it is another thing.
+    back: Option<String>,
+}
+
+/// What became of a form.
+enum Done {
+    /// It was done as asked.
+    Changed(Wish),
+    /// Nothing: what passes always is a rule to write, for this client or for all.
+    Always(Wish, Option<IpAddr>),
+}
+
+impl Wish {
+    fn read(host: &str, client: &str, back: &str) -> Result<Self, Refused> {
+        let (host, client) = (allows::host(host)?, allows::client(Some(client))?);
+        Ok(Self { host, client, back: way_back(back) })
+    }
+
+    /// The page's own address.
+    fn address(&self) -> String {
+        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        format!(
+            "/allow?host={}&client={}&back={}&again=1",
+            encoded(self.host.as_str()),
+            encoded(&self.client.map(|it| it.to_string()).unwrap_or_default()),
+            encoded(self.back.as_deref().unwrap_or_default()),
+        )
+    }
+
+    /// What its token is for.
+    fn purpose(&self) -> String {
+        format!("{} {:?}", self.host, self.client)
+    }
+}
+
+/// The page. Changes nothing.
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+    headers: HeaderMap,
+    words: Result<Query<Words>, QueryRejection>,
+) -> Response {
+    let read = words.map_err(Refused::from).and_then(|Query(words)| {
+        Wish::read(&words.host, &words.client, &words.back).map(|wish| (wish, words))
+    });
+    let (wish, words) = match read {
+        Ok(read) => read,
+        Err(refused) => return show::refused(&refused),
+    };
+    if app.gate.check_pass(&headers, asked.client, asked.now).is_err() {
+        // A strict cookie does not come along from another site's page: go here once more from here.
+        return if words.again.is_empty() {
+            show::bounce(&wish)
+        } else {
+            show::login(
+                &wish,
+                if words.wrong.is_empty() { show::Login::First } else { show::Login::Wrong },
+            )
+        };
+    }
+    match state(&app, &wish, asked).await {
+        Ok((why, passing)) => match app.once.issue(
+            session_of(&headers).unwrap_or_default(),
+            &wish.purpose(),
+            asked.now,
+        ) {
+            Ok(once) => show::state(&wish, &why, passing.as_ref(), &once),
+            Err(why) => show::refused(&Refused::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                why.to_string(),
+                "look at the system's random number generator, then try again",
+            )),
+        },
+        Err(refused) => show::refused(&refused),
+    }
+}
+
+/// What its form asks for, done; then the page again.
+pub(crate) async fn act(
+    State(app): State<Arc<App>>,
+    asked: Asked,
+    headers: HeaderMap,
+    sent: Result<Form<Sent>, FormRejection>,
+) -> Response {
+    match acted(&app, asked, &headers, sent).await {
+        Ok(Done::Always(wish, client)) => show::always(&wish, client),
+        Ok(Done::Changed(wish)) => {
+            (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response()
+        }
+        Err(refused) => show::refused(&refused),
+    }
+}
+
+async fn acted(
+    app: &Arc<App>,
+    asked: Asked,
+    headers: &HeaderMap,
+    sent: Result<Form<Sent>, FormRejection>,
+) -> Result<Done, Refused> {
+    app.gate.check_pass(headers, asked.client, asked.now)?;
+    let Form(sent) = sent.map_err(|why| {
+        Refused::new(why.status(), why.body_text(), "send the form of the page as it is")
+    })?;
+    let wish = Wish::read(&sent.host, &sent.client, &sent.back)?;
+    let session = session_of(headers).unwrap_or_default();
+    if !app.once.take(&sent.once, session, &wish.purpose(), asked.now) {
+        return Err(Refused::new(
+            StatusCode::FORBIDDEN,
+            "this form was sent already, or stood open for too long",
+            "open the page again from the block page",
+        ));
+    }
+    let client = wish.client.filter(|_| sent.whom == "client");
+    if sent.act == "end" {
+        revoked(app, wish.host.clone(), client, asked.now).await?;
+        return Ok(Done::Changed(wish));
+    }
+    if sent.act == "always" {
+        return Ok(Done::Always(wish, client));
+    }
+    let minutes = sent.act.parse().map_or_else(|_| Minutes::Word(sent.act.clone()), Minutes::Count);
+    let client = client.map(|it| it.to_string());
+    let request = AllowRequest { host: wish.host.to_string(), minutes, client };
+    allowed(app, allows::grant(&request, asked.now)?, asked.now).await?;
+    Ok(Done::Changed(wish))
+}
+
+/// The style sheet of the page.
+pub(crate) async fn style() -> Response {
+    let fields = [(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, "no-cache")];
+    (fields, [STYLE, include_str!("page/allow.css")].concat()).into_response()
+}
+
+/// What the policy says of the name now, and the leave that lets it through, if one does: the
+/// client's own before that for all.
+async fn state(app: &Arc<App>, wish: &Wish, asked: Asked) -> Result<(Why, Option<Allow>), Refused> {
+    let question = Question {
+        host: wish.host.clone(),
+        url: wish.back.clone(),
+        client: wish.client.unwrap_or(asked.client),
+        kind: Kind::Document,
+        door: Door::Pixel,
+    };
+    let (why, allows) = app
+        .ask(move |app| (app.control.why(&question, asked.now), app.control.allows(asked.now)))
+        .await?;
+    let own = wish.client.map(|client| client.to_string());
+    let mut of_host =
+        allows.into_iter().filter(|it| it.host == wish.host.as_str() && it.profile.is_none());
+    let passing = of_host
+        .clone()
+        .find(|it| it.client.is_some() && it.client == own)
+        .or_else(|| of_host.find(|it| it.client.is_none()));
+    Ok((why, passing))
+}
+
+/// A page to go back to, if it is one of the web.
+fn way_back(text: &str) -> Option<String> {
+    let uri: Uri = text.parse().ok().filter(|_| text.len() <= BACK_BYTES_MAX)?;
+    let web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let host = uri.host().is_some_and(|host| !host.is_empty());
+    // Whoever has a password in an address means to be taken for another.
+    let plain = uri.authority().is_some_and(|it| !it.as_str().contains('@'));
+    (web && host && plain).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_the_web_are_gone_back_to() {
+        for good in ["http://shop.example/", "https://shop.example:8443/a?b=c%20d"] {
+            assert_eq!(way_back(good).as_deref(), Some(good));
+        }
+        let long = format!("http://shop.example/{}", "a".repeat(BACK_BYTES_MAX));
+        for bad in [
+            "",
+            "/allow",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "ftp://shop.example/",
+            "https://user:word@shop.example/",
+            "https:///x",
+            &long,
+        ] {
+            assert_eq!(way_back(bad), None, "{bad}");
+        }
+    }
+}

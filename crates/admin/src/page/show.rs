@@ -1,0 +1,200 @@
+//! What the page looks like: every text from outside escaped, no script, nothing from elsewhere.
+//!
+//! It decides nothing. Called by [`super`] alone.
+
+use super::Wish;
+use crate::api::allows::rule;
+use crate::model::{Allow, Why};
+use crate::refused::Refused;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
+use http::{StatusCode, Uri};
+use http_engine::html::{FRAME, escape, fill};
+
+const CHOOSE: &str = include_str!("choose.html");
+const WHOM: &str = include_str!("whom.html");
+const PASSING: &str = include_str!("passing.html");
+const TOLD: &str = include_str!("told.html");
+const LOGIN: &str = include_str!("login.html");
+const ONWARD: &str = include_str!("onward.html");
+
+/// What the page may do: show our style sheet and its own pictures, and send its form to us.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
+const LINK: &str = "<link rel=\"stylesheet\" href=\"/allow.css\">";
+
+/// Why the page asks for the token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Login {
+    /// There is no session.
+    First,
+    /// What was sent is not the token.
+    Wrong,
+}
+
+/// The name as it stands now: what lets it through, or what blocks it with the ways to let it.
+pub(super) fn state(wish: &Wish, why: &Why, passing: Option<&Allow>, once: &str) -> Response {
+    if let Some(allow) = passing {
+        return passes(wish, allow, once);
+    }
+    if why.action == "pass" {
+        let title = format!("{} is not blocked", wish.host);
+        let text = format!("{}.", why.summary);
+        return told(StatusCode::OK, "Not blocked", &title, &text, &onward(wish));
+    }
+    let law = why.rule.as_ref().map_or_else(String::new, |rule| {
+        format!(
+            "<div class=\"law\"><code>{}</code><p>List <b>{}</b>, line <b>{}</b></p></div>",
+            escape(&rule.text),
+            escape(&rule.list),
+            rule.line
+        )
+    });
+    let client = shown(wish);
+    let whom = match wish.client {
+        Some(_) => fill(WHOM, &[("client", &client)]),
+        None => String::new(),
+    };
+    let content = fill(
+        CHOOSE,
+        &[
+            ("host", &escape(wish.host.as_str())),
+            ("law", &law),
+            ("client", &client),
+            ("back", &escape(wish.back.as_deref().unwrap_or_default())),
+            ("once", once),
+            ("whom", &whom),
+            ("onward", ""),
+        ],
+    );
+    page(StatusCode::OK, &format!("Let {} through?", wish.host), &content)
+}
+
+fn passes(wish: &Wish, allow: &Allow, once: &str) -> Response {
+    let client = shown(wish);
+    let (who, whom) = match &allow.client {
+        Some(client) => (escape(client), "client"),
+        None => ("everybody".to_owned(), "all"),
+    };
+    let content = fill(
+        PASSING,
+        &[
+            ("host", &escape(wish.host.as_str())),
+            ("who", &who),
+            ("whom", whom),
+            // `2026-11-21T12:00:00.000Z`: the date is today's or tomorrow's.
+            ("time", &format!("{} UTC", allow.until.get(11..16).unwrap_or(&allow.until))),
+            ("left", &left(allow.left_s)),
+            ("client", &client),
+            ("back", &escape(wish.back.as_deref().unwrap_or_default())),
+            ("once", once),
+            ("onward", &onward(wish)),
+        ],
+    );
+    page(StatusCode::OK, &format!("{} passes", wish.host), &content)
+}
+
+/// For who is not logged in.
+pub(super) fn login(wish: &Wish, why: Login) -> Response {
+    let wrong = match why {
+        Login::First => "",
+        Login::Wrong => "<p class=\"wrong\">That is not the token.</p>",
+    };
+    let slots = [
+        ("host", escape(wish.host.as_str())),
+        ("next", escape(&wish.address())),
+        ("wrong", wrong.to_owned()),
+    ];
+    let slots = slots.each_ref().map(|(name, text)| (*name, text.as_str()));
+    page(StatusCode::UNAUTHORIZED, "Log in", &fill(LOGIN, &slots))
+}
+
+/// Goes to the page once more, now from a page of ours, so that the session's cookie comes along.
+pub(super) fn bounce(wish: &Wish) -> Response {
+    let address = escape(&wish.address());
+    let style = format!("{LINK}<meta http-equiv=\"refresh\" content=\"0;url={address}\">");
+    let content = format!("<div class=\"text\"><p><a href=\"{address}\">Go on</a></p></div>");
+    framed(StatusCode::OK, "Tidegate", &style, &content)
+}
+
+/// What was not done, and what to do about it.
+pub(super) fn refused(why: &Refused) -> Response {
+    let (error, remedy) = (&why.problem.error, &why.problem.remedy);
+    told(why.status, "Not done", &sentence(error), &format!("{}.", sentence(remedy)), "")
+}
+
+fn told(status: StatusCode, label: &str, title: &str, text: &str, onward: &str) -> Response {
+    let slots = [
+        ("label", escape(label)),
+        ("title", escape(title)),
+        ("text", escape(text)),
+        ("onward", onward.to_owned()),
+    ];
+    let slots = slots.each_ref().map(|(name, text)| (*name, text.as_str()));
+    page(status, title, &fill(TOLD, &slots))
+}
+
+/// The rule that lets it through always, for who asks for that.
+pub(super) fn always(wish: &Wish, rule_for: Option<std::net::IpAddr>) -> Response {
+    let more = format!(
+        "<code class=\"command\">{}</code><p class=\"more\">Then <code>tidegate ctl reload</code>, or \
+         reload in the dashboard.</p>",
+        escape(&rule(&wish.host, rule_for))
+    );
+    let slots = [
+        ("label", "Always"),
+        ("title", "What passes always is a rule"),
+        (
+            "text",
+            "Write it under `rules` of a list in the configuration's policy.lists, or into a list's file:",
+        ),
+        ("more", more.as_str()),
+        ("onward", ""),
+    ];
+    page(StatusCode::UNPROCESSABLE_ENTITY, "Always", &fill(TOLD, &slots))
+}
+
+fn page(status: StatusCode, title: &str, content: &str) -> Response {
+    framed(status, title, LINK, content)
+}
+
+fn framed(status: StatusCode, title: &str, style: &str, content: &str) -> Response {
+    let slots =
+        [("title", escape(title)), ("style", style.to_owned()), ("content", content.to_owned())];
+    let slots = slots.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let fields = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        // Under `no-referrer` a browser sends our form with `Origin: null`, which the gate refuses.
+        (REFERRER_POLICY, "same-origin"),
+    ];
+    (status, fields, fill(FRAME, &slots)).into_response()
+}
+
+/// The way back, as a link.
+fn onward(wish: &Wish) -> String {
+    let Some(url) = &wish.back else { return String::new() };
+    // The host that the link leads to, which need not be the one that is let through.
+    let uri = url.parse::<Uri>().ok();
+    let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
+    fill(ONWARD, &[("url", &escape(url)), ("host", &escape(host))])
+}
+
+fn shown(wish: &Wish) -> String {
+    wish.client.map(|it| it.to_string()).unwrap_or_default()
+}
+
+fn left(seconds: u64) -> String {
+    match seconds.div_ceil(60) {
+        1 => "a minute is left".into(),
+        minutes @ 0..=119 => format!("{minutes} minutes are left"),
+        minutes => format!("{} hours are left", minutes / 60),
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}

@@ -1,0 +1,165 @@
+//! Letting names through, asked as a program asks and as a browser does.
+
+use super::house::{Answer, House};
+use crate::model::{Allow, Allows};
+use http::header::LOCATION;
+
+const PAGE: &str =
+    "/allow?host=ads.example&client=192.168.1.7&back=https%3A%2F%2Fads.example%2Fa&again=1";
+
+/// The value of a field of the page's form.
+fn field<'p>(page: &'p str, name: &str) -> &'p str {
+    let mark = format!("name=\"{name}\" value=\"");
+    let at = page.find(&mark).unwrap_or_else(|| panic!("no {name} in {page}")) + mark.len();
+    page[at..].split('"').next().unwrap()
+}
+
+fn text(answer: &Answer) -> String {
+    String::from_utf8(answer.body.to_vec()).unwrap()
+}
+
+/// Opens the page and sends its form.
+async fn send(house: &House, cookie: &str, once: Option<&str>, rest: &str) -> Answer {
+    let page = text(&house.ask("GET", PAGE, &[("cookie", cookie)], "").await);
+    let once = once.map_or_else(|| field(&page, "once").to_owned(), str::to_owned);
+    let form = format!("host=ads.example&client=192.168.1.7&back=&once={once}&{rest}");
+    let fields = [
+        ("cookie", cookie),
+        ("sec-fetch-site", "same-origin"),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ];
+    house.ask("POST", "/allow", &fields, &form).await
+}
+
+#[tokio::test]
+async fn a_program_lets_a_name_through_and_takes_it_back() {
+    let house = House::new();
+    let sent = r#"{"host": "ADS.example.", "minutes": 60, "client": "192.168.1.7"}"#;
+    let allow: Allow = house.post("/api/allow", sent).await.json();
+    assert_eq!((allow.host.as_str(), allow.left_s), ("ads.example", 3600));
+    let all: Allows = house.get("/api/allows").await.json();
+    assert_eq!(all.allows.len(), 1);
+    let other = house.post("/api/revoke", r#"{"host": "ads.example"}"#).await;
+    assert_eq!(other.status, 404, "that is another leave");
+    let end = r#"{"host": "ads.example", "client": "192.168.1.7"}"#;
+    assert_eq!(house.post("/api/revoke", end).await.json::<Allows>().allows, []);
+    let always = house.post("/api/allow", r#"{"host": "ads.example", "minutes": "always"}"#).await;
+    assert_eq!(always.status, 422);
+    assert!(always.problem().remedy.contains("@@||ads.example^"));
+    for wrong in [
+        r#"{"host": "ads.example", "minutes": 0}"#,
+        r#"{"host": "ads.example", "minutes": 1441}"#,
+        r#"{"host": "ads.example", "minutes": "soon"}"#,
+        r#"{"host": "example", "minutes": 5}"#,
+        r#"{"host": "a b.example", "minutes": 5}"#,
+        r#"{"host": "ads.example", "minutes": 5, "client": "me"}"#,
+        r#"{"host": "ads.example"}"#,
+    ] {
+        let answer = house.post("/api/allow", wrong).await;
+        assert!(answer.status.is_client_error(), "{wrong}");
+        answer.problem();
+    }
+    assert!(house.program.grants.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_page_changes_nothing_and_its_form_works_once() {
+    let house = House::new();
+    let cookie = house.session().await;
+    let page = house.ask("GET", PAGE, &[("cookie", &cookie)], "").await;
+    assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy");
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    let once = field(&text(&page), "once").to_owned();
+    assert!(house.program.grants.lock().unwrap().is_empty(), "a GET grants nothing");
+
+    let done = send(&house, &cookie, Some(&once), "whom=client&act=5").await;
+    assert_eq!(done.status, 303);
+    assert!(done.header(LOCATION).starts_with("/allow?host=ads%2Eexample&"));
+    let granted = house.program.grants.lock().unwrap().clone();
+    assert_eq!(granted.len(), 1);
+    assert_eq!(granted[0].client, Some("192.168.1.7".parse().unwrap()));
+    let again = send(&house, &cookie, Some(&once), "whom=all&act=60").await;
+    assert_eq!(again.status, 403, "the same form again");
+
+    let page = text(&house.ask("GET", PAGE, &[("cookie", &cookie)], "").await);
+    assert!(page.contains("ads.example passes") && page.contains("5 minutes are left"), "{page}");
+    assert!(page.contains("href=\"https://ads.example/a\""), "a link back");
+    assert_eq!(send(&house, &cookie, None, "whom=client&act=end").await.status, 303);
+    assert!(house.program.grants.lock().unwrap().is_empty());
+    let always = send(&house, &cookie, None, "whom=all&act=always").await;
+    assert_eq!(always.status, 422);
+    assert!(text(&always).contains("@@||ads.example^"));
+}
+
+#[tokio::test]
+async fn forged_forms_do_nothing() {
+    let house = House::new();
+    let cookie = house.session().await;
+    let page = text(&house.ask("GET", PAGE, &[("cookie", &cookie)], "").await);
+    let form = format!(
+        "host=ads.example&client=192.168.1.7&back=&once={}&whom=all&act=60",
+        field(&page, "once")
+    );
+    let kind = ("content-type", "application/x-www-form-urlencoded");
+    let other = house.session().await;
+    for (what, fields) in [
+        ("another site", vec![("cookie", cookie.as_str()), ("sec-fetch-site", "cross-site")]),
+        ("no session", vec![("sec-fetch-site", "same-origin")]),
+        ("another session", vec![("cookie", other.as_str()), ("sec-fetch-site", "same-origin")]),
+    ] {
+        let fields = [fields, vec![kind]].concat();
+        let answer = house.ask("POST", "/allow", &fields, &form).await;
+        assert!(answer.status.is_client_error(), "{what}: {}", answer.status);
+    }
+    for form in ["", "host=ads.example", "act=60"] {
+        let fields = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin"), kind];
+        assert!(house.ask("POST", "/allow", &fields, form).await.status.is_client_error());
+    }
+    assert!(house.program.grants.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn who_is_not_logged_in_logs_in_and_comes_back() {
+    let house = House::new();
+    let first = house.ask("GET", &PAGE.replace("&again=1", ""), &[], "").await;
+    assert!(text(&first).contains("http-equiv=\"refresh\""), "the cookie did not come along");
+    let page = house.ask("GET", PAGE, &[], "").await;
+    assert_eq!(page.status, 401);
+    let next = field(&text(&page), "next").replace("&amp;", "&").replace('%', "%25");
+    let kind = [("content-type", "application/x-www-form-urlencoded")];
+    let next = next.replace('&', "%26").replace('=', "%3D");
+    let wrong = house.ask("POST", "/login", &kind, &format!("token=guess&next={next}")).await;
+    assert_eq!(wrong.status, 303);
+    assert!(wrong.header(LOCATION).ends_with("&wrong=1"), "{}", wrong.header(LOCATION));
+    let right = format!("token={}&next={next}", house.token);
+    let right = house.ask("POST", "/login", &kind, &right).await;
+    assert_eq!(right.status, 303);
+    let there = house.ask("GET", right.header(LOCATION), &[("cookie", &right.cookie())], "").await;
+    assert!(text(&there).contains("Let ads.example through?"));
+    for elsewhere in ["https%3A%2F%2Fevil.example", "%2F%2Fevil.example", "%2Fallow%3Fa%0D%0Ab"] {
+        let form = format!("token={}&next={elsewhere}", house.token);
+        let answer = house.ask("POST", "/login", &kind, &form).await;
+        assert_eq!(answer.header(LOCATION), "/", "{elsewhere}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_address_says_is_text_and_no_more() {
+    let house = House::new();
+    let cookie = house.session().await;
+    let fields = [("cookie", cookie.as_str())];
+    for (words, status) in [
+        ("host=%3Cscript%3E.example", 400),
+        ("host=example", 400),
+        ("client=1.2.3.4", 400),
+        ("host=ads.example&client=%22%3E", 400),
+        ("host=ads.example&back=javascript%3Aalert(1)", 200),
+        ("host=ads.example&back=https%3A%2F%2Fa.example%2F%22%3E%3Cscript%3E", 200),
+    ] {
+        let answer = house.ask("GET", &format!("/allow?{words}&again=1"), &fields, "").await;
+        assert_eq!(answer.status, status, "{words}");
+        let page = text(&answer);
+        assert!(!page.contains("<script") && !page.contains("javascript:"), "{words}: {page}");
+    }
+}

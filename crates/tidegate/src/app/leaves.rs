@@ -1,0 +1,149 @@
+//! What people have let through for a while, and the file that has it outlive a restart.
+//!
+//! The policy holds the leaves; this writes them down after each change, as a whole, and grants them
+//! again at the start. A file that cannot be read or written is told and does no other harm. Called
+//! by the admin API's handle, and at the start.
+
+use super::App;
+use super::state::replace_file;
+use admin::Grant;
+use policy::{LEAVES_MAX, Leave, Policy, Whom};
+use serde_json::{Value as Json, json};
+use std::fmt::Display;
+use std::io::{ErrorKind, Read};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use vocab::{DomainName, Now};
+
+/// The file in the state folder.
+const FILE: &str = "allows.json";
+/// Largest file that is read, in bytes: a leave takes less than 512.
+const FILE_BYTES_MAX: u64 = LEAVES_MAX as u64 * 512;
+
+impl App {
+    /// Lets a name pass for a while.
+    pub(super) fn allow(&self, grant: &Grant, now: Now) -> Result<(), String> {
+        // A reload carries the leaves over: none may come between its copy and its swap.
+        let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let policy = self.policy.load();
+        let whom = whom(grant.client);
+        let leave = Leave { host: Some(grant.host.clone()), whom, until_ms: grant.until_unix_ms };
+        policy.grant(leave, now).map_err(|why| why.to_string())?;
+        self.keep_leaves(&policy, now);
+        Ok(())
+    }
+
+    /// Ends what was let through; says whether there was such a leave.
+    pub(super) fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool {
+        let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let policy = self.policy.load();
+        let held = policy.withdraw(Some(host), &whom(client), now);
+        if held {
+            self.keep_leaves(&policy, now);
+        }
+        held
+    }
+
+    fn keep_leaves(&self, policy: &Policy, now: Now) {
+        let leaves: Vec<Json> = policy.leaves(now).iter().filter_map(written).collect();
+        let path = file(self.state.path());
+        // Whoever let it through is not refused for a full disk: it holds until a restart.
+        if let Err(why) = replace_file(&path, json!(leaves).to_string().as_bytes()) {
+            tell(&path, &format!("{why}; what was let through is forgotten at a restart"));
+        }
+    }
+}
+
+/// Grants what was let through when the program ended last, as far as it has not ended.
+pub(super) fn restore(state_dir: &Path, policy: &Policy, now: Now) {
+    let path = file(state_dir);
+    let text = match read(&path) {
+        Ok(text) => text,
+        Err(why) if why.kind() == ErrorKind::NotFound => return,
+        Err(why) => return tell(&path, &why),
+    };
+    let Ok(Json::Array(rows)) = serde_json::from_str(&text) else {
+        return tell(&path, &"no list of leaves stands there; the next one replaces it");
+    };
+    for leave in rows.iter().take(LEAVES_MAX).filter_map(leave) {
+        if leave.until_ms > now.unix_ms {
+            // The policy is fresh and has room for as many as the file may hold.
+            let _ = policy.grant(leave, now);
+        }
+    }
+}
+
+fn file(state_dir: &Path) -> PathBuf {
+    state_dir.join(FILE)
+}
+
+fn tell(path: &Path, what: &dyn Display) {
+    eprintln!("tidegate: {}: {what}", path.display());
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn whom(client: Option<IpAddr>) -> Whom {
+    client.map_or(Whom::Everyone, |client| Whom::Address(client.to_canonical()))
+}
+
+/// A leave as it stands in the file; none for one that is for everything, which nobody can ask for.
+fn written(leave: &Leave) -> Option<Json> {
+    let (client, profile) = match &leave.whom {
+        Whom::Everyone => (None, None),
+        Whom::Address(address) => (Some(address.to_string()), None),
+        Whom::Profile(name) => (None, Some(name)),
+    };
+    let host = leave.host.as_ref()?.as_str();
+    Some(json!({
+        "host": host, "client": client, "profile": profile, "until_unix_ms": leave.until_ms
+    }))
+}
+
+/// A leave read back; none for what is none.
+fn leave(row: &Json) -> Option<Leave> {
+    let whom = match (row["client"].as_str(), row["profile"].as_str()) {
+        (Some(client), _) => Whom::Address(client.parse().ok()?),
+        (None, Some(profile)) => Whom::Profile(profile.to_owned()),
+        (None, None) => Whom::Everyone,
+    };
+    let host = DomainName::parse(row["host"].as_str()?).ok()?;
+    Some(Leave { host: Some(host), whom, until_ms: row["until_unix_ms"].as_u64()? })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leave_is_read_as_it_was_written() {
+        let host = Some(DomainName::parse("shop.example").unwrap());
+        for whom in [
+            Whom::Everyone,
+            Whom::Address("2001:db8::7".parse().unwrap()),
+            Whom::Profile("kids".into()),
+        ] {
+            let one = Leave { host: host.clone(), whom, until_ms: 1_800_000_000_000 };
+            assert_eq!(leave(&written(&one).unwrap()), Some(one));
+        }
+    }
+
+    #[test]
+    fn what_is_no_leave_is_none() {
+        for row in [
+            json!(null),
+            json!({}),
+            json!({ "host": "a b", "until_unix_ms": 1 }),
+            json!({ "host": "a.example", "until_unix_ms": "soon" }),
+            json!({ "host": "a.example", "client": "everybody", "until_unix_ms": 1 }),
+        ] {
+            assert_eq!(leave(&row), None, "{row}");
+        }
+    }
+}
