@@ -43,7 +43,9 @@ pub struct Cache {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The store, or another client's fetch.
-    Cache,
+    Fresh,
+    /// The store, past its time, as somebody allows.
+    Stale,
     /// The origin.
     Origin,
     /// Nowhere: 504, by the client's wish or ours.
@@ -205,7 +207,11 @@ impl Cache {
         let mut response =
             shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
         self.sign(response.headers_mut(), handled);
-        Served { response, source: Source::Cache }
+        let source = match handled {
+            Handled::Hit { stale: Some(_), .. } | Handled::Rescued { .. } => Source::Stale,
+            Handled::Hit { .. } | Handled::Refused(_) | Handled::Forwarded { .. } => Source::Fresh,
+        };
+        Served { response, source }
     }
 
     /// What another client's fetch brings.
@@ -226,7 +232,7 @@ impl Cache {
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(Forward::UriMiss, None, Collapse::Collapsed, Some(stored));
         self.sign(response.headers_mut(), &handled);
-        Served { response, source: Source::Cache }
+        Served { response, source: Source::Fresh }
     }
 
     /// What is stored, in place of an origin that cannot be reached.

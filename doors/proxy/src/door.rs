@@ -5,8 +5,9 @@ use crate::headers::Fields;
 use crate::request;
 use crate::routes::Routes;
 use crate::secure::{self, Secure};
-use crate::settings::Settings;
+use crate::settings::{CacheSettings, Settings};
 use arc_swap::ArcSwap;
+use http_cache::Cache;
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use passwords::Users;
@@ -14,8 +15,9 @@ use policy::Policy;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::{Seed, Store};
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
+use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream, clock};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, Listen};
 
@@ -54,6 +56,7 @@ pub(crate) struct Setup {
     pub(crate) routes: Routes,
     pub(crate) fields: Fields,
     pub(crate) secure: Option<Secure>,
+    pub(crate) cache: Option<Arc<Cache>>,
 }
 
 /// Whether clients speak TLS with us.
@@ -76,14 +79,15 @@ impl Door {
     /// A door with settings that [`Settings::check`] finds right. Reads the files that they name; what
     /// is wrong with them is returned, with paths relative to the section.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts)?);
+        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
         Ok(Arc::new(Self { parts, guesses: Buckets::new(GUESSES), setup }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Requests under way keep the
     /// old ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
-        self.setup.store(Arc::new(Setup::new(settings, &self.parts)?));
+        let before = self.setup();
+        self.setup.store(Arc::new(Setup::new(settings, &self.parts, Some(&before))?));
         Ok(())
     }
 
@@ -140,7 +144,11 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
 }
 
 impl Setup {
-    fn new(settings: Settings, parts: &Parts) -> Result<Self, Vec<Complaint>> {
+    fn new(
+        settings: Settings,
+        parts: &Parts,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<Complaint>> {
         let limits =
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let access = settings.auth.as_ref().map(|auth| Access::open(auth, &parts.base));
@@ -153,6 +161,7 @@ impl Setup {
             routes: Routes::new(&settings),
             fields: Fields::new(&settings),
             secure: Secure::open(&settings, parts)?,
+            cache: cache(&settings, before),
             settings,
         })
     }
@@ -169,6 +178,20 @@ impl Setup {
             ports => ports.contains(&port),
         }
     }
+}
+
+/// The cache that the settings name. What is stored outlives a reload that leaves the store's own
+/// settings as they were.
+fn cache(settings: &Settings, before: Option<&Setup>) -> Option<Arc<Cache>> {
+    let wanted = settings.cache.as_ref()?;
+    let kept = before.filter(|setup| {
+        let of = |settings: &Settings| settings.cache.as_ref().map(CacheSettings::store);
+        of(&setup.settings) == Some(wanted.store())
+    });
+    let kept = kept.and_then(|setup| Some(Arc::clone(&setup.cache.as_ref()?.store)));
+    let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+    let store = kept.unwrap_or_else(|| Store::new(wanted.store(), Seed::random(), cores));
+    Some(Arc::new(Cache { store, rules: wanted.rules(), name: "tidegate", clock: clock::now }))
 }
 
 impl Caller {

@@ -6,6 +6,7 @@
 //! connections.
 
 mod access;
+mod cached;
 mod door;
 mod headers;
 mod own;

@@ -1,6 +1,7 @@
 //! One request through the proxy, top to bottom: read, decide, act, review, shape, record.
 
 use crate::access::Denied;
+use crate::cached::{self, Failed};
 use crate::door::{Caller, Door, Setup};
 use crate::headers::{max_forwards, page_of, wanted_protocol};
 use crate::own::{self, Own};
@@ -46,6 +47,7 @@ enum Outcome {
     Refused(Refusal),
     Blocked { verdict: Verdict, host: DomainName },
     Fetched(Response<Body>),
+    Cached(http_cache::Served),
     Switched(Response<Body>, upgrade::OnUpgrade),
     Tunnelled,
     GoingRound,
@@ -54,8 +56,8 @@ enum Outcome {
 
 /// What acting on a request needs to know.
 pub(crate) struct Trip<'d> {
-    pub(crate) door: &'d Door,
-    pub(crate) setup: &'d Setup,
+    pub(crate) door: &'d Arc<Door>,
+    pub(crate) setup: &'d Arc<Setup>,
     pub(crate) caller: &'d Caller,
     pub(crate) user: Option<Arc<str>>,
     pub(crate) reach: Reach<'d>,
@@ -64,7 +66,7 @@ pub(crate) struct Trip<'d> {
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
-    door: &Door,
+    door: &Arc<Door>,
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Response<Body> {
@@ -205,14 +207,25 @@ async fn fetch(
     };
     let upgrading = wanted.is_some().then(|| upgrade::on(&mut request));
     let (mut head, body) = request.into_parts();
+    let Ok(uri) = path.parse::<Uri>() else {
+        return Outcome::Failed(SendError::BadResponse("the path cannot be sent on".into()));
+    };
+    if let Some(cache) = &trip.setup.cache
+        && upgrading.is_none()
+        && cached::concerns(&head, &body)
+    {
+        return match cached::answer(trip, cache, origin, uri, head).await {
+            Ok(served) => Outcome::Cached(served),
+            Err(Failed::GoingRound) => Outcome::GoingRound,
+            Err(Failed::Send(why)) => Outcome::Failed(why),
+        };
+    }
     let (received, client) = (head.version, trip.caller.client);
     let fields = &trip.setup.fields;
     if fields.onward(&mut head.headers, origin, received, client, wanted).is_err() {
         return Outcome::GoingRound;
     }
-    let Ok(uri) = path.parse::<Uri>() else {
-        return Outcome::Failed(SendError::BadResponse("the path cannot be sent on".into()));
-    };
+    let method = head.method.clone();
     head.uri = uri;
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
@@ -222,7 +235,9 @@ async fn fetch(
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Outcome::Switched(response, client)
             }
-            Some(_) | None => Outcome::Fetched(response),
+            Some(_) | None => {
+                Outcome::Fetched(cached::passed(trip, &method, origin, path, response))
+            }
         },
         Err(unanswered) => Outcome::Failed(unanswered.why),
     }
@@ -243,21 +258,14 @@ async fn open_tunnel(
     opened.map_err(|(why, ticket)| (Outcome::Failed(why), ticket))
 }
 
-/// What an origin sent is passed on only if it is an answer to what was asked.
+/// What an origin sent is passed on only if it is an answer to what was asked. What came through the
+/// cache was looked at before it was stored.
 fn review(outcome: Outcome) -> Outcome {
-    let status = match &outcome {
-        Outcome::Fetched(response) => response.status(),
-        _ => return outcome,
-    };
-    match status {
-        // We asked for no other protocol, so this would be a hole in the framing.
-        StatusCode::SWITCHING_PROTOCOLS => {
-            Outcome::Failed(SendError::BadResponse("it switched protocols unasked".into()))
-        }
-        // A client would take it for ours, and show our password to whoever is behind us.
-        StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-            Outcome::Failed(SendError::BadResponse("it wants a proxy's password".into()))
-        }
+    match &outcome {
+        Outcome::Fetched(response) => match cached::no_answer(response.status()) {
+            Some(why) => Outcome::Failed(SendError::BadResponse(why.into())),
+            None => outcome,
+        },
         _ => outcome,
     }
 }
@@ -271,6 +279,15 @@ fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, S
             (pages::blocked(subject, rule.as_ref()), Source::Policy)
         }
         Outcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
+        Outcome::Cached(served) => {
+            let source = match served.source {
+                http_cache::Source::Fresh => Source::Cache,
+                http_cache::Source::Stale => Source::Stale,
+                http_cache::Source::Origin => Source::Origin,
+                http_cache::Source::Nowhere => Source::Refused,
+            };
+            (trip.setup.fields.back(served.response), source)
+        }
         Outcome::Switched(response, _) => (trip.setup.fields.switching(response), Source::Tunnel),
         Outcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
         Outcome::GoingRound => (pages::going_round(), Source::Refused),

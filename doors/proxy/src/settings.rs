@@ -3,12 +3,14 @@
 //! It opens nothing and asks nobody; `config` reads it and [`Settings::check`] says what is wrong.
 
 mod access;
+mod cache;
 mod check;
 mod own;
 mod parents;
 mod passing;
 
 pub use self::access::{AuthSettings, TokenDigest};
+pub use self::cache::{CacheSettings, DiskSettings};
 pub use self::own::{PacFallback, PacSettings, TlsSettings};
 pub use self::parents::{ParentSettings, ParentsOf, Place};
 pub use self::passing::{ConnectSni, Referer, Shown};
@@ -17,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use vocab::{ByteSize, Listen, Network, Scheme, Span};
+use vocab::{Listen, Network, Scheme, Span};
 
 /// The proxy door.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +76,7 @@ pub struct Settings {
     pub x_forwarded_for: Shown,
     /// What is served at `/proxy.pac` and `/wpad.dat`, which browsers set themselves up by.
     pub pac: PacSettings,
-    /// The cache. Not built yet: must be absent.
+    /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<CacheSettings>,
 }
 
@@ -88,26 +90,6 @@ pub enum Destinations {
     Public,
     /// Everywhere but link-local and the admin listener.
     Any,
-}
-
-/// The proxy's cache. Not built yet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CacheSettings {
-    /// Memory that it may take. Default 256MiB.
-    pub memory: Text<ByteSize>,
-    /// Its part on disk. Default none.
-    pub disk: Option<DiskSettings>,
-}
-
-/// The cache's part on disk. Not built yet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DiskSettings {
-    /// Its folder.
-    pub path: String,
-    /// The room that it may take.
-    pub size: Text<ByteSize>,
 }
 
 impl Default for Settings {
@@ -139,12 +121,6 @@ impl Default for Settings {
             pac: PacSettings::default(),
             cache: None,
         }
-    }
-}
-
-impl Default for CacheSettings {
-    fn default() -> Self {
-        Self { memory: Text(ByteSize(256 << 20)), disk: None }
     }
 }
 

@@ -52,11 +52,8 @@ impl Settings {
             complaints.push(Complaint::new(path, "at least one connection is needed"));
         }
         complaints.extend(self.check_leaves());
-        if self.cache.is_some() {
-            complaints.push(
-                Complaint::new("cache", "the proxy's cache is not built yet")
-                    .remedy("leave cache out"),
-            );
+        if let Some(cache) = &self.cache {
+            complaints.extend(cache.check().into_iter().map(|it| it.under("cache")));
         }
         complaints
     }
