@@ -130,12 +130,11 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
 fn put_fields(bytes: &mut Vec<u8>, fields: &HeaderMap) {
     put(bytes, fields.len() as u64);
     for (name, value) in fields {
-        match names::number(name.as_str()) {
-            Some(number) => put(bytes, number as u64 + 1),
-            None => {
-                put(bytes, 0);
-                put_text(bytes, name.as_str().as_bytes());
-            }
+        if let Some(number) = names::number(name.as_str()) {
+            put(bytes, number as u64 + 1);
+        } else {
+            put(bytes, 0);
+            put_text(bytes, name.as_str().as_bytes());
         }
         put_text(bytes, value.as_bytes());
     }

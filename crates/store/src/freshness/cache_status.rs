@@ -106,7 +106,7 @@ pub fn cache_status(cache: &str, handled: &Handled) -> HeaderValue {
                 Collapse::Collapsed => said.yes("collapsed"),
                 Collapse::None => &mut said,
             };
-            forwarded(&mut said, why, kept.as_ref());
+            forwarded(&mut said, *why, kept.as_ref());
         }
         Handled::Rescued { freshness, why, status } => {
             said.word("fwd", "stale");
@@ -119,7 +119,7 @@ pub fn cache_status(cache: &str, handled: &Handled) -> HeaderValue {
     said.value()
 }
 
-fn forwarded(said: &mut said::Said, why: &Forward, kept: Option<&Kept>) {
+fn forwarded(said: &mut said::Said, why: Forward, kept: Option<&Kept>) {
     match kept {
         Some(Kept::Stored { ttl_secs }) => {
             said.yes("stored").number("ttl", *ttl_secs);

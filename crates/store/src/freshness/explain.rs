@@ -82,7 +82,7 @@ fn stale(text: &mut String, rules: &Rules, terms: &Terms, freshness: Freshness) 
     match rules.stale {
         StaleUse::OnlyIfAllowed => {}
         StaleUse::WhenUnreachable => {
-            permit(rules.stale_max_secs, "if the origin cannot be reached")
+            permit(rules.stale_max_secs, "if the origin cannot be reached");
         }
         StaleUse::WhenFailing => {
             permit(rules.stale_max_secs, "if the origin cannot be reached or fails");

@@ -9,8 +9,9 @@ use http::header::{self, HeaderMap};
 /// Ranges by liking, those liked alike in the order of letters with `,` between them, `>` between
 /// likings, and refused ones behind `!`: how much one is liked more than another changes nothing.
 pub(crate) fn normal(request: &HeaderMap) -> Vec<u8> {
-    let mut ranges: Vec<(String, u16)> =
-        quality::members(request, &header::ACCEPT_LANGUAGE).collect();
+    let members = quality::members(request, &header::ACCEPT_LANGUAGE);
+    let mut ranges: Vec<_> =
+        members.map(|(it, weight)| (it.to_ascii_lowercase(), weight)).collect();
     ranges.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     ranges.dedup();
     let mut text = String::new();

@@ -37,6 +37,8 @@ pub enum NotStored {
     VaryTooLarge,
     /// Nothing says how long it may be kept, and it cannot be asked about.
     NoFreshness,
+    /// `no-cache`, and it cannot be asked about.
+    NoCache,
     /// It is stale already, and cannot be asked about.
     StaleAtOnce,
     /// A part without a strong validator: no other part could be put to it.
@@ -70,6 +72,7 @@ impl NotStored {
             Self::VaryStar => "vary-star",
             Self::VaryTooLarge => "vary-too-large",
             Self::NoFreshness => "no-freshness",
+            Self::NoCache => "no-cache",
             Self::StaleAtOnce => "stale-at-once",
             Self::PartWithoutValidator => "part-no-validator",
             Self::ContentRange => "content-range",
@@ -109,6 +112,10 @@ impl fmt::Display for NotStored {
             Self::NoFreshness => {
                 "the origin does not say how long it is fresh, and it has neither ETag nor \
                  Last-Modified"
+            }
+            Self::NoCache => {
+                "the origin wants to be asked before every use (no-cache), and it has neither ETag \
+                 nor Last-Modified to ask by"
             }
             Self::StaleAtOnce => "it is stale already, and has neither ETag nor Last-Modified",
             Self::PartWithoutValidator => {

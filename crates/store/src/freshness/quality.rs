@@ -7,12 +7,12 @@ use http::header::{HeaderMap, HeaderName};
 /// Members of one list that are looked at. More are the mark of noise, and are left out.
 const MEMBERS_MAX: usize = 64;
 
-/// Each member in small letters with its weight in thousandths: 1000 where none is given or it is
+/// Each member as it stands with its weight in thousandths: 1000 where none is given or it is
 /// malformed.
 pub(crate) fn members<'a>(
     fields: &'a HeaderMap,
     name: &HeaderName,
-) -> impl Iterator<Item = (String, u16)> + use<'a> {
+) -> impl Iterator<Item = (&'a str, u16)> + use<'a> {
     fields
         .get_all(name)
         .into_iter()
@@ -23,7 +23,7 @@ pub(crate) fn members<'a>(
             let weight = parts.find_map(|part| {
                 part.strip_prefix(b"q=").or_else(|| part.strip_prefix(b"Q=")).map(thousandths)
             });
-            (!name.is_empty()).then(|| (name.to_ascii_lowercase(), weight.unwrap_or(1000)))
+            (!name.is_empty()).then_some((name, weight.unwrap_or(1000)))
         })
         .take(MEMBERS_MAX)
 }

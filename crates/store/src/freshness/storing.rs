@@ -7,7 +7,7 @@ use super::control::{Control, Flag, Wish, Wishes};
 use super::not_stored::NotStored;
 use super::partial;
 use super::rules::{Answered, Asked, Audience, Rules, StaleUse};
-use super::terms::{self, Basis, Terms};
+use super::terms::{self, Basis, Terms, Validation};
 use super::{date, fields, tags, target, vary};
 use crate::head::{FIELDS_MAX, HEAD_BYTES_MAX, Head};
 use http::header::{self, HeaderMap};
@@ -159,6 +159,9 @@ fn people(rules: &Rules, control: &Control, asked: &HeaderMap) -> Result<(), Not
 fn use_left(rules: &Rules, terms: &Terms, head: &Head) -> Result<(), NotStored> {
     let can_validate =
         head.fields.contains_key(header::ETAG) || head.fields.contains_key(header::LAST_MODIFIED);
+    if terms.validation == Validation::Always && !can_validate {
+        return Err(NotStored::NoCache);
+    }
     let serves_stale = terms.stale_while_revalidate_secs > 0
         || terms.stale_if_error_secs > 0
         || rules.stale >= StaleUse::WhenFailing;

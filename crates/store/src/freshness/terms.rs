@@ -129,12 +129,9 @@ impl Terms {
     }
 
     /// What forbids serving it at this age without asking. While it is fresh only `no-cache` does.
-    pub(crate) const fn ban_at(&self, age_secs: u32) -> StaleBan {
-        match self.stale {
-            StaleBan::NoCache => StaleBan::NoCache,
-            _ if age_secs < self.lifetime_secs => StaleBan::None,
-            ban => ban,
-        }
+    pub(crate) fn ban_at(&self, age_secs: u32) -> StaleBan {
+        let is_fresh = age_secs < self.lifetime_secs;
+        if is_fresh && self.stale != StaleBan::NoCache { StaleBan::None } else { self.stale }
     }
 
     /// Ends its freshness at this age: a soft purge. What may be served stale counts from here.

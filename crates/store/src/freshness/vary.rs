@@ -40,12 +40,19 @@ pub(crate) fn selecting(request: &HeaderMap, response: &HeaderMap) -> Result<Hea
 pub fn matches(head: &Head, request: &HeaderMap) -> bool {
     names(&head.fields).all(|name| {
         let Ok(name) = name else { return false };
-        let (stored, asked) = (head.selecting.get(&name), normal(request, &name));
-        if stored == asked.as_ref() {
+        let (Some(stored), Some(asked)) = (head.selecting.get(&name), request.get(&name)) else {
+            return head.selecting.contains_key(&name) == request.contains_key(&name);
+        };
+        if name == header::ACCEPT_ENCODING {
             // Requests that read the same may still refuse what came for the other.
-            return name != header::ACCEPT_ENCODING || coding::takes(request, &head.fields);
+            return coding::Accepted::of(&head.selecting) == coding::Accepted::of(request)
+                && coding::takes(request, &head.fields);
         }
-        name == header::ACCEPT_LANGUAGE && language::prefers(request, &head.fields)
+        // What is in its normal form already is the rule, and needs no heap.
+        let is_single = request.get_all(&name).iter().nth(1).is_none();
+        (is_single && stored == asked)
+            || normal(request, &name).as_ref() == Some(stored)
+            || (name == header::ACCEPT_LANGUAGE && language::prefers(request, &head.fields))
     })
 }
 
@@ -86,7 +93,7 @@ fn normal(request: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
         return None;
     }
     let bytes = if name == header::ACCEPT_ENCODING {
-        coding::normal(request)
+        coding::Accepted::of(request).words()
     } else if name == header::ACCEPT_LANGUAGE {
         language::normal(request)
     } else {

@@ -3,4 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod head;
+mod hostile;
+mod keeping;
+mod lifetime;
+mod reusing;
 mod scene;
+mod telling;
+mod updating;
+mod variants;

@@ -1,0 +1,112 @@
+//! What is said of it: RFC 9211, RFC 9209.
+
+use http::StatusCode;
+use sfv::{List, Parser};
+use store::freshness::{
+    Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotRescued, NotReused,
+    NotStored, ProxyError, ProxyReport, StaleAllowed, StaleBan, cache_status, proxy_status,
+};
+
+fn check(handled: &Handled, expected: &str) {
+    let value = cache_status("tidegate", handled);
+    assert_eq!(value, expected);
+    Parser::new(value.as_bytes()).parse::<List>().expect("a list of structured fields");
+}
+
+const FRESH: Freshness = Freshness { age_secs: 3, ttl_secs: 57 };
+const STALE: Freshness = Freshness { age_secs: 63, ttl_secs: -3 };
+
+#[test]
+fn hits_say_how_long_they_are_fresh() {
+    check(&Handled::Hit { freshness: FRESH, stale: None }, "tidegate;hit;ttl=57");
+    check(
+        &Handled::Hit { freshness: STALE, stale: Some(StaleAllowed::WhileRevalidate) },
+        "tidegate;hit;ttl=-3;detail=stale-while-revalidate",
+    );
+    check(&Handled::Refused(NotFetched::OnlyIfCached), "tidegate;detail=only-if-cached");
+}
+
+#[test]
+fn questions_say_why_and_what_became_of_the_answer() {
+    let forwarded =
+        |why, status, collapse, kept| Handled::Forwarded { why, status, collapse, kept };
+    check(
+        &forwarded(Forward::UriMiss, None, Collapse::None, Some(Kept::Stored { ttl_secs: 60 })),
+        "tidegate;fwd=uri-miss;stored;ttl=60",
+    );
+    check(
+        &forwarded(
+            Forward::UriMiss,
+            None,
+            Collapse::Collapsed,
+            Some(Kept::Not(NotStored::NoStore)),
+        ),
+        "tidegate;fwd=uri-miss;collapsed;detail=no-store",
+    );
+    check(
+        &forwarded(
+            Forward::Doubt(Doubt::Stale),
+            Some(StatusCode::NOT_MODIFIED),
+            Collapse::None,
+            Some(Kept::Stored { ttl_secs: 9 }),
+        ),
+        "tidegate;fwd=stale;fwd-status=304;stored;ttl=9",
+    );
+    check(
+        &forwarded(Forward::Doubt(Doubt::ClientNoCache), None, Collapse::None, None),
+        "tidegate;fwd=request;detail=client-no-cache",
+    );
+    check(
+        &forwarded(
+            Forward::Doubt(Doubt::Stale),
+            None,
+            Collapse::None,
+            Some(Kept::NotRescued(NotRescued::Banned(StaleBan::MustRevalidate))),
+        ),
+        "tidegate;fwd=stale;detail=stale-banned",
+    );
+    for (why, expected) in [
+        (Forward::Bypass, "bypass"),
+        (Forward::VaryMiss, "vary-miss"),
+        (Forward::Partial, "partial"),
+        (Forward::Never(NotReused::Method), "method"),
+        (Forward::Never(NotReused::Vary), "vary-miss"),
+        (Forward::Doubt(Doubt::ClientMaxAge), "request;detail=client-max-age"),
+        (Forward::Doubt(Doubt::ClientMinFresh), "request;detail=client-min-fresh"),
+        (Forward::Doubt(Doubt::NoCache), "stale;detail=no-cache"),
+        (Forward::Never(NotReused::ForOrigin), "request;detail=precondition"),
+    ] {
+        check(&forwarded(why, None, Collapse::None, None), &format!("tidegate;fwd={expected}"));
+    }
+    check(
+        &Handled::Rescued {
+            freshness: STALE,
+            why: StaleAllowed::IfError,
+            status: Some(StatusCode::BAD_GATEWAY),
+        },
+        "tidegate;fwd=stale;fwd-status=502;ttl=-3;detail=stale-if-error",
+    );
+}
+
+#[test]
+fn names_and_texts_are_escaped() {
+    let hit = Handled::Hit { freshness: FRESH, stale: None };
+    assert_eq!(cache_status("my cache", &hit), "\"my cache\";hit;ttl=57");
+    assert_eq!(cache_status("a\"\\\r\nü", &hit), "\"a\\\"\\\\???\";hit;ttl=57");
+    let report = ProxyReport {
+        error: Some(ProxyError::ConnectionRefused),
+        next_hop: Some("192.0.2.1:80"),
+        received_status: Some(StatusCode::IM_A_TEAPOT),
+        details: Some("a \"quoted\"\nline"),
+    };
+    assert_eq!(
+        proxy_status("tidegate", &report),
+        "tidegate;error=connection_refused;next-hop=\"192.0.2.1:80\";received-status=418;\
+         details=\"a \\\"quoted\\\"?line\""
+    );
+    let long = "x".repeat(1000);
+    let report = ProxyReport { details: Some(&long), ..ProxyReport::default() };
+    assert_eq!(proxy_status("tidegate", &report).len(), "tidegate;details=\"\"".len() + 256);
+    assert_eq!(ProxyError::ConnectionTimeout.status(), Some(StatusCode::GATEWAY_TIMEOUT));
+    assert_eq!(ProxyError::ProxyInternalResponse.status(), None);
+}
