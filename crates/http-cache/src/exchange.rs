@@ -8,6 +8,7 @@ use crate::asked::{Question, answered};
 use crate::fetch::Fetch;
 use crate::filling::{self, Done, Errand};
 use crate::reading::Content;
+use crate::settings::Settings;
 use crate::shape::{self, For};
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
@@ -18,7 +19,7 @@ use store::freshness::{
     Answered, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused, Rules,
     Trouble, cache_status, freshness, rescue,
 };
-use store::{Entry, Filed, Found, Join, Joined, Lead, Reader, Store, Unfetched};
+use store::{Entry, Filed, Found, Join, Joined, Lead, Reader, Seed, Store, Unfetched};
 use tokio::sync::oneshot;
 use vocab::Now;
 
@@ -27,16 +28,15 @@ static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// it goes to the origin by itself.
 const LOOK_UPS_MAX: usize = 3;
 
+/// As whom we sign in `Cache-Status`.
+const NAME: &str = "tidegate";
+
 /// A store with the rules of one door, and the clock.
 pub struct Cache {
-    /// What is stored.
-    pub store: Arc<Store>,
-    /// On which terms.
-    pub rules: Rules,
-    /// As whom it signs in `Cache-Status`.
-    pub name: &'static str,
-    /// The time.
-    pub clock: fn() -> Now,
+    settings: store::Settings,
+    store: Arc<Store>,
+    pub(crate) rules: Rules,
+    pub(crate) clock: fn() -> Now,
 }
 
 /// Where an answer comes from.
@@ -70,6 +70,21 @@ pub enum Missed<E> {
 }
 
 impl Cache {
+    /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored stays,
+    /// unless the store itself is to be another.
+    pub fn open(
+        settings: &Settings,
+        of_door: Rules,
+        before: Option<&Self>,
+        clock: fn() -> Now,
+    ) -> Arc<Self> {
+        let wanted = settings.store();
+        let kept = before.filter(|it| it.settings == wanted).map(|it| Arc::clone(&it.store));
+        let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+        let store = kept.unwrap_or_else(|| Store::new(wanted.clone(), Seed::random(), cores));
+        Arc::new(Self { settings: wanted, store, rules: settings.rules(of_door), clock })
+    }
+
     /// Answers a `GET` or `HEAD` without a body. Within a `LocalSet` or local runtime only: fetches
     /// become tasks of it.
     pub async fn answer<F: Fetch>(
@@ -261,7 +276,7 @@ impl Cache {
     /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin said.
     pub(crate) fn sign(&self, fields: &mut HeaderMap, handled: &Handled) {
         // At its limit a map takes no more; the line is for people.
-        let _ = fields.try_append(&CACHE_STATUS, cache_status(self.name, handled));
+        let _ = fields.try_append(&CACHE_STATUS, cache_status(NAME, handled));
     }
 }
 

@@ -10,8 +10,10 @@ mod exchange;
 mod fetch;
 mod filling;
 mod reading;
+mod settings;
 mod shape;
 
 pub use asked::Question;
 pub use exchange::{Cache, Missed, Served, Source};
 pub use fetch::Fetch;
+pub use settings::{DiskSettings, Settings, Stale};

@@ -5,7 +5,7 @@ use crate::headers::Fields;
 use crate::request;
 use crate::routes::Routes;
 use crate::secure::{self, Secure};
-use crate::settings::{CacheSettings, Settings};
+use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use http_cache::Cache;
 use http_engine::{Limits, Versions, serve};
@@ -15,7 +15,7 @@ use policy::Policy;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{Seed, Store};
+use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream, clock};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
@@ -161,7 +161,10 @@ impl Setup {
             routes: Routes::new(&settings),
             fields: Fields::new(&settings),
             secure: Secure::open(&settings, parts)?,
-            cache: cache(&settings, before),
+            cache: settings.cache.as_ref().map(|wanted| {
+                let before = before.and_then(|setup| setup.cache.as_deref());
+                Cache::open(wanted, Rules::forward(), before, clock::now)
+            }),
             settings,
         })
     }
@@ -178,20 +181,6 @@ impl Setup {
             ports => ports.contains(&port),
         }
     }
-}
-
-/// The cache that the settings name. What is stored outlives a reload that leaves the store's own
-/// settings as they were.
-fn cache(settings: &Settings, before: Option<&Setup>) -> Option<Arc<Cache>> {
-    let wanted = settings.cache.as_ref()?;
-    let kept = before.filter(|setup| {
-        let of = |settings: &Settings| settings.cache.as_ref().map(CacheSettings::store);
-        of(&setup.settings) == Some(wanted.store())
-    });
-    let kept = kept.and_then(|setup| Some(Arc::clone(&setup.cache.as_ref()?.store)));
-    let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
-    let store = kept.unwrap_or_else(|| Store::new(wanted.store(), Seed::random(), cores));
-    Some(Arc::new(Cache { store, rules: wanted.rules(), name: "tidegate", clock: clock::now }))
 }
 
 impl Caller {

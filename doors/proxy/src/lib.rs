@@ -24,6 +24,6 @@ mod tunnel;
 
 pub use crate::door::{Door, Parts, check_files};
 pub use crate::settings::{
-    AuthSettings, CacheSettings, ConnectSni, Destinations, DiskSettings, PacFallback, PacSettings,
-    ParentSettings, ParentsOf, Place, Referer, Settings, Shown, TlsSettings, TokenDigest,
+    AuthSettings, ConnectSni, Destinations, PacFallback, PacSettings, ParentSettings, ParentsOf,
+    Place, Referer, Settings, Shown, TlsSettings, TokenDigest,
 };

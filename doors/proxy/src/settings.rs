@@ -3,14 +3,12 @@
 //! It opens nothing and asks nobody; `config` reads it and [`Settings::check`] says what is wrong.
 
 mod access;
-mod cache;
 mod check;
 mod own;
 mod parents;
 mod passing;
 
 pub use self::access::{AuthSettings, TokenDigest};
-pub use self::cache::{CacheSettings, DiskSettings};
 pub use self::own::{PacFallback, PacSettings, TlsSettings};
 pub use self::parents::{ParentSettings, ParentsOf, Place};
 pub use self::passing::{ConnectSni, Referer, Shown};
@@ -77,7 +75,7 @@ pub struct Settings {
     /// What is served at `/proxy.pac` and `/wpad.dat`, which browsers set themselves up by.
     pub pac: PacSettings,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
-    pub cache: Option<CacheSettings>,
+    pub cache: Option<http_cache::Settings>,
 }
 
 /// Where clients may be taken.

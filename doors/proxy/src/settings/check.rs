@@ -106,7 +106,7 @@ fn check_span(
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
-    use super::super::{CacheSettings, ParentSettings};
+    use super::super::ParentSettings;
     use super::*;
     use settings::Text;
 
@@ -128,11 +128,18 @@ mod tests {
             connect_ports: vec![443, 0],
             tunnel_idle: Text(Span(Duration::ZERO)),
             parent: Some(ParentSettings::Several(Vec::new())),
-            cache: Some(CacheSettings::default()),
+            cache: Some(http_cache::Settings { finish_percent: 101, ..Default::default() }),
             ..Settings::default()
         };
         let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
-        let expected = ["listen.0", "clients", "connect_ports.1", "tunnel_idle", "parent", "cache"];
+        let expected = [
+            "listen.0",
+            "clients",
+            "connect_ports.1",
+            "tunnel_idle",
+            "parent",
+            "cache.finish_percent",
+        ];
         assert_eq!(paths, expected);
     }
 }

@@ -1,4 +1,6 @@
-//! What can be set for the proxy's cache: `proxy.cache`.
+//! What can be set for a door's cache.
+//!
+//! It opens nothing. Read by `config` as part of the doors' sections.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,10 +8,10 @@ use settings::Text;
 use store::freshness::{Rules, StaleUse};
 use vocab::{ByteSize, Complaint};
 
-/// The proxy's cache.
+/// A cache.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct CacheSettings {
+pub struct Settings {
     /// Memory for stored responses and for bodies on their way, together. What is stored gives way to
     /// what is on its way. Default 256MiB, from 256KiB to 1TiB.
     pub memory: Text<ByteSize>,
@@ -55,7 +57,7 @@ pub struct DiskSettings {
     pub size: Text<ByteSize>,
 }
 
-impl Default for CacheSettings {
+impl Default for Settings {
     fn default() -> Self {
         let store = store::Settings::default();
         Self {
@@ -68,8 +70,9 @@ impl Default for CacheSettings {
     }
 }
 
-impl CacheSettings {
-    pub(super) fn check(&self) -> Vec<Complaint> {
+impl Settings {
+    /// Everything that is wrong; paths are relative to the section.
+    pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = self.store().check();
         if self.disk.is_some() {
             complaints.push(
@@ -81,7 +84,7 @@ impl CacheSettings {
     }
 
     /// What the store has to know.
-    pub(crate) fn store(&self) -> store::Settings {
+    pub(crate) const fn store(&self) -> store::Settings {
         store::Settings {
             memory: self.memory,
             memory_object: self.memory_object,
@@ -89,8 +92,8 @@ impl CacheSettings {
         }
     }
 
-    /// On which terms responses are stored and sent.
-    pub(crate) fn rules(&self) -> Rules {
+    /// On which terms responses are stored and sent, beside what the door's kind says.
+    pub(crate) const fn rules(&self, of_door: Rules) -> Rules {
         let stale = match self.stale {
             Stale::Never => StaleUse::OnlyIfAllowed,
             Stale::Unreachable => StaleUse::WhenUnreachable,
@@ -98,6 +101,6 @@ impl CacheSettings {
             Stale::Always => StaleUse::Always,
             Stale::Offline => StaleUse::Offline,
         };
-        Rules { stale, ..Rules::forward() }
+        Rules { stale, ..of_door }
     }
 }
