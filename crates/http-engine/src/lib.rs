@@ -17,6 +17,7 @@ mod incoming;
 pub mod kind;
 pub mod limits;
 pub mod mime;
+pub mod multipart;
 mod pace;
 mod patience;
 pub mod quick;

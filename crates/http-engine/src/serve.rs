@@ -18,9 +18,10 @@ use crate::quick::lane::{Begun, End, Lane, Preface, Spoken};
 use crate::refuse::{Refusal, refusal};
 use crate::reply;
 use crate::taken::Taken;
+use crate::upgrade::Held;
 use crate::watch::{Guarded, InFlight, Watch};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderValue, Request, Response, Version, header};
+use http::{HeaderValue, Method, Request, Response, Version, header};
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -267,9 +268,13 @@ where
     E: Exchange,
 {
     let watch = Arc::clone(watch);
-    service_fn(move |request: Request<hyper::body::Incoming>| {
+    service_fn(move |mut request: Request<hyper::body::Incoming>| {
         let exchange = begin(watch.begin_request());
         let version = request.version();
+        if version == Version::HTTP_2 && request.method() == Method::CONNECT {
+            // The stream's task is over when its answer is sent; the tunnel is not.
+            request.extensions_mut().insert(Held::new(watch.begin_request()));
+        }
         let outcome = match refusal(&request, watch.take_faults()) {
             None => Ok(handler(request.map(|body| exchange.received(body)))),
             Some(why) => Err(refused(why, version)),

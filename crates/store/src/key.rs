@@ -5,13 +5,22 @@
 //! fragment).
 
 use siphasher::sip128::{Hasher128, SipHasher13};
-use std::hash::Hasher;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 /// What keeps hostile URLs from being filed on top of one another: secret and random, made once for a
 /// store's folder and kept there, so that what is on disk is found again.
 #[derive(Clone, Copy)]
 pub struct Seed(pub [u8; 16]);
+
+impl Seed {
+    /// One that nobody can foresee: the keys of the standard library's hasher are the system's.
+    pub fn random() -> Self {
+        let random = RandomState::new();
+        let (low, high) = (random.hash_one(0_u8), random.hash_one(1_u8));
+        Self(((u128::from(high) << 64) | u128::from(low)).to_le_bytes())
+    }
+}
 
 /// 128 bits in place of a URL. Two URLs with the same hash are never confused: whoever finds an entry
 /// by it compares the URL too.

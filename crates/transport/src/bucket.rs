@@ -1,8 +1,9 @@
-//! How many certificates may be caused in a while.
+//! How much of something dear clients may cause in a while.
 //!
 //! Token buckets: one a client in a bounded table, so that a client asking for random names cannot
 //! keep the signer busy, and single ones for whoever limits a whole. They know no clock: the time is
-//! handed in. Called by the signer before it mints, never for a cached leaf.
+//! handed in. Called by the signer before it mints, never for a cached leaf, and by the proxy door
+//! before it checks a password.
 
 use crate::accept::client_of;
 use std::collections::HashMap;
@@ -11,11 +12,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// How much is let through.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rate {
+pub struct Rate {
     /// At once.
-    pub(crate) burst: u32,
+    pub burst: u32,
     /// After that, in thousandths a second.
-    pub(crate) milli_per_second: u32,
+    pub milli_per_second: u32,
 }
 
 /// Leaves one client may cause. At once as many as the most never-seen names that a household was
@@ -35,8 +36,11 @@ impl Rate {
 }
 
 /// The buckets of all clients.
-#[derive(Debug, Default)]
-pub(crate) struct Buckets(Mutex<HashMap<IpAddr, Bucket>>);
+#[derive(Debug)]
+pub struct Buckets {
+    rate: Rate,
+    clients: Mutex<HashMap<IpAddr, Bucket>>,
+}
 
 /// Millionths of a token, as of a moment.
 #[derive(Clone, Copy, Debug)]
@@ -70,23 +74,39 @@ impl Bucket {
 
 /// Whether a token was there to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub enum Taken {
+    /// It was.
     Yes,
+    /// It was not: the client has had its share for now.
     No,
 }
 
 impl Buckets {
-    pub(crate) fn take(&self, client: IpAddr, mono_ms: u64) -> Taken {
+    /// So much for each client.
+    pub fn new(rate: Rate) -> Self {
+        Self { rate, clients: Mutex::default() }
+    }
+
+    /// Takes one token of the client's, if there is one. A /64 of IPv6 is one client.
+    pub fn take(&self, client: IpAddr, mono_ms: u64) -> Taken {
         let client = client_of(client);
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(&client) && buckets.len() >= CLIENTS_MAX {
-            buckets.retain(|_, bucket| bucket.at(PER_CLIENT, mono_ms) < PER_CLIENT.full());
+            buckets.retain(|_, bucket| bucket.at(self.rate, mono_ms) < self.rate.full());
             if buckets.len() >= CLIENTS_MAX {
                 return Taken::No;
             }
         }
-        let bucket = buckets.entry(client).or_insert_with(|| Bucket::full(PER_CLIENT, mono_ms));
-        bucket.take(PER_CLIENT, mono_ms)
+        let bucket = buckets.entry(client).or_insert_with(|| Bucket::full(self.rate, mono_ms));
+        bucket.take(self.rate, mono_ms)
+    }
+
+    /// Gives back a token that the client turned out not to owe.
+    pub fn give_back(&self, client: IpAddr) {
+        let mut buckets = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = buckets.get_mut(&client_of(client)) {
+            bucket.tokens = bucket.tokens.saturating_add(TOKEN).min(self.rate.full());
+        }
     }
 }
 
@@ -101,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate_holds() {
-        let (buckets, burst) = (Buckets::default(), PER_CLIENT.burst);
+        let (buckets, burst) = (Buckets::new(PER_CLIENT), PER_CLIENT.burst);
         assert!((0..burst).all(|_| buckets.take(client(1), 0) == Taken::Yes));
         assert_eq!(buckets.take(client(1), 0), Taken::No);
         assert_eq!(buckets.take(client(2), 0), Taken::Yes);
@@ -123,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_table_is_bounded_and_forgets_the_quiet_first() {
-        let buckets = Buckets::default();
+        let buckets = Buckets::new(PER_CLIENT);
         for number in 0..CLIENTS_MAX as u32 {
             assert_eq!(buckets.take(client(number), 0), Taken::Yes);
         }

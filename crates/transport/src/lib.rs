@@ -29,6 +29,7 @@ pub use accept::{
     CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX_DEFAULT, ConnectionCounts,
     ConnectionLimits, accept_loop,
 };
+pub use bucket::{Buckets, Rate, Taken};
 pub use cores::{CoreStuck, Cores};
 pub use dial_options::{DialOptions, INTERFACE_BYTES_MAX, dial_udp};
 pub use drain::{Drain, Held, StillOpen};

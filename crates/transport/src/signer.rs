@@ -20,7 +20,7 @@ mod tests;
 mod walls;
 
 use crate::authority::{AuthorityError, CaCertificate};
-use crate::bucket::{Buckets, Taken};
+use crate::bucket::{Buckets, PER_CLIENT, Taken};
 use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
 use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
 use bundles::{Bundles, Says};
@@ -200,7 +200,7 @@ impl Signer {
             rsa: Arc::default(),
             leaves: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, Weighs),
             bundles: Bundles::default(),
-            buckets: Buckets::default(),
+            buckets: Buckets::new(PER_CLIENT),
             probe: format!("tidegate-{:016x}", u64::from_be_bytes(random)),
             counters: Counters::default(),
         };

@@ -2,10 +2,11 @@
 
 use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
 use crate::pool::Pool;
-use crate::request;
+use crate::request::{self, Caching};
 use crate::routes::{HostPattern, PathPattern};
 use crate::settings::{PatternSource, RouteSettings, Settings};
 use arc_swap::ArcSwap;
+use http_cache::Cache;
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
@@ -14,7 +15,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use transport::{ConnectionLimits, Drain, Stream};
+use store::freshness::Rules;
+use transport::{ConnectionLimits, Drain, Stream, clock};
 use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, ListId, Listen, Network, RuleRef};
 
@@ -43,6 +45,7 @@ pub(crate) struct Setup {
     pub(crate) trusted: Vec<Network>,
     pub(crate) routes: Vec<Route>,
     pub(crate) origins: Origins,
+    pub(crate) cache: Option<Arc<Cache>>,
 }
 
 /// Where requests of one host and path go.
@@ -51,6 +54,7 @@ pub(crate) struct Route {
     pub(crate) path: PathPattern,
     pub(crate) block: Option<Block>,
     pub(crate) pool: Option<Arc<Pool>>,
+    pub(crate) caching: Caching,
 }
 
 /// The patterns of a route, and the list number under which they are recorded.
@@ -77,14 +81,15 @@ impl Door {
     /// A door with settings that [`Settings::check`] finds right. Reads the pattern files; what is
     /// wrong with them is returned.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts)?);
+        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
         Ok(Arc::new(Self { parts, setup }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Requests under way keep
     /// the old ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
-        self.setup.store(Arc::new(Setup::new(settings, &self.parts)?));
+        let before = self.setup();
+        self.setup.store(Arc::new(Setup::new(settings, &self.parts, Some(&before))?));
         Ok(())
     }
 
@@ -150,7 +155,11 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
 }
 
 impl Setup {
-    fn new(settings: Settings, parts: &Parts) -> Result<Self, Vec<Complaint>> {
+    fn new(
+        settings: Settings,
+        parts: &Parts,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<Complaint>> {
         let pools: BTreeMap<&str, Arc<Pool>> = settings
             .pools
             .iter()
@@ -170,7 +179,12 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        Ok(Self { settings, trusted, routes, origins })
+        let caches = settings.routes.iter().any(|route| route.cache);
+        let cache = caches.then(|| {
+            let before = before.and_then(|setup| setup.cache.as_deref());
+            Cache::open(&settings.cache, Rules::reverse(), before, clock::now)
+        });
+        Ok(Self { settings, trusted, routes, origins, cache })
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
@@ -199,6 +213,7 @@ impl Route {
             path: path.map_err(|why| Complaint::new("path", why))?,
             block,
             pool: settings.pool.as_deref().and_then(|name| pools.get(name)).cloned(),
+            caching: if settings.cache { Caching::On } else { Caching::Off },
         })
     }
 }

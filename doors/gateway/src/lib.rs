@@ -4,6 +4,7 @@
 //! rest to a pool, both bodies streaming. It serves no file and stores nothing yet. The binary
 //! makes a [`Door`] and hands it connections.
 
+mod cached;
 mod door;
 mod forwarded;
 mod pages;

@@ -1,5 +1,6 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
+use crate::cached::{self, Errand, Failed};
 use crate::door::{Door, Setup};
 use crate::forwarded;
 use crate::pages;
@@ -12,6 +13,7 @@ use http::header::{
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Limited;
+use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, kind, upgrade};
 use ledger::Subject;
 use policy::{Ask, RuleText, Verdict};
@@ -19,8 +21,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{
-    Anywhere, BecomesTunnel, Blame, Metered, Origin, OriginScheme, SendError, Unanswered, add_via,
-    tunnel,
+    Anywhere, BecomesTunnel, Blame, Loop, Metered, Origin, OriginScheme, SendError, Unanswered,
+    add_via, carry_switched,
 };
 use vocab::{Action, Cause, DomainName, Kind, Name, Now, RuleRef, Source};
 
@@ -47,9 +49,16 @@ enum Refusal {
 /// What is to be done with a request.
 enum Decision {
     Block(Verdict),
-    Pass(Verdict, Arc<Pool>),
+    Pass(Verdict, Arc<Pool>, Caching),
     /// No route fits.
     Nowhere(Verdict),
+}
+
+/// Whether a route's answers are cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caching {
+    On,
+    Off,
 }
 
 /// What came of a request.
@@ -61,6 +70,7 @@ enum Outcome {
     },
     Nowhere,
     Fetched(Response<Body>),
+    Cached(http_cache::Served),
     /// The server agreed to leave HTTP, and the client had asked for it.
     Switched(Response<Body>, upgrade::OnUpgrade),
     GoingRound,
@@ -92,7 +102,7 @@ pub(crate) async fn answer(
 
     // decide
     let decision = decide(door, &setup, &wish, now);
-    let (Decision::Block(verdict) | Decision::Pass(verdict, _) | Decision::Nowhere(verdict)) =
+    let (Decision::Block(verdict) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
@@ -100,7 +110,10 @@ pub(crate) async fn answer(
     let acted = match decision {
         Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host },
         Decision::Nowhere(_) => Outcome::Nowhere,
-        Decision::Pass(_, pool) => pass(&setup, &pool, peer, &wish.path, request, now).await,
+        Decision::Pass(_, pool, caching) => {
+            let cache = setup.cache.as_ref().filter(|_| caching == Caching::On);
+            pass(&Trip { setup: &setup, pool: &pool, cache, peer, now }, &wish, request).await
+        }
     };
 
     // review
@@ -169,7 +182,7 @@ fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
             return Decision::Block(Verdict::usual(Action::Block, cause));
         }
         if let Some(found) = &route.pool {
-            pool = Some(Arc::clone(found));
+            pool = Some((Arc::clone(found), route.caching));
             break;
         }
     }
@@ -185,50 +198,121 @@ fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
     let verdict = door.parts.policy.load().decide(&ask, now);
     match (verdict.action, pool) {
         (Action::Block, _) => Decision::Block(verdict),
-        (Action::Pass, Some(pool)) => Decision::Pass(verdict, pool),
+        (Action::Pass, Some((pool, caching))) => Decision::Pass(verdict, pool, caching),
         (Action::Pass, None) => Decision::Nowhere(verdict),
     }
 }
 
-async fn pass(
-    setup: &Setup,
-    pool: &Pool,
+/// What passing a request on needs to know.
+struct Trip<'s> {
+    setup: &'s Arc<Setup>,
+    pool: &'s Arc<Pool>,
+    cache: Option<&'s Arc<Cache>>,
     peer: IpAddr,
-    path: &str,
-    mut request: Request<Incoming>,
     now: Now,
-) -> Outcome {
+}
+
+/// What is put into a request that goes on.
+pub(crate) struct Onward<'s> {
+    pub(crate) setup: &'s Setup,
+    pub(crate) peer: IpAddr,
+    pub(crate) received: Version,
+}
+
+impl Onward<'_> {
+    /// Makes its fields ours to send; a protocol to switch to is asked for on our own behalf.
+    pub(crate) fn prepare(
+        &self,
+        headers: &mut HeaderMap,
+        wants: Option<HeaderValue>,
+    ) -> Result<(), Loop> {
+        hop_by_hop::strip(headers);
+        if let Some(protocol) = wants {
+            headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(UPGRADE, protocol);
+        }
+        forwarded::tell(headers, self.peer, &self.setup.trusted);
+        add_via(headers, self.received)
+    }
+}
+
+async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Incoming>) -> Outcome {
     let wants = hop_by_hop::wants_upgrade(request.headers())
         .and_then(|protocol| HeaderValue::from_str(protocol).ok());
     let upgrading = wants.is_some().then(|| upgrade::on(&mut request));
     let (mut head, body) = request.into_parts();
-    let Ok(uri) = path.parse::<Uri>() else { return Outcome::Refused(Refusal::Host) };
-    head.uri = uri;
-    hop_by_hop::strip(&mut head.headers);
-    if let Some(protocol) = wants {
-        head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-        head.headers.insert(UPGRADE, protocol);
-    }
-    forwarded::tell(&mut head.headers, peer, &setup.trusted);
+    let Ok(uri) = wish.path.parse::<Uri>() else { return Outcome::Refused(Refusal::Host) };
     let received = std::mem::replace(&mut head.version, Version::HTTP_11);
-    if add_via(&mut head.headers, received).is_err() {
+    let is_get = head.method == Method::GET || head.method == Method::HEAD;
+    if let Some(cache) = trip.cache
+        && is_get
+        && upgrading.is_none()
+        && body.is_end_stream()
+    {
+        return through_cache(trip, cache, wish, (head, uri, received)).await;
+    }
+    head.uri = uri;
+    let onward = Onward { setup: trip.setup, peer: trip.peer, received };
+    if onward.prepare(&mut head.headers, wants).is_err() {
         return Outcome::GoingRound;
     }
-    let onward = Request::from_parts(head, capped(body, setup.settings.body_max.bytes()));
-    match send(setup, pool, onward, now).await {
+    let method = head.method.clone();
+    let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
+    match send(trip.setup, trip.pool, onward, trip.now).await {
         Err(why) => Outcome::Failed(why),
         Ok(response) => match upgrading {
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Outcome::Switched(response, client)
             }
-            Some(_) | None => Outcome::Fetched(response),
+            Some(_) | None => Outcome::Fetched(changing(trip, wish, method, response)),
         },
     }
 }
 
+async fn through_cache(
+    trip: &Trip<'_>,
+    cache: &Arc<Cache>,
+    wish: &Wish,
+    (head, path, received): (http::request::Parts, Uri, Version),
+) -> Outcome {
+    let question = Question {
+        method: head.method,
+        url: wish.url.clone(),
+        fields: head.headers,
+        now: trip.now,
+    };
+    let errand = Errand {
+        setup: Arc::clone(trip.setup),
+        pool: Arc::clone(trip.pool),
+        peer: trip.peer,
+        path,
+        received,
+        now: trip.now,
+    };
+    match cached::answer(cache, question, errand).await {
+        Ok(served) => Outcome::Cached(served),
+        Err(Failed::GoingRound) => Outcome::GoingRound,
+        Err(Failed::Send(why)) => Outcome::Failed(why),
+    }
+}
+
+/// Drops what a request may have changed that went past the cache.
+fn changing(
+    trip: &Trip<'_>,
+    wish: &Wish,
+    method: Method,
+    response: Response<Body>,
+) -> Response<Body> {
+    let Some(cache) = trip.cache else { return response };
+    let (head, body) = response.into_parts();
+    let (url, fields) = (wish.url.clone(), HeaderMap::new());
+    cache.changed(&Question { method, url, fields, now: trip.now }, &head);
+    Response::from_parts(head, body)
+}
+
 /// Tries servers in turn until one takes the request. Only a request of which nothing was sent
 /// goes on to the next.
-async fn send(
+pub(crate) async fn send(
     setup: &Setup,
     pool: &Pool,
     mut request: Request<Body>,
@@ -265,13 +349,25 @@ fn capped(body: Incoming, bytes_max: u64) -> Body {
     Body::boxed(Limited::new(body, usize::try_from(bytes_max).unwrap_or(usize::MAX)))
 }
 
-/// What a server sent is passed on only if it is an answer to what was asked.
+/// What a server sent is passed on only if it is an answer to what was asked. What came through the
+/// cache was looked at before it was stored.
 fn review(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Fetched(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-            Outcome::Failed(SendError::BadResponse("it switched protocols unasked".into()))
+    match &outcome {
+        Outcome::Fetched(response) => match answers(response) {
+            Ok(()) => outcome,
+            Err(why) => Outcome::Failed(why),
+        },
+        _ => outcome,
+    }
+}
+
+/// Whether it is an answer to what was asked.
+pub(crate) fn answers(response: &Response<Body>) -> Result<(), SendError> {
+    match response.status() {
+        StatusCode::SWITCHING_PROTOCOLS => {
+            Err(SendError::BadResponse("it switched protocols unasked".into()))
         }
-        other => other,
+        _ => Ok(()),
     }
 }
 
@@ -305,6 +401,15 @@ fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
         }
         Outcome::Nowhere => Shaped::new(pages::no_route(), Source::Local),
         Outcome::Fetched(response) => Shaped::new(passed_on(response), Source::Origin),
+        Outcome::Cached(served) => {
+            let source = match served.source {
+                http_cache::Source::Fresh => Source::Cache,
+                http_cache::Source::Stale => Source::Stale,
+                http_cache::Source::Origin => Source::Origin,
+                http_cache::Source::Nowhere => Source::Refused,
+            };
+            Shaped::new(passed_on(served.response), source)
+        }
         Outcome::Switched(response, client) => {
             let protocol = response.headers().get(UPGRADE).cloned();
             let mut response = passed_on(response);
@@ -357,11 +462,7 @@ fn record(
     let idle = setup.settings.upgrade_idle.0.0;
     let server = upgrade::on(&mut response);
     tokio::task::spawn_local(async move {
-        let carried = match (upgrade::stream(client).await, upgrade::stream(server).await) {
-            (Ok(client), Ok(server)) => tunnel(client, server, idle).await.down,
-            // One side left before it had switched.
-            (Ok(_) | Err(_), Ok(_) | Err(_)) => 0,
-        };
+        let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
     });
     response.map(|_| Body::empty())

@@ -40,6 +40,8 @@ pub struct Settings {
     pub response_timeout: Text<Span>,
     /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
     pub upgrade_idle: Text<Span>,
+    /// The cache of the routes that have one, shared by all of them.
+    pub cache: http_cache::Settings,
     /// How many connections may be open at once, all clients together. Default 10000.
     pub connections: u32,
     /// How many of them one client may hold. Default 1024.
@@ -92,7 +94,7 @@ pub struct RouteSettings {
     pub block: Option<BlockSettings>,
     /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
     pub pool: Option<String>,
-    /// The cache. Not built yet: must be absent or false.
+    /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
 }
 
@@ -132,6 +134,7 @@ impl Default for Settings {
             body_max: Text(ByteSize(64 << 20)),
             response_timeout: Text(Span(Duration::from_mins(1))),
             upgrade_idle: Text(Span(Duration::from_mins(5))),
+            cache: http_cache::Settings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
         }
@@ -193,6 +196,7 @@ impl Settings {
         };
         check("response_timeout", *self.response_timeout, Duration::from_secs(1), TIMEOUT_MAX);
         check("upgrade_idle", *self.upgrade_idle, Duration::from_secs(10), UPGRADE_IDLE_MAX);
+        complaints.extend(self.cache.check().into_iter().map(|it| it.under("cache")));
         if self.body_max.bytes() < 1 << 10 {
             complaints.push(
                 Complaint::new("body_max", format!("{} is out of bounds", self.body_max))
@@ -266,10 +270,10 @@ impl RouteSettings {
                     .remedy("serve it with the web door, and name that as a server of a pool"),
             );
         }
-        if self.cache {
+        if self.cache && self.pool.is_none() {
             complaints.push(
-                Complaint::new("cache", "the gateway's cache is not built yet")
-                    .remedy("leave cache out"),
+                Complaint::new("cache", "the route leads to nothing that could be cached")
+                    .remedy("name a pool, or leave cache out"),
             );
         }
         match &self.pool {

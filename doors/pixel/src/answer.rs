@@ -23,7 +23,7 @@ use std::io::Write as _;
 const ASKS_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOWS_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 /// Two hours: what Chromium caps a preflight's age at.
 const PREFLIGHT_AGE: HeaderValue = HeaderValue::from_static("7200");
 const TRUE: HeaderValue = HeaderValue::from_static("true");

@@ -4,23 +4,14 @@
 //! names by its hash. Everything that came from outside is escaped. Other sites cannot read these
 //! pages or frame them: they name the client's profile. Called by `request`.
 
-use crate::answer::NO_STORE;
 use crate::onward;
 use crate::setup::Platform;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
-use http::{HeaderName, Response, StatusCode};
-use http_engine::html::{FRAME, STYLE, escape, fill};
+use http::{Response, StatusCode};
+use http_engine::html::{self, escape, fill};
 use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::{Policy, Verdict};
-use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::LazyLock;
 use vocab::{DomainName, Now};
 
 const BLOCKED: &str = include_str!("blocked.html");
@@ -29,16 +20,6 @@ const NOT_BLOCKED: &str = include_str!("not_blocked.html");
 const TARGET: &str = include_str!("target.html");
 const SETUP: &str = include_str!("setup.html");
 const NOT_COVERED: &str = include_str!("not_covered.html");
-
-/// What a page may do: show our style sheet, named by its hash, and pictures that stand in it.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let hash = STANDARD.encode(Sha256::digest(STYLE));
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'"
-    );
-    HeaderValue::try_from(policy).expect("base64 and words: visible ASCII")
-});
 
 /// Characters of a URL that are shown; the ledger holds more.
 const URL_SHOWN_MAX: usize = 400;
@@ -92,19 +73,19 @@ pub(crate) fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response
             ("setup", &setup_link(told.setup.as_deref())),
         ],
     );
-    respond(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
+    html::page(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
 }
 
 /// The page for a name that is not blocked, any more or at all: 421.
 pub(crate) fn not_blocked(host: &DomainName) -> Response<Body> {
     let content = fill(NOT_BLOCKED, &[("host", &escape(host_shown(host)))]);
-    respond(StatusCode::MISDIRECTED_REQUEST, "Not blocked", &content)
+    html::page(StatusCode::MISDIRECTED_REQUEST, "Not blocked", &content)
 }
 
 /// The page for a name that the connection's certificate does not cover: 421.
 pub(crate) fn not_covered(host: &DomainName) -> Response<Body> {
     let content = fill(NOT_COVERED, &[("host", &escape(host_shown(host)))]);
-    respond(StatusCode::MISDIRECTED_REQUEST, "Wrong connection", &content)
+    html::page(StatusCode::MISDIRECTED_REQUEST, "Wrong connection", &content)
 }
 
 /// The page with which a device comes to trust our certificates: 200.
@@ -113,7 +94,7 @@ pub(crate) fn setup(fingerprint: &str, platform: Platform) -> Response<Body> {
     let fingerprint = fingerprint.replace(':', ":<wbr>");
     let slots = [("fingerprint", fingerprint.as_str()), (platform.as_str(), "open")];
     let content = fill(SETUP, &slots);
-    respond(StatusCode::OK, "Trust this network’s certificates", &content)
+    html::page(StatusCode::OK, "Trust this network’s certificates", &content)
 }
 
 /// The number of a request: its time in the ledger, in milliseconds since 1970, as twelve hex digits.
@@ -177,29 +158,6 @@ fn dashboard(url: &str, told: &Told<'_>) -> String {
     let link =
         format!("http://{address}/#/why?target={target}&client={client}&kind=document&door=pixel");
     format!("<a class=\"button second\" href=\"{}\">Ask the dashboard</a>", escape(&link))
-}
-
-fn respond(status: StatusCode, title: &str, content: &str) -> Response<Body> {
-    let style = format!("<style>{STYLE}</style>");
-    let page = fill(FRAME, &[("title", &escape(title)), ("style", &style), ("content", content)]);
-    let length = page.len();
-    let mut response = Response::new(Body::from(page));
-    *response.status_mut() = status;
-    let fields: [(HeaderName, HeaderValue); 8] = [
-        (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (CONTENT_LENGTH, HeaderValue::from(length)),
-        (CACHE_CONTROL, NO_STORE),
-        (CONTENT_SECURITY_POLICY, POLICY.clone()),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            HeaderValue::from_static("same-origin"),
-        ),
-    ];
-    response.headers_mut().extend(fields);
-    response
 }
 
 /// As one word of a POSIX shell: people paste this.

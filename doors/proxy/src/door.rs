@@ -1,16 +1,25 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
+use crate::access::{Access, GUESSES};
+use crate::headers::Fields;
 use crate::request;
+use crate::routes::Routes;
+use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
+use http_cache::Cache;
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
+use passwords::Users;
 use policy::Policy;
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use transport::{ConnectionLimits, Drain, Stream};
-use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::Listen;
+use store::freshness::Rules;
+use tokio::io::{AsyncRead, AsyncWrite};
+use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream, clock};
+use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
+use vocab::{Complaint, Listen};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -23,11 +32,19 @@ pub struct Parts {
     pub dialer: Dialer,
     /// Listeners that no proxied request may reach: the admin's.
     pub off_limits: Vec<SocketAddr>,
+    /// The folder from which relative paths start.
+    pub base: PathBuf,
+    /// Who signs the certificate of `https` listeners that have none as files.
+    pub signer: Option<Arc<Signer>>,
+    /// Takes a line for the administrator: what came of a certificate that has changed.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The proxy door.
 pub struct Door {
     pub(crate) parts: Parts,
+    /// Wrong credentials, by client. They outlive a reload.
+    pub(crate) guesses: Buckets,
     setup: ArcSwap<Setup>,
 }
 
@@ -35,18 +52,43 @@ pub struct Door {
 pub(crate) struct Setup {
     pub(crate) settings: Settings,
     pub(crate) origins: Origins,
+    pub(crate) access: Option<Access>,
+    pub(crate) routes: Routes,
+    pub(crate) fields: Fields,
+    pub(crate) secure: Option<Secure>,
+    pub(crate) cache: Option<Arc<Cache>>,
+}
+
+/// Whether clients speak TLS with us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Security {
+    Plain,
+    Tls,
+}
+
+/// Who is at the other end of a connection, and how it came.
+pub(crate) struct Caller {
+    pub(crate) client: IpAddr,
+    /// Our end; none where the connection is gone already.
+    pub(crate) local: Option<SocketAddr>,
+    pub(crate) security: Security,
+    pub(crate) tunnel: BecomesTunnel,
 }
 
 impl Door {
-    /// A door with settings that [`Settings::check`] finds right.
-    pub fn new(settings: Settings, parts: Parts) -> Arc<Self> {
-        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts));
-        Arc::new(Self { parts, setup })
+    /// A door with settings that [`Settings::check`] finds right. Reads the files that they name; what
+    /// is wrong with them is returned, with paths relative to the section.
+    pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
+        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
+        Ok(Arc::new(Self { parts, guesses: Buckets::new(GUESSES), setup }))
     }
 
-    /// Takes new settings. Requests under way keep the old ones; listeners are the caller's.
-    pub fn reload(&self, settings: Settings) {
-        self.setup.store(Arc::new(Setup::new(settings, &self.parts)));
+    /// Takes new settings, or leaves everything as it was and says why. Requests under way keep the
+    /// old ones; listeners are the caller's.
+    pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
+        let before = self.setup();
+        self.setup.store(Arc::new(Setup::new(settings, &self.parts, Some(&before))?));
+        Ok(())
     }
 
     /// Where to listen.
@@ -61,17 +103,30 @@ impl Door {
         ConnectionLimits::new(all as usize, each as usize)
     }
 
-    /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
+    /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let client = stream.peer().ip().to_canonical();
+        let mut caller = Caller::of(&stream, Security::Plain, BecomesTunnel::default());
         let (stream, tunnel) = ClientStream::new(stream);
-        let stop = drain.begun();
+        caller.tunnel = tunnel;
+        self.serve(stream, Versions::Http1And2, caller, drain).await;
+    }
+
+    pub(crate) async fn serve<S>(
+        self: Arc<Self>,
+        stream: S,
+        versions: Versions,
+        caller: Caller,
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (stop, caller) = (drain.begun(), Arc::new(caller));
         let handler = move |incoming| {
-            let (door, tunnel) = (Arc::clone(&self), tunnel.clone());
-            async move { request::answer(&door, client, &tunnel, incoming).await }
+            let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
+            async move { request::answer(&door, &caller, incoming).await }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, Versions::Http1, Limits::default(), stop, handler).await);
+        drop(serve(stream, versions, Limits::default(), stop, handler).await);
     }
 
     pub(crate) fn setup(&self) -> Arc<Setup> {
@@ -79,14 +134,68 @@ impl Door {
     }
 }
 
+/// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
+pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+    let users = settings.auth.as_ref().filter(|auth| auth.file.is_some()).map(|auth| {
+        let opened = Users::open(&auth.users, auth.file.as_deref(), base);
+        opened.err().unwrap_or_default().into_iter().map(|it| it.under("auth")).collect::<Vec<_>>()
+    });
+    users.into_iter().flatten().chain(secure::check_files(settings, base)).collect()
+}
+
 impl Setup {
-    fn new(settings: Settings, parts: &Parts) -> Self {
+    fn new(
+        settings: Settings,
+        parts: &Parts,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<Complaint>> {
         let limits =
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
-        Self { settings, origins: Origins::new(parts.dialer.clone(), limits) }
+        let access = settings.auth.as_ref().map(|auth| Access::open(auth, &parts.base));
+        let access = access
+            .transpose()
+            .map_err(|wrong| wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>())?;
+        Ok(Self {
+            origins: Origins::new(parts.dialer.clone(), limits),
+            access,
+            routes: Routes::new(&settings),
+            fields: Fields::new(&settings),
+            secure: Secure::open(&settings, parts)?,
+            cache: settings.cache.as_ref().map(|wanted| {
+                let before = before.and_then(|setup| setup.cache.as_deref());
+                Cache::open(wanted, Rules::forward(), before, clock::now)
+            }),
+            settings,
+        })
     }
 
     pub(crate) fn serves(&self, client: IpAddr) -> bool {
         self.settings.clients.iter().any(|network| network.contains(client))
+    }
+
+    /// Whether URLs at this port are fetched: where none is set, those of the web and those that no
+    /// service of a system has (RFC 6335 §6).
+    pub(crate) fn fetches_from(&self, port: u16) -> bool {
+        match self.settings.fetch_ports.as_slice() {
+            [] => matches!(port, 80 | 443 | 1024..),
+            ports => ports.contains(&port),
+        }
+    }
+}
+
+impl Caller {
+    pub(crate) fn of(stream: &Stream, security: Security, tunnel: BecomesTunnel) -> Self {
+        let client = stream.peer().ip().to_canonical();
+        Self { client, local: stream.local().ok(), security, tunnel }
+    }
+}
+
+impl Security {
+    /// How URLs of the proxy itself begin.
+    pub(crate) const fn scheme(self) -> &'static str {
+        match self {
+            Self::Plain => "http",
+            Self::Tls => "https",
+        }
     }
 }

@@ -1,16 +1,29 @@
 //! The proxy door: fetches what clients ask for, unless the policy says no.
 //!
-//! It passes on `http` requests and carries `CONNECT` tunnels, asks the policy by URL or host
-//! before anything leaves, and takes no client where that client may not go. It reads no tunnel
-//! and stores nothing yet. The binary makes a [`Door`] and hands it connections.
+//! It passes on `http` requests and carries `CONNECT` tunnels, asks the policy by URL, host and the
+//! name in a tunnel's first bytes before anything leaves, and takes no client where that client may
+//! not go. It deciphers no tunnel and stores nothing yet. The binary makes a [`Door`] and hands it
+//! connections.
 
+mod access;
+mod cached;
 mod door;
+mod headers;
+mod own;
+mod pac;
 mod pages;
 mod reach;
 mod request;
+mod routes;
+mod secure;
 mod settings;
+mod sni;
 mod target;
 mod ticket;
+mod tunnel;
 
-pub use crate::door::{Door, Parts};
-pub use crate::settings::{CacheSettings, Destinations, DiskSettings, Settings};
+pub use crate::door::{Door, Parts, check_files};
+pub use crate::settings::{
+    AuthSettings, ConnectSni, Destinations, PacFallback, PacSettings, ParentSettings, ParentsOf,
+    Place, Referer, Settings, Shown, TlsSettings, TokenDigest,
+};

@@ -2,8 +2,11 @@
 //!
 //! Plain text that is never stored, with `Proxy-Status` (RFC 9209) for programs.
 
-use http::header::{ALLOW, CACHE_CONTROL, HeaderName, HeaderValue};
-use http::{Response, StatusCode};
+use crate::access::Denied;
+use http::header::{
+    ALLOW, CACHE_CONTROL, HeaderName, HeaderValue, PROXY_AUTHENTICATE, RETRY_AFTER,
+};
+use http::{Method, Response, StatusCode};
 use http_engine::{Body, reply};
 use policy::RuleText;
 use upstream::origins::{Blame, DialError, SendError};
@@ -35,9 +38,51 @@ pub(crate) fn stranger() -> Response<Body> {
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text.into())
 }
 
+/// The client has not said who it is, or not rightly.
+pub(crate) fn denied(why: &Denied) -> Response<Body> {
+    match why {
+        Denied::Asked(challenges) => {
+            let text = "This proxy wants to know who you are: give a user name and its password.\n";
+            let mut page = page(
+                StatusCode::PROXY_AUTHENTICATION_REQUIRED,
+                "tidegate; error=http_request_denied",
+                text.into(),
+            );
+            for challenge in challenges {
+                page.headers_mut().append(PROXY_AUTHENTICATE, challenge.clone());
+            }
+            page
+        }
+        Denied::Guessing => {
+            let text = "Too many wrong passwords from your address. Wait some seconds.\n";
+            let mut page = page(
+                StatusCode::TOO_MANY_REQUESTS,
+                "tidegate; error=http_request_denied",
+                text.into(),
+            );
+            page.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+            page
+        }
+        Denied::Busy => {
+            let text = "Too many passwords are being checked. Try again.\n";
+            let mut page = page(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "tidegate; error=proxy_internal_response",
+                text.into(),
+            );
+            page.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            page
+        }
+    }
+}
+
 /// Not to this port.
-pub(crate) fn port(port: u16) -> Response<Body> {
-    let text = format!("Tunnels to port {port} are not allowed (proxy.connect_ports).\n");
+pub(crate) fn port(method: &Method, port: u16) -> Response<Body> {
+    let text = if method == Method::CONNECT {
+        format!("Tunnels to port {port} are not allowed (proxy.connect_ports).\n")
+    } else {
+        format!("Nothing is fetched from port {port} (proxy.fetch_ports).\n")
+    };
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
 }
 
@@ -69,12 +114,14 @@ pub(crate) fn options() -> Response<Body> {
     reply::empty(StatusCode::NO_CONTENT)
 }
 
-/// Somebody opened the proxy in a browser.
-pub(crate) fn help() -> Response<Body> {
-    let text = "This is Tidegate's proxy, not a web site.\n\
-        Set this address and port as the HTTP proxy of your browser or system, or try:\n\
-        \n    curl --proxy http://THIS-ADDRESS:PORT http://example.com/\n";
-    page(StatusCode::BAD_REQUEST, "tidegate; error=http_request_error", text.into())
+/// Somebody takes the proxy for a web server.
+pub(crate) fn help(address: &str) -> Response<Body> {
+    let text = format!(
+        "This is Tidegate's proxy, not a web site.\n\
+         Set {address} as the HTTP proxy of your browser or system, or try:\n\
+         \n    curl --proxy http://{address} http://example.com/\n"
+    );
+    page(StatusCode::BAD_REQUEST, "tidegate; error=http_request_error", text)
 }
 
 /// The one place where a failure upstream becomes a status.
@@ -91,6 +138,8 @@ pub(crate) fn rescue(subject: &str, why: &SendError) -> Response<Body> {
         SendError::Dial(DialError::Refused(_)) => "tidegate; error=connection_refused",
         SendError::Dial(DialError::Timeout) => "tidegate; error=connection_timeout",
         SendError::Dial(DialError::Tls(_)) => "tidegate; error=tls_protocol_error",
+        SendError::Dial(DialError::Parent(_)) => "tidegate; error=destination_unavailable",
+        SendError::Dial(DialError::ParentRefused(_)) => "tidegate; error=http_request_denied",
         SendError::Closed => "tidegate; error=connection_terminated",
         SendError::Timeout => "tidegate; error=http_response_timeout",
         SendError::BadResponse(_) => "tidegate; error=http_protocol_error",

@@ -1,21 +1,23 @@
 //! One request through the proxy, top to bottom: read, decide, act, review, shape, record.
 
-use crate::door::{Door, Setup};
+use crate::access::Denied;
+use crate::cached::{self, Failed};
+use crate::door::{Caller, Door, Setup};
+use crate::headers::{max_forwards, page_of, wanted_protocol};
+use crate::own::{self, Own};
 use crate::pages;
 use crate::reach::Reach;
 use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
-use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN, REFERER};
+use crate::tunnel;
+use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
-use http_engine::{Body, Incoming, hop_by_hop, kind, reply, upgrade};
+use http_engine::{Body, Incoming, kind, reply, upgrade};
 use ledger::Subject;
-use policy::{Ask, Verdict};
-use std::net::IpAddr;
+use policy::{Ask, Verdict, Who};
 use std::sync::Arc;
 use transport::clock;
-use upstream::origins::{
-    BecomesTunnel, Blame, Connection, Metered, Origin, SendError, add_via, tunnel,
-};
+use upstream::origins::{Blame, Metered, Origin, SendError};
 use vocab::{Action, DomainName, Kind, Now, Source};
 
 /// What a client wants, once it is understood.
@@ -24,6 +26,7 @@ struct Wish {
     host: DomainName,
     page: Option<DomainName>,
     kind: Kind,
+    user: Option<Arc<str>>,
     /// The URL, or `host:port` of a tunnel: for the policy, the ledger and people.
     subject: String,
 }
@@ -31,9 +34,10 @@ struct Wish {
 /// Why a request goes no further than being read.
 enum Refusal {
     Stranger,
+    Denied(Denied),
     Target(BadTarget),
-    Own,
-    Port(u16),
+    Own(Own),
+    Port(Method, u16),
     Trace,
     EndsHere,
 }
@@ -43,107 +47,145 @@ enum Outcome {
     Refused(Refusal),
     Blocked { verdict: Verdict, host: DomainName },
     Fetched(Response<Body>),
+    Cached(http_cache::Served),
+    Switched(Response<Body>, upgrade::OnUpgrade),
     Tunnelled,
     GoingRound,
     Failed(SendError),
 }
 
+/// What acting on a request needs to know.
+pub(crate) struct Trip<'d> {
+    pub(crate) door: &'d Arc<Door>,
+    pub(crate) setup: &'d Arc<Setup>,
+    pub(crate) caller: &'d Caller,
+    pub(crate) user: Option<Arc<str>>,
+    pub(crate) reach: Reach<'d>,
+    pub(crate) now: Now,
+}
+
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    client: IpAddr,
-    tunnel: &BecomesTunnel,
+    caller: &Caller,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
-    let mut ticket = Ticket::open(&door.parts.ledger, now, client);
+    let mut ticket = Ticket::open(&door.parts.ledger, now, caller.client);
 
     // read
-    let wish = match read(&setup, client, &request) {
+    let wish = match read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
         Err(refusal) => {
             let subject = request.uri().to_string();
             ticket.asked(Kind::Other, Subject::url(&subject));
-            return record(ticket, shape(door, &subject, Outcome::Refused(refusal)), &setup);
+            let address = own::address_for(caller, &request);
+            let shaped = shape_refusal(&refusal, caller, &setup, &address);
+            return record(ticket, shaped, &setup);
         }
     };
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let verdict = decide(door, client, &wish, now);
+    let verdict = decide(door, caller, &wish, now);
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let reach = Reach {
-        client,
-        destinations: setup.settings.destinations,
-        off_limits: &door.parts.off_limits,
-    };
+    let destinations = setup.settings.destinations;
+    let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
+    let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
     let subject = wish.subject;
     let acted = match (verdict.action, wish.target) {
         (Action::Block, _) => Outcome::Blocked { verdict, host: wish.host },
         (Action::Pass, Target::Fetch { origin, path }) => {
-            fetch(&setup, &reach, &origin, &path, request).await
+            fetch(&trip, &origin, &path, request).await
         }
         (Action::Pass, Target::Tunnel(to)) => {
-            match open_tunnel(&setup, &reach, &to, tunnel, request, ticket).await {
+            match open_tunnel(&trip, &to, request, ticket).await {
                 // A tunnel's ticket is closed when the tunnel is.
-                Ok(()) => return shape(door, &subject, Outcome::Tunnelled).0,
-                Err((why, unused)) => {
+                Ok(()) => return shape(&trip, &subject, Outcome::Tunnelled).0,
+                Err((outcome, unused)) => {
                     ticket = unused;
-                    Outcome::Failed(why)
+                    outcome
                 }
             }
         }
-        (Action::Pass, Target::Own) => Outcome::Refused(Refusal::Own),
+        (Action::Pass, Target::Own(own)) => Outcome::Refused(Refusal::Own(own)),
     };
 
     // review
-    let reviewed = review(acted);
+    let reviewed = match review(acted) {
+        Outcome::Switched(mut response, client) => {
+            let server = upgrade::on(&mut response);
+            tunnel::switch(&trip, (client, server), ticket);
+            return setup.fields.switching(response).map(|_| Body::empty());
+        }
+        other => other,
+    };
 
     // shape
-    let shaped = shape(door, &subject, reviewed);
+    let shaped = shape(&trip, &subject, reviewed);
 
     // record
     record(ticket, shaped, &setup)
 }
 
-fn read(setup: &Setup, client: IpAddr, request: &Request<Incoming>) -> Result<Wish, Refusal> {
-    if !setup.serves(client) {
+async fn read(
+    door: &Door,
+    setup: &Setup,
+    caller: &Caller,
+    request: &Request<Incoming>,
+    now: Now,
+) -> Result<Wish, Refusal> {
+    if !setup.serves(caller.client) {
         return Err(Refusal::Stranger);
     }
     let (method, headers) = (request.method(), request.headers());
-    let target = target::read(method, request.uri()).map_err(Refusal::Target)?;
-    let page = [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field));
-    match &target {
-        Target::Own => Err(Refusal::Own),
+    let target = match target::read(method, request.uri()).map_err(Refusal::Target)? {
+        Target::Own(own) => return Err(Refusal::Own(own)),
+        Target::Fetch { origin, path } if own::leads_here(caller, &origin, &path) => {
+            return Err(Refusal::Own(Own::at(method, &path)));
+        }
+        other => other,
+    };
+    let user = match &setup.access {
+        None => None,
+        Some(access) => {
+            let admitted = access.admit(&door.guesses, caller.client, headers, now).await;
+            admitted.map_err(Refusal::Denied)?
+        }
+    };
+    let page = page_of(headers);
+    let (host, kind, subject) = match &target {
+        Target::Own(own) => return Err(Refusal::Own(*own)),
         Target::Tunnel(to) if !setup.settings.connect_ports.contains(&to.port) => {
-            Err(Refusal::Port(to.port))
+            return Err(Refusal::Port(Method::CONNECT, to.port));
         }
-        Target::Tunnel(to) => {
-            let subject = format!("{}:{}", to.host, to.port);
-            Ok(Wish { host: to.host.to_name(), page, kind: Kind::Tunnel, subject, target })
+        Target::Tunnel(to) => (to.host.to_name(), Kind::Tunnel, format!("{}:{}", to.host, to.port)),
+        Target::Fetch { .. } if method == Method::TRACE => return Err(Refusal::Trace),
+        Target::Fetch { .. } if ends_here(method, headers) => return Err(Refusal::EndsHere),
+        Target::Fetch { origin, .. } if !setup.fetches_from(origin.port) => {
+            return Err(Refusal::Port(method.clone(), origin.port));
         }
-        Target::Fetch { .. } if method == Method::TRACE => Err(Refusal::Trace),
-        Target::Fetch { .. } if ends_here(method, headers) => Err(Refusal::EndsHere),
         Target::Fetch { origin, path } => {
             let kind = kind::of_request(method, request.uri(), headers);
-            let subject = format!("{origin}{path}");
-            Ok(Wish { host: origin.host.to_name(), page, kind, subject, target })
+            (origin.host.to_name(), kind, format!("{origin}{path}"))
         }
-    }
+    };
+    Ok(Wish { target, host, page, kind, user, subject })
 }
 
-fn decide(door: &Door, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
+fn decide(door: &Door, caller: &Caller, wish: &Wish, now: Now) -> Verdict {
     let url = match wish.target {
         Target::Fetch { .. } => Some(wish.subject.as_str()),
-        Target::Tunnel(_) | Target::Own => None,
+        Target::Tunnel(_) | Target::Own(_) => None,
     };
+    let who = Who { user: wish.user.as_deref(), ..Who::default() };
     let ask = Ask {
         door: vocab::Door::Proxy,
-        client,
-        who: None,
+        client: caller.client,
+        who: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
         url,
@@ -153,101 +195,100 @@ fn decide(door: &Door, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
 }
 
 async fn fetch(
-    setup: &Setup,
-    reach: &Reach<'_>,
+    trip: &Trip<'_>,
     origin: &Origin,
     path: &str,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Outcome {
+    // HTTP/2 has no `Upgrade` (RFC 9113 §8.6).
+    let wanted = match request.version() {
+        Version::HTTP_11 => wanted_protocol(request.headers()),
+        _ => None,
+    };
+    let upgrading = wanted.is_some().then(|| upgrade::on(&mut request));
     let (mut head, body) = request.into_parts();
-    let received = head.version;
-    if forward_headers(&mut head.headers, origin, received).is_err() {
-        return Outcome::GoingRound;
-    }
     let Ok(uri) = path.parse::<Uri>() else {
         return Outcome::Failed(SendError::BadResponse("the path cannot be sent on".into()));
     };
+    if let Some(cache) = &trip.setup.cache
+        && upgrading.is_none()
+        && cached::concerns(&head, &body)
+    {
+        return match cached::answer(trip, cache, origin, uri, head).await {
+            Ok(served) => Outcome::Cached(served),
+            Err(Failed::GoingRound) => Outcome::GoingRound,
+            Err(Failed::Send(why)) => Outcome::Failed(why),
+        };
+    }
+    let (received, client) = (head.version, trip.caller.client);
+    let fields = &trip.setup.fields;
+    if fields.onward(&mut head.headers, origin, received, client, wanted).is_err() {
+        return Outcome::GoingRound;
+    }
+    let method = head.method.clone();
     head.uri = uri;
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
-    match setup.origins.send(origin, onward, reach).await {
-        Ok(response) => Outcome::Fetched(response),
+    let way = trip.setup.routes.way(&origin.host);
+    match trip.setup.origins.send_by(way, origin, onward, &trip.reach, trip.now).await {
+        Ok(response) => match upgrading {
+            Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                Outcome::Switched(response, client)
+            }
+            Some(_) | None => {
+                Outcome::Fetched(cached::passed(trip, &method, origin, path, response))
+            }
+        },
         Err(unanswered) => Outcome::Failed(unanswered.why),
     }
 }
 
-/// The fields that go on to the origin (RFC 9110 §7.6): ours are taken out, its `Host` is the one
-/// that was asked for, and we sign.
-fn forward_headers(
-    headers: &mut HeaderMap,
-    origin: &Origin,
-    received: Version,
-) -> Result<(), upstream::origins::Loop> {
-    hop_by_hop::strip(headers);
-    headers.remove(http::header::PROXY_AUTHORIZATION);
-    headers.remove(HeaderName::from_static("proxy-connection"));
-    let host = HeaderValue::from_str(&origin.authority());
-    headers.insert(HOST, host.expect("a host and port are visible ASCII"));
-    if let Some(left) = max_forwards(headers) {
-        headers.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
-    }
-    add_via(headers, received)
-}
-
 async fn open_tunnel(
-    setup: &Arc<Setup>,
-    reach: &Reach<'_>,
+    trip: &Trip<'_>,
     to: &Origin,
-    becomes: &BecomesTunnel,
-    request: Request<Incoming>,
-    mut ticket: Ticket,
-) -> Result<(), (SendError, Ticket)> {
-    let server = match setup.origins.dialer().dial_tcp(&to.host, to.port, reach).await {
-        Ok((server, _)) => Connection::Plain(server),
-        Err(why) => return Err((why.into(), ticket)),
-    };
-    ticket.answered(Source::Tunnel, StatusCode::OK.as_u16());
-    becomes.now();
-    let idle = setup.settings.tunnel_idle.0.0;
-    let upgrading = upgrade::on(request);
-    tokio::task::spawn_local(async move {
-        // The client may leave before it has heard that the tunnel stands.
-        let carried = match upgrade::stream(upgrading).await {
-            Ok(client) => tunnel(client, server, idle).await.down,
-            Err(_) => 0,
-        };
-        ticket.close(carried);
-    });
-    Ok(())
+    mut request: Request<Incoming>,
+    ticket: Ticket,
+) -> Result<(), (Outcome, Ticket)> {
+    let received = request.version();
+    if trip.setup.fields.sign(request.headers_mut(), received).is_err() {
+        return Err((Outcome::GoingRound, ticket));
+    }
+    let way = trip.setup.routes.way(&to.host);
+    let opened = tunnel::open(trip, way, to, request, ticket).await;
+    opened.map_err(|(why, ticket)| (Outcome::Failed(why), ticket))
 }
 
-/// What an origin sent is passed on only if it is an answer to what was asked.
+/// What an origin sent is passed on only if it is an answer to what was asked. What came through the
+/// cache was looked at before it was stored.
 fn review(outcome: Outcome) -> Outcome {
-    match outcome {
-        // We asked for no other protocol, so this would be a hole in the framing.
-        Outcome::Fetched(response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-            Outcome::Failed(SendError::BadResponse("it switched protocols unasked".into()))
-        }
-        other => other,
+    match &outcome {
+        Outcome::Fetched(response) => match cached::no_answer(response.status()) {
+            Some(why) => Outcome::Failed(SendError::BadResponse(why.into())),
+            None => outcome,
+        },
+        _ => outcome,
     }
 }
 
-fn shape(door: &Door, subject: &str, outcome: Outcome) -> (Response<Body>, Source) {
+fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, Source) {
     match outcome {
-        Outcome::Refused(refusal) => (shape_refusal(&refusal), Source::Refused),
+        Outcome::Refused(refusal) => shape_refusal(&refusal, trip.caller, trip.setup, subject),
         Outcome::Blocked { verdict, host } => {
-            let policy = door.parts.policy.load();
+            let policy = trip.door.parts.policy.load();
             let rule = verdict.cause.rule().and_then(|rule| policy.rule_text(rule, host.as_name()));
             (pages::blocked(subject, rule.as_ref()), Source::Policy)
         }
-        Outcome::Fetched(mut response) => {
-            let received = response.version();
-            *response.version_mut() = Version::HTTP_11;
-            hop_by_hop::strip(response.headers_mut());
-            // A response that has passed many of us is not dangerous: it has arrived.
-            let _ = add_via(response.headers_mut(), received);
-            (response, Source::Origin)
+        Outcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
+        Outcome::Cached(served) => {
+            let source = match served.source {
+                http_cache::Source::Fresh => Source::Cache,
+                http_cache::Source::Stale => Source::Stale,
+                http_cache::Source::Origin => Source::Origin,
+                http_cache::Source::Nowhere => Source::Refused,
+            };
+            (trip.setup.fields.back(served.response), source)
         }
+        Outcome::Switched(response, _) => (trip.setup.fields.switching(response), Source::Tunnel),
         Outcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
         Outcome::GoingRound => (pages::going_round(), Source::Refused),
         Outcome::Failed(why) => {
@@ -260,15 +301,26 @@ fn shape(door: &Door, subject: &str, outcome: Outcome) -> (Response<Body>, Sourc
     }
 }
 
-fn shape_refusal(refusal: &Refusal) -> Response<Body> {
-    match refusal {
+fn shape_refusal(
+    refusal: &Refusal,
+    caller: &Caller,
+    setup: &Setup,
+    address: &str,
+) -> (Response<Body>, Source) {
+    let page = match refusal {
+        Refusal::Own(Own::Pac) => {
+            return (own::script(caller, address, &setup.settings.pac), Source::Local);
+        }
+        Refusal::Own(Own::Help) => return (own::help(caller, address), Source::Local),
+        Refusal::Own(Own::Nothing) => pages::help(address),
         Refusal::Stranger => pages::stranger(),
+        Refusal::Denied(why) => pages::denied(why),
         Refusal::Target(why) => pages::bad_request(&why.to_string()),
-        Refusal::Own => pages::help(),
-        Refusal::Port(port) => pages::port(*port),
+        Refusal::Port(method, port) => pages::port(method, *port),
         Refusal::Trace => pages::no_trace(),
         Refusal::EndsHere => pages::options(),
-    }
+    };
+    (page, Source::Refused)
 }
 
 /// Closes the ticket when the answer's last byte is gone.
@@ -286,19 +338,9 @@ impl Wish {
     fn recorded(&self) -> Subject {
         match self.target {
             Target::Fetch { .. } => Subject::url(&self.subject),
-            Target::Tunnel(_) | Target::Own => Subject::name(self.host.as_name()),
+            Target::Tunnel(_) | Target::Own(_) => Subject::name(self.host.as_name()),
         }
     }
-}
-
-/// The host of the page that makes the request, from `Referer` or `Origin`.
-fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    let page: Uri = headers.get(field)?.to_str().ok()?.parse().ok()?;
-    DomainName::parse(page.host()?).ok()
-}
-
-fn max_forwards(headers: &HeaderMap) -> Option<u32> {
-    headers.get(MAX_FORWARDS)?.to_str().ok()?.parse().ok()
 }
 
 /// RFC 9110 §7.6.2: with no forward left, the recipient answers in place of the origin.

@@ -1,5 +1,6 @@
 //! What a proxy request asks for: the form of its target (RFC 9112 §3.2).
 
+use crate::own::Own;
 use http::{Method, Uri};
 use std::fmt;
 use upstream::origins::{Origin, OriginError, OriginScheme};
@@ -16,8 +17,8 @@ pub(crate) enum Target {
     },
     /// `CONNECT`: carry bytes to this host and port.
     Tunnel(Origin),
-    /// Origin-form: somebody takes the proxy for a web server.
-    Own,
+    /// Origin-form: the proxy itself is asked.
+    Own(Own),
 }
 
 /// Why a target is none.
@@ -42,7 +43,7 @@ pub(crate) fn read(method: &Method, uri: &Uri) -> Result<Target, BadTarget> {
         return origin.map(Target::Tunnel).map_err(BadTarget::Host);
     }
     let scheme = match uri.scheme_str() {
-        None => return Ok(Target::Own),
+        None => return Ok(Target::Own(Own::at(method, uri.path()))),
         Some("http") => OriginScheme::Http,
         Some("https") => OriginScheme::Https,
         Some(other) => return Err(BadTarget::Scheme(other.to_owned())),
@@ -88,8 +89,10 @@ mod tests {
         );
         let tunnel = "https://a.example:443".parse().unwrap();
         assert_eq!(read_text("CONNECT", "a.example:443"), Ok(Target::Tunnel(tunnel)));
-        assert_eq!(read_text("GET", "/index.html"), Ok(Target::Own));
-        assert_eq!(read_text("OPTIONS", "*"), Ok(Target::Own));
+        assert_eq!(read_text("GET", "/index.html"), Ok(Target::Own(Own::Nothing)));
+        assert_eq!(read_text("OPTIONS", "*"), Ok(Target::Own(Own::Nothing)));
+        assert_eq!(read_text("GET", "/proxy.pac"), Ok(Target::Own(Own::Pac)));
+        assert_eq!(read_text("GET", "/"), Ok(Target::Own(Own::Help)));
     }
 
     #[test]

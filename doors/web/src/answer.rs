@@ -4,7 +4,6 @@
 //! `quick`, get their heads here, so that they cannot differ. Called by them and by `store`.
 
 use crate::content::{self, Segment};
-use crate::multipart::Multipart;
 use crate::path::Target;
 use crate::root::Facts;
 use crate::rules::Rules;
@@ -19,6 +18,7 @@ use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, format_date, if_range, precondition,
 };
 use http_engine::encoding::{Coding, Level, coded_tag, vary};
+use http_engine::multipart::Multipart;
 use http_engine::range::{self, ByteRange, Selections};
 use http_engine::{Body, reply};
 use rustix::fd::OwnedFd;
@@ -181,7 +181,7 @@ impl Meta {
             Due::Parts(parts) => {
                 let laid_out = Multipart::new(parts, fields.get(CONTENT_TYPE));
                 fields.insert(CONTENT_TYPE, laid_out.media);
-                laid_out.segments
+                laid_out.pieces.into_iter().map(Segment::from).collect()
             }
             Due::Unsatisfiable => {
                 fields.insert(CONTENT_RANGE, range::unsatisfied(self.len));

@@ -7,6 +7,7 @@
 use crate::ticket::Ticket;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_engine::multipart::Piece;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 use std::collections::VecDeque;
@@ -48,6 +49,15 @@ impl Segment {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::File { len, .. } => *len,
+        }
+    }
+}
+
+impl From<Piece> for Segment {
+    fn from(piece: Piece) -> Self {
+        match piece {
+            Piece::Between(bytes) => Self::Bytes(bytes),
+            Piece::Part(part) => Self::File { offset: part.first, len: part.len() },
         }
     }
 }

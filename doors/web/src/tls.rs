@@ -5,7 +5,6 @@
 //! was another site's. It reads no request. Called by `door`.
 
 use crate::door::{Connection, Door, Parts};
-use crate::handshake;
 use crate::host::HostPattern;
 use crate::secure::{Demand, Ends, Secured};
 use crate::settings::SiteSettings;
@@ -18,9 +17,10 @@ use std::time::Instant;
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::tls::{
     Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, Identity,
-    IdentityFiles, SiteIdentity, Subject, Watched, read_pem,
+    IdentityFiles, SiteIdentity, Subject, Watched, read_pem, record_failure,
 };
 use transport::{Drain, ServerTls, Signer, Stream, own_addresses};
+use vocab::Door::Web;
 use vocab::{Complaint, Network, Scheme};
 
 /// How connections begin, by the address that they come to.
@@ -246,7 +246,9 @@ impl Door {
         };
         let stream = match accepted {
             Ok(stream) => stream,
-            Err(why) => return handshake::record(&self.parts.ledger, client, started, &why),
+            Err(why) => {
+                return record_failure(&self.parts.ledger, Web, client, started, &why);
+            }
         };
         let versions = match stream.alpn() {
             Some(Alpn::Http2) => Versions::Http2,

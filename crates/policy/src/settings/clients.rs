@@ -18,8 +18,9 @@ pub struct ClientSettings {
     pub name: String,
     /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`),
     /// and `id:` with the `ClientID` that a device gives in the path of DNS over HTTPS
-    /// (`/dns-query/tablet`) or as the first label of the server's name (`tablet.dns.example`).
-    /// `check` refuses MAC addresses, `user:` and `interface:`: no door knows them yet.
+    /// (`/dns-query/tablet`) or as the first label of the server's name (`tablet.dns.example`), and
+    /// `user:` with a user of the proxy (`proxy.auth`). `check` refuses MAC addresses and
+    /// `interface:`: no door knows them yet.
     #[serde(rename = "match")]
     pub matches: Vec<String>,
     /// Names of lists. Default: those of `default`, or with `groups` none but theirs.
@@ -118,13 +119,13 @@ impl ClientSettings {
         }
         for (at, text) in self.matches.iter().enumerate() {
             let what = match ClientMatch::parse(text) {
-                Ok(ClientMatch::Network(_) | ClientMatch::Id(_)) => continue,
+                Ok(ClientMatch::Network(_) | ClientMatch::Id(_) | ClientMatch::User(_)) => continue,
                 Ok(ClientMatch::Mac(_)) => "no door looks up hardware addresses yet".to_owned(),
-                Ok(ClientMatch::User(_)) => "the proxy door knows no users yet".to_owned(),
                 Ok(ClientMatch::Interface(_)) => "no door looks at interfaces yet".to_owned(),
                 Err(why) => why,
             };
-            let remedy = "write an IP address, a network such as 192.168.1.64/26, or id:phone";
+            let remedy =
+                "write an IP address, a network such as 192.168.1.64/26, id:phone or user:ann";
             complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
         }
         for (at, name) in self.groups.iter().enumerate() {

@@ -58,6 +58,11 @@ impl Reader {
         }
     }
 
+    /// What it reads.
+    pub const fn fill(&self) -> &Arc<Fill> {
+        &self.fill
+    }
+
     /// The offset of the next byte in the body.
     pub const fn position(&self) -> u64 {
         self.at

@@ -227,6 +227,7 @@ const fn is_about_the_answer(why: NotStored) -> bool {
         | NotStored::StatusWithoutFreshness
         | NotStored::NotUnderstood
         | NotStored::NoStore
+        | NotStored::NoCache
         | NotStored::Private
         | NotStored::SetCookie
         | NotStored::VaryStar

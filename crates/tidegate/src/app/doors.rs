@@ -62,15 +62,22 @@ impl Doors {
             };
             door_pixel::Door::new(settings, parts)
         });
-        let proxy = file.proxy.clone().map(|settings| {
-            let parts = door_proxy::Parts {
-                policy: Arc::clone(&app.policy),
-                ledger: app.ledger.clone(),
-                dialer: app.dialer(),
-                off_limits: vec![file.admin.listen.0],
-            };
-            door_proxy::Door::new(settings, parts)
-        });
+        let proxy = match file.proxy.clone() {
+            None => None,
+            Some(settings) => {
+                let parts = door_proxy::Parts {
+                    policy: Arc::clone(&app.policy),
+                    ledger: app.ledger.clone(),
+                    dialer: app.dialer(),
+                    off_limits: vec![file.admin.listen.0],
+                    base: base.clone(),
+                    signer: Some(Arc::clone(&app.signer)),
+                    tell: Arc::new(|line| eprintln!("tidegate: {line}")),
+                };
+                let made = door_proxy::Door::new(settings, parts);
+                Some(made.map_err(|complaints| lines(plan, "proxy", complaints))?)
+            }
+        };
         let web = match file.web.as_slice() {
             [] => None,
             sites => {
@@ -122,7 +129,7 @@ impl Doors {
             door.reload(settings.clone());
         }
         if let (Some(door), Some(settings)) = (&self.proxy, &file.proxy) {
-            door.reload(settings.clone());
+            door.reload(settings.clone()).map_err(|wrong| lines(plan, "proxy", wrong))?;
         }
         if let Some(door) = &self.web {
             door.reload(&file.web).map_err(|complaints| lines(plan, "web", complaints))?;
@@ -142,8 +149,9 @@ impl Doors {
             (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let proxy = opening("proxy", self.proxy.as_ref(), |door| {
-            let serve = serving(door, door_proxy::Door::serve_connection);
-            (door.listeners(), door.connection_limits(), serve)
+            let plain = serving(door, door_proxy::Door::serve_connection);
+            let secure = serving(door, door_proxy::Door::serve_tls_connection);
+            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let web = opening("web", self.web.as_ref(), |door| {
             let plain = serving(door, door_web::Door::serve_connection);

@@ -17,6 +17,10 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
         let found = door_gateway::check_files(gateway, base);
         named.extend(found.into_iter().map(|complaint| complaint.under("gateway")));
     }
+    if let Some(proxy) = &plan.file.proxy {
+        let found = door_proxy::check_files(proxy, base);
+        named.extend(found.into_iter().map(|complaint| complaint.under("proxy")));
+    }
     // The built-in configuration's folder is made at the first start.
     if !plan.is_built_in() {
         let found = door_web::check_folders(&plan.file.web, base);

@@ -8,6 +8,7 @@
 use super::error::DialError;
 use super::origin::{Host, Origin, OriginScheme};
 use crate::resolver::{self, NoAddresses, Proxy, ResolveError, Resolver, connect_through};
+use http_engine::upgrade::UpgradedStream;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -22,7 +23,7 @@ use transport::{DialReason, Stream};
 /// How long an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
 const HEAD_START: Duration = Duration::from_millis(300);
 /// How long one address may take to connect, and then TLS to shake hands.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Addresses of one host that are tried; the rest is ignored.
 const ADDRESSES_MAX: usize = 8;
 
@@ -56,7 +57,9 @@ pub enum Connection {
     /// Plain.
     Plain(Stream),
     /// Over TLS.
-    Tls(Box<ClientTlsStream<Stream>>),
+    Tls(Box<ClientTlsStream<Connection>>),
+    /// Through a proxy's tunnel.
+    Carried(Box<UpgradedStream>),
 }
 
 impl Dialer {
@@ -85,21 +88,29 @@ impl Dialer {
         guard: &dyn Guard,
     ) -> Result<(Connection, SocketAddr), DialError> {
         let (stream, address) = self.dial_tcp(&origin.host, origin.port, guard).await?;
+        let connection = Connection::Plain(stream);
         match origin.scheme {
-            OriginScheme::Http => Ok((Connection::Plain(stream), address)),
-            OriginScheme::Https => {
-                let name = match &origin.host {
-                    Host::Name(name) => name.as_str().to_owned(),
-                    Host::Address(address) => address.to_string(),
-                };
-                let shaken =
-                    timeout(CONNECT_TIMEOUT, self.tls.connect(stream, &name, &[Alpn::Http1]));
-                match shaken.await {
-                    Ok(Ok(stream)) => Ok((Connection::Tls(Box::new(stream)), address)),
-                    Ok(Err(why)) => Err(DialError::Tls(why.to_string())),
-                    Err(_) => Err(DialError::Timeout),
-                }
-            }
+            OriginScheme::Http => Ok((connection, address)),
+            OriginScheme::Https => Ok((self.secure(connection, &origin.host).await?, address)),
+        }
+    }
+
+    /// Speaks TLS over `connection` with `host`.
+    pub(super) async fn secure(
+        &self,
+        connection: Connection,
+        host: &Host,
+    ) -> Result<Connection, DialError> {
+        let name = match host {
+            Host::Name(name) => name.as_str().to_owned(),
+            Host::Address(address) => address.to_string(),
+        };
+        // Boxed: TLS may stand upon TLS, where a proxy is spoken to so.
+        let shaken = Box::pin(self.tls.connect(connection, &name, &[Alpn::Http1]));
+        match timeout(CONNECT_TIMEOUT, shaken).await {
+            Ok(Ok(stream)) => Ok(Connection::Tls(Box::new(stream))),
+            Ok(Err(why)) => Err(DialError::Tls(why.to_string())),
+            Err(_) => Err(DialError::Timeout),
         }
     }
 
@@ -235,6 +246,7 @@ impl AsyncRead for Connection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Carried(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -248,6 +260,7 @@ impl AsyncWrite for Connection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Carried(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
@@ -259,6 +272,7 @@ impl AsyncWrite for Connection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Carried(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
         }
     }
 
@@ -266,6 +280,7 @@ impl AsyncWrite for Connection {
         match self {
             Self::Plain(stream) => stream.is_write_vectored(),
             Self::Tls(stream) => stream.is_write_vectored(),
+            Self::Carried(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -273,6 +288,7 @@ impl AsyncWrite for Connection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Carried(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
@@ -284,6 +300,7 @@ impl AsyncWrite for Connection {
                 Poll::Ready(Ok(()))
             }
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Carried(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

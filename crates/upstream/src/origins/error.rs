@@ -28,6 +28,10 @@ pub enum DialError {
     Timeout,
     /// The TLS handshake failed: an unknown authority, a wrong name, no common version.
     Tls(String),
+    /// The parent proxy cannot be reached or speaks no HTTP: another may serve.
+    Parent(String),
+    /// The parent proxy was asked and said no.
+    ParentRefused(String),
 }
 
 /// Why a request got no response.
@@ -60,7 +64,11 @@ impl DialError {
     /// Whose fault it is.
     pub const fn blame(&self) -> Blame {
         match self {
-            Self::NoAddress(_) | Self::Refused(_) | Self::Tls(_) => Blame::Origin,
+            Self::NoAddress(_)
+            | Self::Refused(_)
+            | Self::Tls(_)
+            | Self::Parent(_)
+            | Self::ParentRefused(_) => Blame::Origin,
             Self::Timeout => Blame::Slow,
             Self::Forbidden => Blame::Guard,
         }
@@ -93,6 +101,8 @@ impl fmt::Display for DialError {
             Self::Refused(why) => write!(f, "the host refused the connection: {why}"),
             Self::Timeout => f.write_str("the host did not take the connection in time"),
             Self::Tls(why) => write!(f, "the TLS handshake with the host failed: {why}"),
+            Self::Parent(why) => write!(f, "the parent proxy does not serve: {why}"),
+            Self::ParentRefused(why) => write!(f, "the parent proxy refused: {why}"),
         }
     }
 }

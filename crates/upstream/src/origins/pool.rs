@@ -19,6 +19,8 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 pub(super) struct Key {
     pub(super) owner: u64,
     pub(super) origin: Origin,
+    /// The parent proxy that it leads through, by its number; 0 without one.
+    pub(super) parent: u64,
 }
 
 /// An open connection and where it leads.

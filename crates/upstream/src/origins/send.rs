@@ -62,6 +62,9 @@ pub struct Origins {
     response_timeout: Duration,
 }
 
+/// A connection that was opened for a request.
+pub(super) type Opened = Result<Open, SendError>;
+
 /// Whether a request may go out once more after its connection broke.
 enum Again {
     /// It may: this is its copy. The body was empty.
@@ -99,7 +102,23 @@ impl Origins {
         request: Request<Body>,
         guard: &dyn Guard,
     ) -> Result<Response<Body>, Unanswered> {
-        let key = Key { owner: self.owner, origin: origin.clone() };
+        let key = self.key(origin.clone(), 0);
+        self.send_over(key, request, guard, async || self.open(origin, guard).await).await
+    }
+
+    /// Whose connection it is: through which parent, by its number; 0 without one.
+    pub(super) fn key(&self, origin: Origin, parent: u64) -> Key {
+        Key { owner: self.owner, origin, parent }
+    }
+
+    /// Sends `request` over an idle connection of `key`, or one that `open` opens.
+    pub(super) async fn send_over(
+        &self,
+        key: Key,
+        request: Request<Body>,
+        guard: &dyn Guard,
+        open: impl AsyncFnOnce() -> Opened,
+    ) -> Result<Response<Body>, Unanswered> {
         let mut request = request;
         if let Some(open) = idle(&key, guard).await {
             let again = copy_of(&request);
@@ -116,14 +135,14 @@ impl Origins {
                 }
             }
         }
-        let open = match self.open(origin, guard).await {
+        let open = match open().await {
             Ok(open) => open,
             Err(why) => return Err(Unanswered { why, unsent: Some(Box::new(request)) }),
         };
         self.exchange(key, open, request).await
     }
 
-    async fn open(&self, origin: &Origin, guard: &dyn Guard) -> Result<Open, SendError> {
+    async fn open(&self, origin: &Origin, guard: &dyn Guard) -> Opened {
         let (connection, peer) = self.dialer.dial(origin, guard).await?;
         let sender = connect_http1(connection)
             .await

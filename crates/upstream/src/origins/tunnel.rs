@@ -2,8 +2,9 @@
 //!
 //! A side that ends its half is passed on as just that: the other direction goes on until it ends
 //! too. A quiet tunnel holds no buffer and is closed after its idle time. The proxy door calls it
-//! for `CONNECT`, the gateway for `Upgrade`.
+//! for `CONNECT` and, like the gateway, for `Upgrade`.
 
+use http_engine::upgrade::{self, OnUpgrade};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -157,6 +158,15 @@ where
     })
     .await;
     Carried { up: up.carried, down: down.carried, end }
+}
+
+/// Carries bytes between two connections that leave HTTP (RFC 9110 §7.8), the client's and the
+/// server's; gives what went to the client. Nothing did where one left before it had switched.
+pub async fn carry_switched(client: OnUpgrade, server: OnUpgrade, idle: Duration) -> u64 {
+    match (upgrade::stream(client).await, upgrade::stream(server).await) {
+        (Ok(client), Ok(server)) => tunnel(client, server, idle).await.down,
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => 0,
+    }
 }
 
 /// One way through a tunnel.

@@ -17,8 +17,8 @@ pub const HOPS_MAX: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop;
 
-/// Signs a request or a response, or refuses one that has come round.
-pub fn add_via(headers: &mut HeaderMap, received: http::Version) -> Result<(), Loop> {
+/// Refuses a message that has come round.
+pub fn check_via(headers: &HeaderMap) -> Result<(), Loop> {
     let ours = headers
         .get_all(VIA)
         .iter()
@@ -26,9 +26,12 @@ pub fn add_via(headers: &mut HeaderMap, received: http::Version) -> Result<(), L
         .flat_map(|line| line.split(','))
         .filter(|entry| entry.split_ascii_whitespace().nth(1) == Some(PSEUDONYM))
         .count();
-    if ours >= HOPS_MAX {
-        return Err(Loop);
-    }
+    if ours >= HOPS_MAX { Err(Loop) } else { Ok(()) }
+}
+
+/// Signs a request or a response, or refuses one that has come round.
+pub fn add_via(headers: &mut HeaderMap, received: http::Version) -> Result<(), Loop> {
+    check_via(headers)?;
     let entry = match received {
         http::Version::HTTP_2 => HeaderValue::from_static("2.0 tidegate"),
         http::Version::HTTP_10 => HeaderValue::from_static("1.0 tidegate"),

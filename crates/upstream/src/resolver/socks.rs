@@ -3,7 +3,7 @@
 //!
 //! It asks for one connection and then gives the stream back; it listens to nobody and carries no
 //! datagrams. A name is handed to the proxy as a name, so nothing is looked up here. Called by
-//! [`super::place`].
+//! [`super::place`] and by the origins.
 
 use super::address::{Host, authority_parts};
 use std::fmt;
@@ -58,11 +58,7 @@ impl FromStr for Proxy {
             None => (None, text),
             Some((credentials, address)) => {
                 let (user, password) = credentials.split_once(':').ok_or(BadProxy::Credentials)?;
-                let fits = |it: &str| (1..=CREDENTIAL_BYTES_MAX).contains(&it.len());
-                if !fits(user) || !fits(password) {
-                    return Err(BadProxy::Credentials);
-                }
-                (Some(Credentials { user: user.into(), password: password.into() }), address)
+                (Some(Credentials::new(user, password)?), address)
             }
         };
         let address = match authority_parts(address, PORT_DEFAULT) {
@@ -73,6 +69,27 @@ impl FromStr for Proxy {
             Ok((Host::Name(_), _)) | Err(_) => return Err(BadProxy::Address),
         };
         Ok(Self { address, credentials })
+    }
+}
+
+impl Credentials {
+    /// A user name without a colon, and a password.
+    pub fn new(user: &str, password: &str) -> Result<Self, BadProxy> {
+        let fits = |it: &str| (1..=CREDENTIAL_BYTES_MAX).contains(&it.len());
+        if !fits(user) || !fits(password) || user.contains(':') {
+            return Err(BadProxy::Credentials);
+        }
+        Ok(Self { user: user.into(), password: password.into() })
+    }
+
+    /// The user name.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// The password.
+    pub fn password(&self) -> &str {
+        &self.password
     }
 }
 

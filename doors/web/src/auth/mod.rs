@@ -1,45 +1,19 @@
 //! Basic authentication (RFC 7617): a name and a password for parts of a site.
 //!
-//! Passwords are hashed, and checking one is dear on purpose: it runs off the core's thread, a few at
-//! a time, and what was right is remembered for a minute under a key that nobody else knows. An
-//! unknown name costs as much as a wrong password. It stores no password. Called by `request`.
+//! Which paths ask whom; the passwords themselves are the `passwords` crate's. Called by `visit`.
 
-mod hashes;
 mod settings;
 
 pub use self::settings::AuthSettings;
 pub(crate) use self::settings::check;
 
-use self::hashes::Hash;
-use self::settings::check_user;
 use crate::pattern::Pattern;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use http::header::{AUTHORIZATION, HeaderMap};
-use siphasher::sip128::{Hasher128, SipHasher24};
-use std::collections::{BTreeMap, HashMap};
-use std::hash::Hasher;
-use std::io;
+use passwords::{Attempt, Basic, Desk, Outcome, Users, basic};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
+use std::sync::Arc;
 use vocab::{Complaint, Now};
-
-/// Passwords checked at once: half of two cores is left for those that know theirs.
-const JOBS_MAX: usize = 1;
-/// Requests that wait for a check; the next is turned away: 503.
-const WAITING_MAX: u32 = 64;
-/// Credentials that are remembered as right.
-const KNOWN_MAX: usize = 1024;
-/// For so long, in milliseconds.
-const KNOWN_MS: u64 = 60_000;
-/// The longest field that is looked at, in bytes.
-const FIELD_BYTES_MAX: usize = 1024;
-/// The largest file of users, in bytes.
-const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// What a request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,30 +31,22 @@ pub(crate) enum Access {
 }
 
 /// A name and a password, not yet proven. Only their holder's entry can tell.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Credentials {
     entry: usize,
-    user: Arc<str>,
-    password: Vec<u8>,
-    key: u128,
+    attempt: Attempt,
 }
 
 /// The guarded parts of a site.
 pub(crate) struct Auth {
     entries: Vec<Entry>,
-    known: Mutex<HashMap<u128, u64>>,
-    /// Of this process alone.
-    secret: [u8; 16],
-    jobs: Arc<Semaphore>,
-    waiting: AtomicU32,
+    desk: Desk,
 }
 
 struct Entry {
     pattern: Pattern,
     challenge: HeaderValue,
-    users: BTreeMap<Box<str>, Hash>,
-    /// What an unknown name's password is held against.
-    nobody: Hash,
+    users: Users,
 }
 
 impl Auth {
@@ -95,21 +61,16 @@ impl Auth {
                 }
             }
         }
-        let mut secret = [0; 16];
-        if let Err(why) = getrandom::fill(&mut secret) {
-            complaints.push(Complaint::new("", format!("the system gives no randomness: {why}")));
-        }
-        if !complaints.is_empty() {
-            return Err(complaints);
-        }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.pattern.len()));
-        Ok(Self {
-            entries,
-            known: Mutex::default(),
-            secret,
-            jobs: Arc::new(Semaphore::new(JOBS_MAX)),
-            waiting: AtomicU32::new(0),
-        })
+        match Desk::new() {
+            Ok(desk) if complaints.is_empty() => return Ok(Self { entries, desk }),
+            Ok(_) => {}
+            Err(why) => {
+                let message = format!("the system gives no randomness: {why}");
+                complaints.push(Complaint::new("", message));
+            }
+        }
+        Err(complaints)
     }
 
     /// Whether somebody is asked at this decoded path.
@@ -122,174 +83,56 @@ impl Auth {
         let Some(at) = self.entries.iter().position(|entry| entry.pattern.matches(path)) else {
             return Access::Open;
         };
-        let Some((user, password)) = credentials(headers) else {
+        let Some(shown) = credentials(headers) else {
             return Access::Denied(self.entries[at].challenge.clone());
         };
-        let key = self.key(at, &user, &password);
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.get(&key).is_some_and(|until| now.mono_ms < *until) {
-            return Access::User(user.into());
+        let attempt = self.desk.attempt(at, shown);
+        match self.desk.remembers(&attempt, now) {
+            Some(user) => Access::User(user),
+            None => Access::Check(Credentials { entry: at, attempt }),
         }
-        Access::Check(Credentials { entry: at, user: user.into(), password, key })
     }
 
     /// Checks what [`Auth::access`] could not say.
     pub(crate) async fn check(&self, credentials: Credentials, now: Now) -> Access {
         let Some(entry) = self.entries.get(credentials.entry) else { return Access::Busy };
-        let Credentials { user, password, key, .. } = credentials;
-        let (hash, exists) = match entry.users.get(&*user) {
-            Some(hash) => (hash.clone(), Exists::Yes),
-            None => (entry.nobody.clone(), Exists::No),
-        };
-        if self.waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
-            self.waiting.fetch_sub(1, Relaxed);
-            return Access::Busy;
+        match self.desk.check(&entry.users, credentials.attempt, now).await {
+            Outcome::Right(user) => Access::User(user),
+            Outcome::Wrong => Access::Denied(entry.challenge.clone()),
+            Outcome::Busy => Access::Busy,
         }
-        let turn = {
-            let _place = Place(&self.waiting);
-            Arc::clone(&self.jobs).acquire_owned().await
-        };
-        let Ok(turn) = turn else { return Access::Busy };
-        let work = spawn_blocking(move || {
-            let right = hash.is_of(&password);
-            drop(turn);
-            right
-        });
-        let right = work.await.unwrap_or(false);
-        if right && exists == Exists::Yes {
-            self.remember(key, now);
-            Access::User(user)
-        } else {
-            Access::Denied(entry.challenge.clone())
-        }
-    }
-
-    fn remember(&self, key: u128, now: Now) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= KNOWN_MAX {
-            known.retain(|_, until| now.mono_ms < *until);
-        }
-        // Still full: whoever is not remembered is checked again, and nothing else.
-        if known.len() < KNOWN_MAX {
-            known.insert(key, now.mono_ms.saturating_add(KNOWN_MS));
-        }
-    }
-
-    fn key(&self, entry: usize, user: &str, password: &[u8]) -> u128 {
-        let mut hasher = SipHasher24::new_with_key(&self.secret);
-        hasher.write_usize(entry);
-        hasher.write_usize(user.len());
-        hasher.write(user.as_bytes());
-        hasher.write(password);
-        hasher.finish128().as_u128()
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Exists {
-    Yes,
-    No,
-}
-
-/// A place among those that wait.
-struct Place<'w>(&'w AtomicU32);
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
-}
-
-impl std::fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Never the password.
-        write!(f, "Credentials({:?})", self.user)
     }
 }
 
 impl Entry {
     fn open(settings: &AuthSettings, base: &Path) -> Result<Self, Vec<Complaint>> {
-        let mut complaints = settings.check();
-        let mut all: Vec<(String, String)> =
-            settings.users.iter().map(|(user, hash)| (user.clone(), hash.clone())).collect();
-        if let Some(file) = &settings.file {
-            match read_file(&base.join(file)) {
-                Ok(text) => all.extend(users_of(&text, file, &mut complaints)),
-                Err(why) => {
-                    let complaint = Complaint::new("file", format!("{file}: {why}"));
-                    complaints.push(complaint.remedy("name a file that this user may read"));
-                }
-            }
+        let complaints = settings.check();
+        if !complaints.is_empty() {
+            return Err(complaints);
         }
-        let mut users = BTreeMap::new();
-        for (user, hash) in &all {
-            if let Ok(hash) = Hash::parse(hash) {
-                users.insert(user.as_str().into(), hash);
-            }
-        }
-        let nobody = users.values().next().cloned();
-        if nobody.is_none() && complaints.is_empty() {
-            complaints.push(Complaint::new("file", "the file has no users"));
-        }
+        let users = Users::open(&settings.users, settings.file.as_deref(), base)?;
         let challenge = format!("Basic realm=\"{}\", charset=\"UTF-8\"", settings.realm);
-        match (HeaderValue::from_str(&challenge), Pattern::whole(&settings.path), nobody) {
-            (Ok(challenge), Ok(pattern), Some(nobody)) if complaints.is_empty() => {
-                Ok(Self { pattern, challenge, users, nobody })
-            }
-            _ => Err(complaints),
+        match (HeaderValue::from_str(&challenge), Pattern::whole(&settings.path)) {
+            (Ok(challenge), Ok(pattern)) => Ok(Self { pattern, challenge, users }),
+            // Checked above.
+            _ => Err(vec![Complaint::new("path", "neither path nor realm can be used")]),
         }
     }
 }
 
-fn read_file(path: &Path) -> io::Result<String> {
-    if std::fs::metadata(path)?.len() > FILE_BYTES_MAX {
-        return Err(io::Error::other(format!("longer than {FILE_BYTES_MAX} bytes")));
-    }
-    std::fs::read_to_string(path)
-}
-
-/// The users of a file of `htpasswd`'s form: `NAME:HASH`, `#` begins a comment.
-fn users_of(text: &str, file: &str, complaints: &mut Vec<Complaint>) -> Vec<(String, String)> {
-    let mut users = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let (user, hash) = line.split_once(':').unwrap_or((line, ""));
-        match check_user("file", user, hash) {
-            // The line is named, never quoted: it may be somebody's password.
-            Some(mut complaint) => {
-                complaint.message = format!("{file}, line {}: {}", index + 1, complaint.message);
-                complaints.push(complaint);
-            }
-            None => users.push((user.to_owned(), hash.to_owned())),
-        }
-    }
-    users
-}
-
-/// The name and password of a request (RFC 7617 §2).
-fn credentials(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
+/// The name and password of a request.
+fn credentials(headers: &HeaderMap) -> Option<Basic> {
     let mut fields = headers.get_all(AUTHORIZATION).iter();
-    let field = fields.next()?.as_bytes();
+    let field = fields.next()?;
     // Two of them: which one would a script take?
-    if fields.next().is_some() || field.len() > FIELD_BYTES_MAX {
-        return None;
-    }
-    let (scheme, rest) = field.split_at_checked(6)?;
-    if !scheme.eq_ignore_ascii_case(b"basic ") {
-        return None;
-    }
-    let decoded = STANDARD.decode(rest.trim_ascii()).ok()?;
-    let colon = decoded.iter().position(|it| *it == b':')?;
-    let user = String::from_utf8(decoded[..colon].to_vec()).ok()?;
-    Some((user, decoded[colon + 1..].to_vec()))
+    if fields.next().is_some() { None } else { basic(field.as_bytes()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
 
     const NOW: Now = Now { unix_ms: 0, mono_ms: 1_000 };
 
@@ -321,7 +164,7 @@ mod tests {
         assert_eq!(auth.access("/out", &HeaderMap::new(), NOW), Access::Open);
         assert_eq!(outcome(&auth, &headers).await, Access::User("ann".into()));
         assert_eq!(auth.access("/in/y", &headers, NOW), Access::User("ann".into()));
-        let later = Now { mono_ms: NOW.mono_ms + KNOWN_MS, ..NOW };
+        let later = Now { mono_ms: NOW.mono_ms + 60_000, ..NOW };
         assert!(matches!(auth.access("/in/y", &headers, later), Access::Check(_)));
     }
 
@@ -340,26 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn malformed_credentials_are_none() {
-        for field in ["Basic", "Basic !!!", "Bearer abc", "Basic YWJj", "basic", "Basic /////w=="] {
-            let headers = HeaderMap::from_iter([(AUTHORIZATION, field.parse().unwrap())]);
-            assert_eq!(credentials(&headers), None, "{field}");
-        }
+    fn credentials_given_twice_are_none() {
         let mut twice = asking("a", "b");
+        assert!(credentials(&twice).is_some());
         twice.append(AUTHORIZATION, "Basic YTpi".parse().unwrap());
         assert_eq!(credentials(&twice), None);
-    }
-
-    #[test]
-    fn a_file_with_a_weak_hash_is_refused_by_line_without_its_text() {
-        let mut complaints = Vec::new();
-        let good = bcrypt::hash("x", 4).unwrap();
-        let text = format!("# users\nann:{good}\n\nbob:hunter2\n");
-        let users = users_of(&text, "users", &mut complaints);
-        assert_eq!(users.len(), 1);
-        assert_eq!(complaints.len(), 1);
-        assert!(complaints[0].message.contains("line 4"), "{complaints:?}");
-        assert!(!complaints[0].to_string().contains("hunter2"));
-        assert!(complaints[0].remedy.as_deref().unwrap().contains("htpasswd"));
     }
 }

@@ -1,7 +1,7 @@
 //! What can be set about passwords: `auth` of a site.
 
-use super::hashes::Hash;
 use crate::pattern::Pattern;
+use passwords::Users;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,8 +9,6 @@ use vocab::Complaint;
 
 /// Entries of one site.
 const ENTRIES_MAX: usize = 64;
-/// What to write in place of a hash that is refused.
-const REMEDY: &str = "make one with: htpasswd -nB USER, or argon2, or mkpasswd -m sha-512";
 
 /// A part of a site that asks for a name and a password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,21 +52,9 @@ impl AuthSettings {
             complaints
                 .push(complaint.remedy("write file: users.htpasswd, or users: { NAME: HASH }"));
         }
-        for (user, hash) in &self.users {
-            complaints.extend(check_user(&format!("users.{user}"), user, hash));
-        }
+        complaints.extend(Users::check(&self.users));
         complaints
     }
-}
-
-/// What is wrong with a user and a hash, said at `path`.
-pub(super) fn check_user(path: &str, user: &str, hash: &str) -> Option<Complaint> {
-    if user.is_empty() || user.contains([':', '\0', '\n', '\r']) {
-        // RFC 7617 §2: the first colon ends the name.
-        return Some(Complaint::new(path, "a user's name is not empty and has no colon"));
-    }
-    let why = Hash::parse(hash).err()?;
-    Some(Complaint::new(path, why.to_string()).remedy(REMEDY))
 }
 
 /// Everything that is wrong with the `auth` of a site.

@@ -1,17 +1,25 @@
 //! A handshake that failed, as an event.
 //!
 //! It decides nothing: the TLS library did. A client that merely went away is not recorded: browsers
-//! open connections on suspicion and drop them. Called by `tls`.
+//! open connections on suspicion and drop them. Called by the
+//! doors whose certificates are their own: the web door and the proxy door.
 
+use super::HandshakeError;
+use crate::clock;
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
-use transport::{HandshakeError, clock};
 use vocab::{Action, Cause, Door, Kind, Name, Source};
 
-/// Records why `client` could not speak TLS with us. No request was read, so there is nothing that it
+/// Records why `client` could not speak TLS with `door`. No request was read, so there is nothing that it
 /// asked for but perhaps a name.
-pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &HandshakeError) {
+pub fn record_failure(
+    ledger: &Ledger,
+    door: Door,
+    client: IpAddr,
+    started: Instant,
+    why: &HandshakeError,
+) {
     let (status, name) = match why {
         HandshakeError::Closed | HandshakeError::ClosedAtCertificate => return,
         HandshakeError::Busy => (503, None),
@@ -29,7 +37,7 @@ pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &Ha
     ledger.record(Event {
         at: clock::now(),
         took_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
-        door: Door::Web,
+        door,
         client,
         kind: Kind::Other,
         subject: Subject::name(name),

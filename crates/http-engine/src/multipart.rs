@@ -1,28 +1,36 @@
-//! Several parts of a file in one answer: `multipart/byteranges` (RFC 9110 §14.6).
+//! Several parts of a representation in one answer: `multipart/byteranges` (RFC 9110 §14.6).
 //!
-//! It lays out what is sent and how long that is; it reads nothing. Called by `answer`.
+//! It lays out what is sent; it reads nothing. Called by the web door for files and by caches.
 
-use crate::content::Segment;
+use crate::range::ByteRange;
 use bytes::Bytes;
 use http::HeaderValue;
-use http_engine::range::ByteRange;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An answer of several parts, laid out.
-pub(crate) struct Multipart {
+pub struct Multipart {
     /// Its `Content-Type`.
-    pub(crate) media: HeaderValue,
+    pub media: HeaderValue,
     /// What is sent, in order.
-    pub(crate) segments: Vec<Segment>,
+    pub pieces: Vec<Piece>,
+}
+
+/// A piece of such an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// What stands between the parts.
+    Between(Bytes),
+    /// A part of the representation.
+    Part(ByteRange),
 }
 
 impl Multipart {
-    /// These parts of a file of type `media`.
-    pub(crate) fn new(parts: &[ByteRange], media: Option<&HeaderValue>) -> Self {
+    /// These parts of a representation of type `media`.
+    pub fn new(parts: &[ByteRange], media: Option<&HeaderValue>) -> Self {
         let boundary = boundary();
-        let mut segments = Vec::with_capacity(2 * parts.len() + 1);
+        let mut pieces = Vec::with_capacity(2 * parts.len() + 1);
         for (at, part) in parts.iter().enumerate() {
             let mut head = Vec::with_capacity(160);
             head.extend_from_slice(if at == 0 { b"--" } else { b"\r\n--" });
@@ -34,17 +42,26 @@ impl Multipart {
             head.extend_from_slice(b"\r\ncontent-range: ");
             head.extend_from_slice(part.content_range().as_bytes());
             head.extend_from_slice(b"\r\n\r\n");
-            segments.push(Segment::Bytes(head.into()));
-            segments.push(Segment::File { offset: part.first, len: part.len() });
+            pieces.push(Piece::Between(head.into()));
+            pieces.push(Piece::Part(*part));
         }
-        segments.push(Segment::Bytes(Bytes::from(format!("\r\n--{boundary}--\r\n"))));
+        pieces.push(Piece::Between(Bytes::from(format!("\r\n--{boundary}--\r\n"))));
         let media = HeaderValue::from_str(&format!("multipart/byteranges; boundary={boundary}"))
             .expect("hexadecimal digits are visible ASCII");
-        Self { media, segments }
+        Self { media, pieces }
+    }
+
+    /// How long it is, in bytes.
+    pub fn length(&self) -> u64 {
+        let lengths = self.pieces.iter().map(|piece| match piece {
+            Piece::Between(bytes) => bytes.len() as u64,
+            Piece::Part(part) => part.len(),
+        });
+        lengths.sum()
     }
 }
 
-/// A line that stands in no file: nobody can foresee it (the hasher's keys are random).
+/// A line that stands in no representation: nobody can foresee it (the hasher's keys are random).
 fn boundary() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Relaxed);
@@ -62,14 +79,16 @@ mod tests {
         let media = HeaderValue::from_static("text/plain");
         let laid_out = Multipart::new(&[part(0, 1), part(90, 99)], Some(&media));
         let boundary = laid_out.media.to_str().unwrap().rsplit('=').next().unwrap().to_owned();
-        let text = |at: usize| match &laid_out.segments[at] {
-            Segment::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-            Segment::File { offset, len } => format!("{offset}+{len}"),
+        let text = |at: usize| match &laid_out.pieces[at] {
+            Piece::Between(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+            Piece::Part(part) => format!("{}+{}", part.first, part.len()),
         };
         let range = "\r\ncontent-type: text/plain\r\ncontent-range: bytes";
         assert_eq!(text(0), format!("--{boundary}{range} 0-1/100\r\n\r\n"));
         assert_eq!((text(1), text(3)), ("0+2".into(), "90+10".into()));
         assert_eq!(text(2), format!("\r\n--{boundary}{range} 90-99/100\r\n\r\n"));
         assert_eq!(text(4), format!("\r\n--{boundary}--\r\n"));
+        let texts: usize = [0, 2, 4].map(|at| text(at).len()).iter().sum();
+        assert_eq!(laid_out.length(), texts as u64 + 12);
     }
 }

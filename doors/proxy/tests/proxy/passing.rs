@@ -1,85 +1,10 @@
-//! The proxy door on real sockets: what reaches an origin, what does not, and what comes back.
+//! Requests and tunnels: what reaches an origin, what does not, and what comes back.
 
-#![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
-#![allow(missing_docs, reason = "tests are sentences")]
-
-mod support;
-
-use arc_swap::ArcSwap;
-use door_proxy::{Destinations, Door, Parts, Settings};
-use ledger::{Ledger, RuleTexts};
+use crate::support::{DEADLINE, Origin, Reply, ask, get, ok, proxy, read_message, until};
+use door_proxy::Destinations;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, mpsc};
-use support::{DEADLINE, Origin, Reply, ask, ok, read_message, until};
-use transport::{ClientTls, Drain, WaitForData, accept_loop, listen_tcp};
-use upstream::origins::Dialer;
-use upstream::resolver::{Resolver, ResolverSettings};
-use vocab::RuleRef;
-
-struct NoTexts;
-
-impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
-        None
-    }
-}
-
-fn scratch() -> PathBuf {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let number = COUNT.fetch_add(1, SeqCst);
-    let dir = std::env::temp_dir().join(format!("tidegate-proxy-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    dir
-}
-
-fn open_ledger() -> Ledger {
-    ledger::open(&ledger::Settings::default(), &scratch(), Arc::new(NoTexts)).unwrap()
-}
-
-fn policy(rules: &str) -> Arc<ArcSwap<policy::Policy>> {
-    let list =
-        policy::ListSource { name: "mine", kind: policy::ListKind::Block, text: rules.as_bytes() };
-    let rules = policy::compile(&[list], 1);
-    let policy = policy::Policy::new(Arc::new(rules), policy::Profiles::everyone());
-    Arc::new(ArcSwap::from_pointee(policy))
-}
-
-/// Starts a proxy that blocks what `rules` say, and returns where it listens.
-fn proxy(rules: &str, change: impl FnOnce(&mut Settings)) -> SocketAddr {
-    let mut settings = Settings { connect_ports: (1..=u16::MAX).collect(), ..Settings::default() };
-    change(&mut settings);
-    let resolver =
-        Resolver::start(&ResolverSettings::default(), ClientTls::new()).expect("a resolver starts");
-    let parts = Parts {
-        policy: policy(rules),
-        ledger: open_ledger(),
-        dialer: Dialer::new(resolver, ClientTls::new()),
-        off_limits: Vec::new(),
-    };
-    let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let local = tokio::task::LocalSet::new();
-        local.block_on(&runtime, async move {
-            let door = Door::new(settings, parts);
-            let listener = listen_tcp("127.0.0.1:0".parse().unwrap(), WaitForData::No).unwrap();
-            tell.send(listener.local_addr()).unwrap();
-            let (drain, limits) = (Drain::new(), door.connection_limits());
-            let serving = drain.clone();
-            let serve = move |stream| Arc::clone(&door).serve_connection(stream, serving.clone());
-            accept_loop(listener, limits, drain, serve).await.unwrap();
-        });
-    });
-    told.recv_timeout(DEADLINE).unwrap()
-}
-
-fn get(proxy: SocketAddr, url: &str) -> String {
-    ask(proxy, &format!("GET {url} HTTP/1.1\r\nHost: whatever.example\r\n\r\n"))
-}
 
 #[test]
 fn a_request_goes_on_in_origin_form_signed_and_without_what_was_ours() {
@@ -183,7 +108,7 @@ fn a_tunnel_carries_bytes_both_ways_and_lets_one_half_end_first() {
     let proxy = proxy("", |_| {});
     let mut client = TcpStream::connect(proxy).unwrap();
     // What follows the head at once is the tunnel's first bytes.
-    let hello = b"\x16\x03\x01\x00\x00\xff";
+    let hello = b"\x00hello\xff";
     client
         .write_all(format!("CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes())
         .unwrap();
@@ -308,8 +233,10 @@ fn a_client_of_http_1_0_is_served() {
 #[test]
 fn who_takes_the_proxy_for_a_site_gets_help() {
     let proxy = proxy("", |_| {});
-    let answer = ask(proxy, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let answer = ask(proxy, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("--proxy"), "{answer}");
+    let page = ask(proxy, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("/proxy.pac"), "{page}");
 }
 
 #[test]

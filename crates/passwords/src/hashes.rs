@@ -2,7 +2,8 @@
 //!
 //! bcrypt, Argon2 and SHA-crypt. Plain text, MD5, SHA-1 and DES `crypt` are refused with what to write
 //! instead: a stolen file of them is a file of passwords. It runs where it is called and takes tens
-//! of milliseconds on purpose. Called by `auth`.
+//! of milliseconds on purpose. Called by `users`
+//! and `desk`.
 
 use argon2::Argon2;
 use argon2::password_hash::PasswordVerifier as _;
@@ -21,7 +22,7 @@ const BCRYPT_PASSWORD_BYTES_MAX: usize = 72;
 
 /// A password's hash of a form that is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hash {
+pub struct Hash {
     kind: HashKind,
     text: String,
 }
@@ -35,7 +36,7 @@ enum HashKind {
 
 /// Why a hash is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BadHash {
+pub enum BadHash {
     /// MD5, SHA-1, or the oldest `crypt`.
     Weak,
     /// No known form: plain text, most likely.
@@ -48,7 +49,7 @@ pub(crate) enum BadHash {
 
 impl Hash {
     /// Reads a hash as it stands in a file.
-    pub(crate) fn parse(text: &str) -> Result<Self, BadHash> {
+    pub fn parse(text: &str) -> Result<Self, BadHash> {
         let is = |marks: &[&str]| marks.iter().any(|mark| text.starts_with(mark));
         let kind = if is(&["$2y$", "$2b$", "$2a$"]) {
             check_bcrypt(text)?;
@@ -68,7 +69,7 @@ impl Hash {
     }
 
     /// Whether `password` is the one that was hashed.
-    pub(crate) fn is_of(&self, password: &[u8]) -> bool {
+    pub fn is_of(&self, password: &[u8]) -> bool {
         match self.kind {
             // Two passwords that differ beyond would be the same: neither is.
             HashKind::Bcrypt if password.len() > BCRYPT_PASSWORD_BYTES_MAX => false,

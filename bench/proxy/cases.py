@@ -1,0 +1,147 @@
+"""What is done to a running proxy, and what is read off it: CPU a request, checked before and after."""
+
+import http.client
+import re
+import subprocess
+import threading
+import time
+
+from servers import OBJECT_BYTES
+
+OBJECTS = 2000  # distinct small objects that a round of hits asks for
+
+
+class Wrong(RuntimeError):
+    """A proxy answered what it should not, or not at all."""
+
+
+def fetch(proxy, url):
+    connection = http.client.HTTPConnection(proxy.host, proxy.port, timeout=10)
+    connection.request("GET", url)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    if answer.status != 200:
+        raise Wrong(f"{proxy.name} answers {url} with {answer.status}")
+    return body
+
+
+def script(folder, origin, first, count):
+    """A wrk script that asks for `count` distinct objects in turn, `first` on."""
+    path = folder / "ask.lua"
+    path.write_text(f"""
+local at = {first}
+function request()
+  at = at + 1
+  if at >= {first + count} then at = {first} end
+  return wrk.format("GET", "http://{origin.host}:{origin.port}/small.bin?" .. at)
+end
+""")
+    return path
+
+
+def wrk(proxy, origin, seconds, first, count, clients=64):
+    said = subprocess.run(
+        ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "-s", script(proxy.folder, origin, first, count),
+         f"http://{proxy.host}:{proxy.port}/"], capture_output=True, text=True).stdout
+    if "Non-2xx" in said or "Socket errors" in said:
+        raise Wrong(f"{proxy.name}: wrk: {said}")
+    return int(re.search(r"(\d+) requests in", said)[1]), float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+
+
+def ab(proxy, origin, count):
+    url = f"http://{origin.host}:{origin.port}/small.bin"
+    done = subprocess.run(["ab", "-q", "-n", str(count), "-c", "50", "-X", f"{proxy.host}:{proxy.port}", url],
+                          capture_output=True, text=True)
+    said = done.stdout
+    failed = re.search(r"Failed requests:\s+(\d+)", said)
+    length = re.search(r"Document Length:\s+(\d+)", said)
+    if not failed or int(failed[1]) or "Non-2xx" in said or int(length[1]) != OBJECT_BYTES:
+        raise Wrong(f"{proxy.name}: ab: {said[-400:]}{done.stderr[-200:]}")
+    return count, float(re.search(r"Requests per second:\s+([\d.]+)", said)[1])
+
+
+def timed(proxy, work):
+    before = proxy.cpu_seconds()
+    count, rate = work()
+    return {"cpu_us": 1e6 * (proxy.cpu_seconds() - before) / count, "per_second": rate}
+
+
+def hit(proxy, origin, options):
+    """2,000 objects that are all at hand, in turn, over kept connections."""
+    wrk(proxy, origin, 1, 0, OBJECTS)
+    asked = origin_requests(origin)
+    figures = timed(proxy, lambda: wrk(proxy, origin, options.seconds, 0, OBJECTS))
+    figures["refetched"] = origin_requests(origin) - asked
+    return figures
+
+
+def hit_one(proxy, origin, options):
+    """One object that is at hand, over kept connections."""
+    wrk(proxy, origin, 1, 0, 1)
+    return timed(proxy, lambda: wrk(proxy, origin, options.seconds, 0, 1))
+
+
+def hit_new(proxy, origin, options):
+    fetch(proxy, f"http://{origin.host}:{origin.port}/small.bin")
+    return timed(proxy, lambda: ab(proxy, origin, 20000))
+
+
+def miss(proxy, origin, options):
+    """Objects that nobody has asked for before, over kept connections on both sides."""
+    first = 1_000_000 * (1 + options.round)
+    asked = origin_requests(origin)
+    figures = timed(proxy, lambda: wrk(proxy, origin, options.seconds, first, 1_000_000, clients=32))
+    figures["origin"] = origin_requests(origin) - asked
+    return figures
+
+
+def origin_requests(origin):
+    return sum(1 for _ in open(origin.folder / "origin.log", "rb"))
+
+
+def slow_readers(proxy, origin, options):
+    """100 readers at 4 MB/s together of one object of 100 MB each: bytes fetched over bytes asked for."""
+    asked, size, failures = origin_bytes(origin), 0, []
+    readers, length, rate = 100, 20 << 20, 400 << 10
+
+    def read(number):
+        connection = http.client.HTTPConnection(proxy.host, proxy.port, timeout=120)
+        connection.request("GET", f"http://{origin.host}:{origin.port}/large.bin?{number}")
+        answer, got, begun = connection.getresponse(), 0, time.monotonic()
+        while got < length:
+            piece = answer.read(64 << 10)
+            if not piece:
+                break
+            got += len(piece)
+            ahead = got / rate - (time.monotonic() - begun)
+            if ahead > 0:
+                time.sleep(ahead)
+        if got != length:
+            failures.append(f"{number}: {got} of {length}")
+        connection.close()
+
+    before = proxy.cpu_seconds()
+    threads = [threading.Thread(target=read, args=(number,)) for number in range(readers)]
+    for thread in threads:
+        thread.start()
+    peak = 0
+    while any(thread.is_alive() for thread in threads):
+        peak = max(peak, proxy.resident_bytes())
+        time.sleep(0.2)
+    size = readers * length
+    return {"refetch": (origin_bytes(origin) - asked) / size, "drops": len(failures),
+            "peak_mib": peak / 2**20, "cpu_us": 1e6 * (proxy.cpu_seconds() - before) / (size / 2**20)}
+
+
+def origin_bytes(origin):
+    return sum(int(line.split()[2]) for line in open(origin.folder / "origin.log", "rb"))
+
+
+# name: (title, what is done, the figure that counts)
+CASES = {
+    "hit-one": ("hit on one 4 kB object, keep-alive, wrk -c64", hit_one, "cpu_us"),
+    "hit": (f"hit on {OBJECTS:,} objects of 4 kB in turn, keep-alive, wrk -c64", hit, "cpu_us"),
+    "hit-new": ("hit on a 4 kB object, a connection each, ab -c50", hit_new, "cpu_us"),
+    "miss": ("objects never asked for before, keep-alive on both sides, wrk -c32", miss, "cpu_us"),
+}

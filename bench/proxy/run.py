@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Forward proxies side by side on one machine: CPU a request, and the reference's three tables.
+
+    TIDEGATE_BIN=... POLIPO_BIN=... bench/proxy/run.py [case or table ...]
+
+Cases: hit-one hit hit-new miss slow-readers. Tables (wget -r by 1, 2 and 3 clients at once, seconds):
+local distant dynamic; the last two need root, for network namespaces and a wire that is 90 ms long.
+Rounds alternate between the proxies, the median counts. Needs nginx as the origin, wrk, ab and wget.
+Results go to bench/out: text, JSON and SVG.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import resource
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import cases
+import corpus
+import servers  # first: it says where svg is
+import tables
+import svg
+
+OUT = servers.HERE.parent / "out"
+COLOURS = ["#0b6e99", "#c2307f", "#5b8e55", "#8a6fa8", "#b5834a", "#7a7a7a", "#b5b5b5", "#3d9ad1"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="*", default=[*cases.CASES, "slow-readers", *tables.TABLES])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=4, help="of one round of wrk")
+    parser.add_argument("--name", default="proxy", help="of the files in bench/out")
+    return parser.parse_args()
+
+
+def measure(name, folder, origin, options):
+    title, work, key = cases.CASES[name]
+    entry = {"name": name, "title": title, "key": key, "servers": {}, "absent": {}}
+    for options.round in range(options.rounds):
+        for proxy in servers.proxies(folder):
+            alone(entry, proxy, origin, work, options)
+    return entry
+
+
+def slow_readers(folder, origin, options):
+    """With 400 kB of cache, and Polipo with as much."""
+    entry = {"name": "slow-readers", "title": "100 readers at 400 kB/s, 20 MB each, 400 kB of cache",
+             "key": "refetch", "servers": {}, "absent": {}}
+    options.round = 0
+    small = [servers.Tidegate(folder, 1, memory="400KiB"), servers.Polipo(folder, 2, marks=(409600, 819200)),
+             servers.Squid(folder, 3)]
+    for proxy in small:
+        if proxy.program:
+            alone(entry, proxy, origin, cases.slow_readers, options)
+    return entry
+
+
+def alone(entry, proxy, origin, work, options):
+    """One proxy at a time: what the others do must not be measured."""
+    if proxy.name in entry["absent"]:
+        return
+    try:
+        proxy.start()
+        try:
+            entry["servers"].setdefault(proxy.name, []).append(work(proxy, origin, options))
+        finally:
+            proxy.stop()
+    except (RuntimeError, OSError) as why:
+        entry["absent"][proxy.name] = str(why)[:300]
+        entry["servers"].pop(proxy.name, None)
+
+
+def middle(rounds, key):
+    return statistics.median(it[key] for it in rounds)
+
+
+def text(entry):
+    key, lines = entry["key"], [f"\n{entry['name']}: {entry['title']}"]
+    ours = next((rounds for name, rounds in entry["servers"].items() if name.startswith("tidegate")), None)
+    for name, rounds in entry["servers"].items():
+        value, values = middle(rounds, key), [it[key] for it in rounds]
+        ratio = f"{middle(ours, key) / value:.2f}" if ours and value > 0 else "-"
+        others = "  ".join(f"{other} {middle(rounds, other):,.1f}" for other in rounds[0] if other != key)
+        lines.append(f"  {name:16} {value:8.2f} {key} ({min(values):.2f}-{max(values):.2f})  "
+                     f"ours/it {ratio}  {others}")
+    lines += [f"  {name:16} {why}" for name, why in entry["absent"].items()]
+    return "\n".join(lines)
+
+
+def told(table):
+    lines = [f"\n{table['name']}: {table['title']}, seconds for {tables.CLIENTS} clients (median of {table['rounds']})"]
+    for name, seconds in table["seconds"].items():
+        middles = "  ".join(f"{statistics.median(it):6.2f}" for it in seconds)
+        lines.append(f"  {name:24} {middles}")
+    lines += [f"  {name:24} {why}" for name, why in table["absent"].items()]
+    lines.append(f"  {tables.verdict(table)}")
+    return "\n".join(lines)
+
+
+def main():
+    options = arguments()
+    unknown = [it for it in options.what if it not in [*cases.CASES, "slow-readers", *tables.TABLES]]
+    if unknown:
+        sys.exit(f"no case is called {unknown[0]}")
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20000), most))
+    results = {"entries": [], "tables": [], "machine": {
+        "kernel": os.uname().release, "cores": os.cpu_count(), "date": datetime.date.today().isoformat()}}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        corpus.write(folder / "www")
+        versions = {it.name: it.version() for it in servers.proxies(folder)}
+        print(f"{os.uname().release}, {os.cpu_count()} cores, {options.rounds} rounds;",
+              "; ".join(f"{name}: {version}" for name, version in versions.items()))
+        results["versions"] = versions
+        OUT.mkdir(exist_ok=True)
+        origin = servers.Origin(folder, 0).start()
+        try:
+            for word in options.what:
+                if word in tables.TABLES:
+                    continue
+                entry = slow_readers(folder, origin, options) if word == "slow-readers" else \
+                    measure(word, folder, origin, options)
+                results["entries"].append(entry)
+                print(text(entry), flush=True)
+        finally:
+            origin.stop()
+        for word in options.what:
+            if word in tables.TABLES:
+                table = tables.measure(word, folder, options.rounds)
+                results["tables"].append(table)
+                print(told(table), flush=True)
+                series = {name: [statistics.median(it) for it in seconds]
+                          for name, seconds in table["seconds"].items()}
+                colours = dict(zip(series, COLOURS * 2))
+                plot = svg.lines(f"{table['title']}: seconds (less is better)", tables.CLIENTS, series, colours)
+                (OUT / f"{options.name}-{word}.svg").write_text(plot)
+        (OUT / f"{options.name}.json").write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+//! What a client asked, kept for fetches that outlive its connection.
+
+use http::{HeaderMap, Method};
+use store::freshness::{Answered, Asked};
+use vocab::Now;
+
+/// One request for a stored or storable response. It has no body.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// `GET` or `HEAD`.
+    pub method: Method,
+    /// The canonical absolute URL: lower-case scheme and host, no default port, no fragment.
+    pub url: String,
+    /// Its fields, without those of the connection.
+    pub fields: HeaderMap,
+    /// When it came.
+    pub now: Now,
+}
+
+impl Question {
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        Asked { method: &self.method, url: &self.url, fields: &self.fields, now: self.now }
+    }
+}
+
+/// An answer as it came, with its two times.
+pub(crate) const fn answered<'a>(
+    response: &'a http::response::Parts,
+    requested: Now,
+    received: Now,
+) -> Answered<'a> {
+    Answered {
+        status: response.status,
+        fields: &response.headers,
+        requested_ms: requested.unix_ms,
+        received_ms: received.unix_ms,
+    }
+}

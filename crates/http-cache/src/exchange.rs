@@ -1,0 +1,300 @@
+//! One request through the cache: what is at hand is sent, what is not is fetched, once for all who
+//! ask for it.
+//!
+//! All branching of the cache stands here; whether something may be stored or sent is the store's to
+//! say. Called by a door for each `GET` and `HEAD`, and told of every other request.
+
+use crate::asked::{Question, answered};
+use crate::fetch::Fetch;
+use crate::filling::{self, Done, Errand};
+use crate::reading::Content;
+use crate::settings::Settings;
+use crate::shape::{self, For};
+use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Response, StatusCode};
+use http_engine::Body;
+use std::rc::Rc;
+use std::sync::Arc;
+use store::freshness::{
+    Answered, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused, Rules,
+    Trouble, cache_status, freshness, rescue,
+};
+use store::{Entry, Filed, Found, Join, Joined, Lead, Reader, Seed, Store, Unfetched};
+use tokio::sync::oneshot;
+use vocab::Now;
+
+static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+/// How often a request is looked up anew because the fetch that it waited for came to nothing. Then
+/// it goes to the origin by itself.
+const LOOK_UPS_MAX: usize = 3;
+
+/// As whom we sign in `Cache-Status`.
+const NAME: &str = "tidegate";
+
+/// A store with the rules of one door, and the clock.
+pub struct Cache {
+    settings: store::Settings,
+    store: Arc<Store>,
+    pub(crate) rules: Rules,
+    pub(crate) clock: fn() -> Now,
+}
+
+/// Where an answer comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The store, or another client's fetch.
+    Fresh,
+    /// The store, past its time, as somebody allows.
+    Stale,
+    /// The origin.
+    Origin,
+    /// Nowhere: 504, by the client's wish or ours.
+    Nowhere,
+}
+
+/// An answer for the client.
+pub struct Served {
+    /// It, with `Age` where it was stored and with `Cache-Status` always.
+    pub response: Response<Body>,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub enum Missed<E> {
+    /// The fetch failed so.
+    Failed(E),
+    /// Another client's fetch failed, for which this one waited.
+    Elsewhere,
+}
+
+impl Cache {
+    /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored stays,
+    /// unless the store itself is to be another.
+    pub fn open(
+        settings: &Settings,
+        of_door: Rules,
+        before: Option<&Self>,
+        clock: fn() -> Now,
+    ) -> Arc<Self> {
+        let wanted = settings.store();
+        let kept = before.filter(|it| it.settings == wanted).map(|it| Arc::clone(&it.store));
+        let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+        let store = kept.unwrap_or_else(|| Store::new(wanted.clone(), Seed::random(), cores));
+        Arc::new(Self { settings: wanted, store, rules: settings.rules(of_door), clock })
+    }
+
+    /// Answers a `GET` or `HEAD` without a body. Within a `LocalSet` or local runtime only: fetches
+    /// become tasks of it.
+    pub async fn answer<F: Fetch>(
+        self: &Arc<Self>,
+        question: Question,
+        fetch: F,
+    ) -> Result<Served, Missed<F::Failure>> {
+        let key = self.store.key(&question.url);
+        let question = Rc::new(question);
+        for _ in 0..LOOK_UPS_MAX {
+            match self.store.look_up(&key, &self.rules, &question.asked()) {
+                Found::Hit(entry, freshness) => {
+                    let handled = Handled::Hit { freshness, stale: None };
+                    return Ok(self.stored(&question, &entry, freshness, &handled));
+                }
+                Found::Stale { entry, freshness, why, refresh } => {
+                    if let Some(lead) = refresh {
+                        self.refresh(&question, fetch, lead);
+                    }
+                    let handled = Handled::Hit { freshness, stale: Some(why) };
+                    return Ok(self.stored(&question, &entry, freshness, &handled));
+                }
+                Found::Read(filed, fill) => match fill.attach(0..u64::MAX) {
+                    Ok(reader) => return Ok(self.shared(&question, &fetch, &filed, reader)),
+                    Err(_) => break,
+                },
+                Found::Join(join) => match self.joined(&question, &fetch, join).await {
+                    Next::Done(done) => return done,
+                    Next::Again => {}
+                },
+                Found::Lead(lead) => return self.lead(question, fetch, lead).await,
+                Found::Unfetched(why) => return Ok(self.unfetched(why)),
+                Found::Pass(why) => {
+                    return self.pass(&question, &fetch, Forward::Never(why)).await;
+                }
+            }
+        }
+        self.pass(&question, &fetch, Forward::Bypass).await
+    }
+
+    /// Takes note of a request that went past the cache and of its answer's head: what it may have
+    /// changed is not used any longer (RFC 9111 §4.4).
+    pub fn changed(&self, question: &Question, response: &http::response::Parts) {
+        let answered = answered(response, question.now, (self.clock)());
+        self.store.invalidate(&question.asked(), &answered);
+    }
+
+    /// Waits for another client's head.
+    async fn joined<F: Fetch>(
+        self: &Arc<Self>,
+        question: &Rc<Question>,
+        fetch: &F,
+        join: Join,
+    ) -> Next<F::Failure> {
+        let asked = question.asked();
+        let done = match join.settled(&self.rules, &asked).await {
+            Joined::Read(reading) => match reading.fill.attach(0..u64::MAX) {
+                Ok(reader) => Ok(self.shared(question, fetch, &reading.filed, reader)),
+                Err(_) => self.pass(question, fetch, Forward::Bypass).await,
+            },
+            Joined::Hit(entry, freshness) => {
+                let handled =
+                    forwarded(Forward::Doubt(Doubt::Stale), None, Collapse::Collapsed, None);
+                Ok(self.stored(question, &entry, freshness, &handled))
+            }
+            Joined::Lead(lead) => self.lead(Rc::clone(question), fetch.clone(), lead).await,
+            Joined::LookUp => return Next::Again,
+            Joined::Failed(stale) => match stale.and_then(|entry| self.rescued(question, &entry)) {
+                Some(served) => Ok(served),
+                None => Err(Missed::Elsewhere),
+            },
+        };
+        Next::Done(done)
+    }
+
+    /// Fetches, in a task that the client's leaving does not end.
+    async fn lead<F: Fetch>(
+        self: &Arc<Self>,
+        question: Rc<Question>,
+        fetch: F,
+        lead: Lead,
+    ) -> Result<Served, Missed<F::Failure>> {
+        let (told, head) = oneshot::channel();
+        let errand = Errand { cache: Arc::clone(self), question, fetch };
+        tokio::task::spawn_local(filling::run(errand, lead, Some(told)));
+        match head.await {
+            Ok(Done::Served(served)) => Ok(*served),
+            Ok(Done::Failed(why)) => Err(Missed::Failed(why)),
+            // The task ended without a word: only a panic in it does that.
+            Err(_) => Err(Missed::Elsewhere),
+        }
+    }
+
+    fn refresh<F: Fetch>(self: &Arc<Self>, question: &Rc<Question>, fetch: F, lead: Lead) {
+        let mut question = Question::clone(question);
+        // What is wanted is the whole, whatever this client asked for.
+        question.method = Method::GET;
+        filling::strip_conditions(&mut question.fields);
+        let errand = Errand { cache: Arc::clone(self), question: Rc::new(question), fetch };
+        tokio::task::spawn_local(filling::run(errand, lead, None));
+    }
+
+    /// Sends the request to the origin as it is, past the store.
+    async fn pass<F: Fetch>(
+        &self,
+        question: &Question,
+        fetch: &F,
+        why: Forward,
+    ) -> Result<Served, Missed<F::Failure>> {
+        let fetched = fetch.fetch(&question.method, question.fields.clone()).await;
+        let (mut head, body) = fetched.map_err(Missed::Failed)?.into_parts();
+        self.note_head(question, &answered(&head, question.now, (self.clock)()));
+        let handled = forwarded(why, None, Collapse::None, None);
+        self.sign(&mut head.headers, &handled);
+        Ok(Served { response: Response::from_parts(head, body), source: Source::Origin })
+    }
+
+    /// Takes note of what the answer to a `HEAD` says of what is stored (RFC 9111 §4.3.5).
+    pub(crate) fn note_head(&self, question: &Question, answered: &Answered<'_>) {
+        if question.method == Method::HEAD {
+            let key = self.store.key(&question.url);
+            self.store.head_answered(&key, &self.rules, &question.asked(), answered);
+        }
+    }
+
+    /// What is stored, shaped for this client.
+    pub(crate) fn stored(
+        &self,
+        question: &Question,
+        entry: &Entry,
+        freshness: Freshness,
+        handled: &Handled,
+    ) -> Served {
+        let content = Content::Memory(entry.body().clone());
+        let mut response =
+            shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
+        self.sign(response.headers_mut(), handled);
+        let source = match handled {
+            Handled::Hit { stale: Some(_), .. } | Handled::Rescued { .. } => Source::Stale,
+            Handled::Hit { .. } | Handled::Refused(_) | Handled::Forwarded { .. } => Source::Fresh,
+        };
+        Served { response, source }
+    }
+
+    /// What another client's fetch brings.
+    fn shared<F: Fetch>(
+        self: &Arc<Self>,
+        question: &Rc<Question>,
+        fetch: &F,
+        filed: &Arc<Filed>,
+        reader: Reader,
+    ) -> Served {
+        let (head, terms) = (filed.head(), filed.terms());
+        let freshness = freshness(head, terms, question.now.unix_ms.max(head.received_ms));
+        let (question, fetch) = (Rc::clone(question), fetch.clone());
+        let errand = Errand { cache: Arc::clone(self), question, fetch };
+        let content = filling::content(&errand, filed, reader);
+        let asked = asked_for(&errand.question);
+        let mut response = shape::shape(&asked, head, Some(freshness.age_secs), content);
+        let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
+        let handled = forwarded(Forward::UriMiss, None, Collapse::Collapsed, Some(stored));
+        self.sign(response.headers_mut(), &handled);
+        Served { response, source: Source::Fresh }
+    }
+
+    /// What is stored, in place of an origin that cannot be reached.
+    fn rescued(&self, question: &Question, entry: &Entry) -> Option<Served> {
+        let (head, terms) = (entry.head(), entry.terms());
+        let trouble = Trouble::Unreachable;
+        let (freshness, why) = rescue(&self.rules, &question.asked(), head, terms, trouble).ok()?;
+        let handled = Handled::Rescued { freshness, why, status: None };
+        Some(self.stored(question, entry, freshness, &handled))
+    }
+
+    fn unfetched(&self, why: Unfetched) -> Served {
+        let handled = match why {
+            Unfetched::Missing(why) => Handled::Refused(why),
+            Unfetched::Stored(NotReused::Offline) => Handled::Refused(NotFetched::Offline),
+            Unfetched::Stored(_) => Handled::Refused(NotFetched::OnlyIfCached),
+        };
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
+        let fields = response.headers_mut();
+        fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        self.sign(fields, &handled);
+        Served { response, source: Source::Nowhere }
+    }
+
+    /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin said.
+    pub(crate) fn sign(&self, fields: &mut HeaderMap, handled: &Handled) {
+        // At its limit a map takes no more; the line is for people.
+        let _ = fields.try_append(&CACHE_STATUS, cache_status(NAME, handled));
+    }
+}
+
+/// What follows a wait.
+enum Next<E> {
+    Done(Result<Served, Missed<E>>),
+    Again,
+}
+
+pub(crate) const fn forwarded(
+    why: Forward,
+    status: Option<StatusCode>,
+    collapse: Collapse,
+    kept: Option<Kept>,
+) -> Handled {
+    Handled::Forwarded { why, status, collapse, kept }
+}
+
+pub(crate) fn asked_for(question: &Question) -> For<'_> {
+    For { method: &question.method, fields: &question.fields, unix_secs: question.now.unix_secs() }
+}

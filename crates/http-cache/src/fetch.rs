@@ -1,0 +1,19 @@
+//! How the cache has a request sent: by the door, which knows origins, pools and parents.
+
+use http::{HeaderMap, Method, Response};
+use http_engine::Body;
+
+/// Sends requests without a body to the origin of one URL. Cloned for fetches that go on when the
+/// client has left.
+pub trait Fetch: Clone + 'static {
+    /// Why no answer came.
+    type Failure: Clone + 'static;
+
+    /// Sends the request with these fields in place of the client's, and waits for the head of the
+    /// answer. Hop-by-hop fields are the implementer's, in both directions.
+    fn fetch(
+        &self,
+        method: &Method,
+        fields: HeaderMap,
+    ) -> impl Future<Output = Result<Response<Body>, Self::Failure>>;
+}

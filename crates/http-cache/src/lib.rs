@@ -1,0 +1,19 @@
+//! An HTTP cache in front of origins: one request through the store, and what is sent of what is
+//! stored.
+//!
+//! The store says what is at hand and on which terms; this asks it, has the door fetch what is not,
+//! hands in what comes, and judges the client's own conditions and ranges. It opens no connection.
+//! Called by the doors that cache: proxy and gateway.
+
+mod asked;
+mod exchange;
+mod fetch;
+mod filling;
+mod reading;
+mod settings;
+mod shape;
+
+pub use asked::Question;
+pub use exchange::{Cache, Missed, Served, Source};
+pub use fetch::Fetch;
+pub use settings::{DiskSettings, Settings, Stale};

@@ -1,0 +1,106 @@
+//! What can be set for a door's cache.
+//!
+//! It opens nothing. Read by `config` as part of the doors' sections.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use settings::Text;
+use store::freshness::{Rules, StaleUse};
+use vocab::{ByteSize, Complaint};
+
+/// A cache.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Memory for stored responses and for bodies on their way, together. What is stored gives way to
+    /// what is on its way. Default 256MiB, from 256KiB to 1TiB.
+    pub memory: Text<ByteSize>,
+    /// The longest body that is kept in memory. Default 32MiB, from 0 to 1TiB.
+    pub memory_object: Text<ByteSize>,
+    /// A fetch whose last client has left is finished, so that its answer can be stored, if at least
+    /// this share of the body is there, in percent, or if the body is at most 1 MiB long. Default 50,
+    /// from 0 (always) to 100 (never, unless small).
+    pub finish_percent: u8,
+    /// When an answer is sent past its time though nobody explicitly allowed it: `never`,
+    /// `unreachable` (the default: when the origin cannot be reached), `failing` (also when it answers
+    /// 500, 502, 503 or 504), `always` (at once, while a new one is fetched) or `offline` (always, and
+    /// nothing is fetched).
+    pub stale: Stale,
+    /// Its part on disk. Not built yet: must be absent.
+    pub disk: Option<DiskSettings>,
+}
+
+/// When an answer is sent past its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stale {
+    /// Only as origin or client allow.
+    Never,
+    /// When the origin cannot be reached.
+    #[default]
+    Unreachable,
+    /// And when it answers with an error.
+    Failing,
+    /// Always; a new one is fetched meanwhile.
+    Always,
+    /// Always; nothing is fetched.
+    Offline,
+}
+
+/// The cache's part on disk. Not built yet.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiskSettings {
+    /// Its folder.
+    pub path: String,
+    /// The room that it may take.
+    pub size: Text<ByteSize>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let store = store::Settings::default();
+        Self {
+            memory: store.memory,
+            memory_object: store.memory_object,
+            finish_percent: store.finish_percent,
+            stale: Stale::default(),
+            disk: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Everything that is wrong; paths are relative to the section.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = self.store().check();
+        if self.disk.is_some() {
+            complaints.push(
+                Complaint::new("disk", "the cache's part on disk is not built yet")
+                    .remedy("leave disk out"),
+            );
+        }
+        complaints
+    }
+
+    /// What the store has to know.
+    pub(crate) const fn store(&self) -> store::Settings {
+        store::Settings {
+            memory: self.memory,
+            memory_object: self.memory_object,
+            finish_percent: self.finish_percent,
+        }
+    }
+
+    /// On which terms responses are stored and sent, beside what the door's kind says.
+    pub(crate) const fn rules(&self, of_door: Rules) -> Rules {
+        let stale = match self.stale {
+            Stale::Never => StaleUse::OnlyIfAllowed,
+            Stale::Unreachable => StaleUse::WhenUnreachable,
+            Stale::Failing => StaleUse::WhenFailing,
+            Stale::Always => StaleUse::Always,
+            Stale::Offline => StaleUse::Offline,
+        };
+        Rules { stale, ..of_door }
+    }
+}

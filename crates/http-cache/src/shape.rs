@@ -1,0 +1,133 @@
+//! What is sent of a stored response: all of it, a part, several parts, or that nothing has changed.
+//!
+//! The client's conditions and ranges are judged here and nowhere else. It stores and fetches nothing.
+//! Called by the exchange.
+
+use crate::reading::{self, Content};
+use http::header::{
+    AGE, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG,
+    EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
+};
+use http::{Method, Response, StatusCode};
+use http_engine::Body;
+use http_engine::conditional::{self, ETag, IfRange, Precondition, Validators};
+use http_engine::range::{self, ByteRange, Selections};
+use store::Head;
+
+/// What a 304 repeats of the stored head (RFC 9110 §15.4.5).
+static REPEATED: [HeaderName; 7] =
+    [CACHE_CONTROL, CONTENT_LOCATION, DATE, ETAG, EXPIRES, VARY, LAST_MODIFIED];
+
+/// The request, as far as it shapes the answer.
+pub(crate) struct For<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) fields: &'a HeaderMap,
+    pub(crate) unix_secs: u64,
+}
+
+/// An answer with the stored head and of the stored body what was asked for. `age_secs` is set as
+/// `Age`; without it, it stays as it came.
+pub(crate) fn shape(
+    asked: &For<'_>,
+    head: &Head,
+    age_secs: Option<u32>,
+    content: Content,
+) -> Response<Body> {
+    let mut response = select(asked, head, content);
+    if let Some(age_secs) = age_secs {
+        response.headers_mut().insert(AGE, HeaderValue::from(age_secs));
+    }
+    response
+}
+
+fn select(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
+    if head.status != StatusCode::OK {
+        return whole(asked, head, content);
+    }
+    let current = validators(head);
+    // Conditions on what the origin should change were sent on to it; these two are left.
+    if conditional::precondition(asked.method, asked.fields, &current) == Precondition::NotModified
+    {
+        return not_modified(head);
+    }
+    let Some(length) = content.length() else { return whole(asked, head, content) };
+    if conditional::if_range(asked.fields, &current, asked.unix_secs) == IfRange::Ignore {
+        return whole(asked, head, content);
+    }
+    match range::select_several(asked.method, asked.fields, length) {
+        Selections::Whole => whole(asked, head, content),
+        Selections::Part(part) => one_part(asked, head, content, part),
+        Selections::Parts(parts) => several_parts(asked, head, content, &parts),
+        Selections::Unsatisfiable => {
+            let mut response = answer(StatusCode::RANGE_NOT_SATISFIABLE, head, Body::empty());
+            let fields = response.headers_mut();
+            fields.remove(CONTENT_TYPE);
+            fields.insert(CONTENT_LENGTH, HeaderValue::from(0));
+            fields.insert(CONTENT_RANGE, range::unsatisfied(length));
+            response
+        }
+    }
+}
+
+fn whole(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
+    let length = content.length();
+    let body = if asked.method == Method::HEAD { Body::empty() } else { content.all() };
+    let mut response = answer(head.status, head, body);
+    if let Some(length) = length {
+        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    response
+}
+
+fn one_part(asked: &For<'_>, head: &Head, content: Content, part: ByteRange) -> Response<Body> {
+    let range = part.first..part.last + 1;
+    // Its bytes are far from coming: they come with the whole, which is always a right answer.
+    let Some(body) = content.range(range) else { return whole(asked, head, content) };
+    let mut response = answer(StatusCode::PARTIAL_CONTENT, head, body);
+    let fields = response.headers_mut();
+    fields.insert(CONTENT_RANGE, part.content_range());
+    fields.insert(CONTENT_LENGTH, HeaderValue::from(part.len()));
+    response
+}
+
+fn several_parts(
+    asked: &For<'_>,
+    head: &Head,
+    content: Content,
+    parts: &[ByteRange],
+) -> Response<Body> {
+    // What is coming comes in order: the whole of it is a right answer too.
+    let Content::Memory(stored) = &content else { return whole(asked, head, content) };
+    let laid_out = reading::parts(stored, parts, head.fields.get(CONTENT_TYPE));
+    let mut response = answer(StatusCode::PARTIAL_CONTENT, head, laid_out.body);
+    let fields = response.headers_mut();
+    fields.insert(CONTENT_TYPE, laid_out.media);
+    fields.insert(CONTENT_LENGTH, HeaderValue::from(laid_out.length));
+    response
+}
+
+fn not_modified(head: &Head) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    for name in &REPEATED {
+        for value in head.fields.get_all(name) {
+            response.headers_mut().append(name, value.clone());
+        }
+    }
+    response
+}
+
+fn answer(status: StatusCode, head: &Head, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = head.fields.clone();
+    response
+}
+
+fn validators(head: &Head) -> Validators {
+    let text = |value: &HeaderValue| value.to_str().ok().and_then(ETag::parse);
+    Validators {
+        etag: head.etag().and_then(text),
+        modified_unix_secs: Some(head.modified_unix_secs()),
+    }
+}

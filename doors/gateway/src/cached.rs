@@ -1,0 +1,69 @@
+//! What goes through the cache: `GET` and `HEAD` without a body, on routes that have one.
+//!
+//! It lends the cache our way to the pool, and drops what other requests may have changed. Called by
+//! `request`.
+
+use crate::door::Setup;
+use crate::pool::Pool;
+use crate::request::{self, Onward};
+use http::header::HeaderMap;
+use http::{Method, Request, Response, Uri, Version};
+use http_cache::{Cache, Fetch, Missed, Question, Served};
+use http_engine::Body;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use upstream::origins::{Metered, SendError};
+use vocab::Now;
+
+/// Why the cache's fetch brought nothing.
+#[derive(Clone)]
+pub(crate) enum Failed {
+    GoingRound,
+    Send(SendError),
+}
+
+/// Our way to one URL.
+#[derive(Clone)]
+struct Way(Rc<Errand>);
+
+pub(crate) struct Errand {
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) peer: IpAddr,
+    pub(crate) path: Uri,
+    pub(crate) received: Version,
+    pub(crate) now: Now,
+}
+
+/// Answers it from the cache, or through it.
+pub(crate) async fn answer(
+    cache: &Arc<Cache>,
+    question: Question,
+    errand: Errand,
+) -> Result<Served, Failed> {
+    cache.answer(question, Way(Rc::new(errand))).await.map_err(|why| match why {
+        Missed::Failed(why) => why,
+        Missed::Elsewhere => Failed::Send(SendError::Closed),
+    })
+}
+
+impl Fetch for Way {
+    type Failure = Failed;
+
+    async fn fetch(&self, method: &Method, fields: HeaderMap) -> Result<Response<Body>, Failed> {
+        let errand = &*self.0;
+        let mut request = Request::new(Body::empty());
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = errand.path.clone();
+        *request.headers_mut() = fields;
+        let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
+        onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
+        let sent = request::send(&errand.setup, &errand.pool, request, errand.now).await;
+        let response = sent.map_err(Failed::Send)?;
+        request::answers(&response).map_err(Failed::Send)?;
+        // A fetch may outlive the client whose own patience would end it.
+        let stall = errand.setup.settings.response_timeout.0.0;
+        Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
+    }
+}

@@ -1,0 +1,135 @@
+//! What goes through the cache: `GET` and `HEAD` without a body.
+//!
+//! It lends the cache our way to origins, as parents, guards and header rules have it, and drops what
+//! other requests may have changed. Called by `request`.
+
+use crate::door::{Door, Setup};
+use crate::reach::Reach;
+use crate::request::Trip;
+use http::header::HeaderMap;
+use http::{Method, Request, Response, StatusCode, Uri, Version, request};
+use http_body::Body as _;
+use http_cache::{Fetch, Missed, Question, Served};
+use http_engine::{Body, Incoming};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use upstream::origins::{Metered, Origin, SendError};
+use vocab::Now;
+
+/// Why the cache's fetch brought nothing.
+#[derive(Clone)]
+pub(crate) enum Failed {
+    GoingRound,
+    Send(SendError),
+}
+
+/// Our way to one URL.
+#[derive(Clone)]
+struct Onward(Rc<Errand>);
+
+struct Errand {
+    door: Arc<Door>,
+    setup: Arc<Setup>,
+    client: IpAddr,
+    origin: Origin,
+    path: Uri,
+    received: Version,
+    now: Now,
+}
+
+/// Whether the cache has a say in a request.
+pub(crate) fn concerns(head: &request::Parts, body: &Incoming) -> bool {
+    (head.method == Method::GET || head.method == Method::HEAD) && body.is_end_stream()
+}
+
+/// Answers it from the cache, or through it.
+pub(crate) async fn answer(
+    trip: &Trip<'_>,
+    cache: &Arc<http_cache::Cache>,
+    origin: &Origin,
+    path: Uri,
+    head: request::Parts,
+) -> Result<Served, Failed> {
+    let question = Question {
+        url: format!("{origin}{path}"),
+        method: head.method,
+        fields: head.headers,
+        now: trip.now,
+    };
+    let errand = Errand {
+        door: Arc::clone(trip.door),
+        setup: Arc::clone(trip.setup),
+        client: trip.caller.client,
+        origin: origin.clone(),
+        path,
+        received: head.version,
+        now: trip.now,
+    };
+    cache.answer(question, Onward(Rc::new(errand))).await.map_err(|why| match why {
+        Missed::Failed(why) => why,
+        Missed::Elsewhere => Failed::Send(SendError::Closed),
+    })
+}
+
+/// Drops what a request may have changed that went past the cache.
+pub(crate) fn passed(
+    trip: &Trip<'_>,
+    method: &Method,
+    origin: &Origin,
+    path: &str,
+    response: Response<Body>,
+) -> Response<Body> {
+    let Some(cache) = &trip.setup.cache else { return response };
+    let (head, body) = response.into_parts();
+    let question = Question {
+        url: format!("{origin}{path}"),
+        method: method.clone(),
+        fields: HeaderMap::new(),
+        now: trip.now,
+    };
+    cache.changed(&question, &head);
+    Response::from_parts(head, body)
+}
+
+impl Fetch for Onward {
+    type Failure = Failed;
+
+    async fn fetch(&self, method: &Method, fields: HeaderMap) -> Result<Response<Body>, Failed> {
+        let errand = &*self.0;
+        let (setup, origin) = (&errand.setup, &errand.origin);
+        let mut request = Request::new(Body::empty());
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = errand.path.clone();
+        *request.headers_mut() = fields;
+        setup
+            .fields
+            .onward(request.headers_mut(), origin, errand.received, errand.client, None)
+            .map_err(|_| Failed::GoingRound)?;
+        let reach = Reach {
+            client: errand.client,
+            destinations: setup.settings.destinations,
+            off_limits: &errand.door.parts.off_limits,
+        };
+        let way = setup.routes.way(&origin.host);
+        let sent = setup.origins.send_by(way, origin, request, &reach, errand.now).await;
+        let response = sent.map_err(|unanswered| Failed::Send(unanswered.why))?;
+        if let Some(why) = no_answer(response.status()) {
+            return Err(Failed::Send(SendError::BadResponse(why.into())));
+        }
+        // A fetch may outlive the client whose own patience would end it.
+        let stall = setup.settings.response_timeout.0.0;
+        Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
+    }
+}
+
+/// Why this status is no answer to what was asked.
+pub(crate) const fn no_answer(status: StatusCode) -> Option<&'static str> {
+    match status {
+        // We asked for no other protocol, so this would be a hole in the framing.
+        StatusCode::SWITCHING_PROTOCOLS => Some("it switched protocols unasked"),
+        // A client would take it for ours, and show our password to whoever is behind us.
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED => Some("it wants a proxy's password"),
+        _ => None,
+    }
+}

@@ -1,0 +1,169 @@
+//! The header fields of what passes: what is taken out, what is put in, for the next hop and back.
+//!
+//! Hop-by-hop fields go (RFC 9110 §7.6), the owner's censorship is done, and we sign. It reads no
+//! body. Called by `request`.
+
+use crate::settings::{Referer, Settings, Shown};
+use http::header::{
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN,
+    PROXY_AUTHORIZATION, REFERER, UPGRADE,
+};
+use http::{Response, Uri, Version};
+use http_engine::{Body, hop_by_hop};
+use std::net::IpAddr;
+use upstream::origins::{Host, Loop, Origin, add_via, check_via};
+use vocab::DomainName;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// What is done with header fields.
+pub(crate) struct Fields {
+    censored: Vec<HeaderName>,
+    referer: Referer,
+    via: Shown,
+    x_forwarded_for: Shown,
+}
+
+impl Fields {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let names = settings.censor.iter();
+        Self {
+            censored: names
+                .filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok())
+                .collect(),
+            referer: settings.referer,
+            via: settings.via,
+            x_forwarded_for: settings.x_forwarded_for,
+        }
+    }
+
+    /// What goes on to `origin`: its `Host` is the one that was asked for, and a protocol to switch to
+    /// is asked for on our own behalf.
+    pub(crate) fn onward(
+        &self,
+        headers: &mut HeaderMap,
+        origin: &Origin,
+        received: Version,
+        client: IpAddr,
+        wanted: Option<HeaderValue>,
+    ) -> Result<(), Loop> {
+        hop_by_hop::strip(headers);
+        headers.remove(PROXY_AUTHORIZATION);
+        self.censor(headers);
+        let keeps = match self.referer {
+            Referer::Keep => true,
+            Referer::SameSite => {
+                page_host(headers, &REFERER).is_some_and(|page| is_same_site(&page, &origin.host))
+            }
+            Referer::Drop => false,
+        };
+        if !keeps {
+            headers.remove(REFERER);
+        }
+        let host = HeaderValue::from_str(&origin.authority());
+        headers.insert(HOST, host.expect("a host and port are visible ASCII"));
+        if let Some(left) = max_forwards(headers) {
+            headers.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
+        }
+        if self.x_forwarded_for == Shown::On {
+            let client = HeaderValue::from_str(&client.to_string());
+            headers.append(X_FORWARDED_FOR, client.expect("an address is visible ASCII"));
+        }
+        if let Some(protocol) = wanted {
+            headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(UPGRADE, protocol);
+        }
+        self.sign(headers, received)
+    }
+
+    /// Signs what passes, or says that it has come round.
+    pub(crate) fn sign(&self, headers: &mut HeaderMap, received: Version) -> Result<(), Loop> {
+        match self.via {
+            Shown::On => add_via(headers, received),
+            Shown::Off => check_via(headers),
+        }
+    }
+
+    /// What goes back to the client.
+    pub(crate) fn back(&self, mut response: Response<Body>) -> Response<Body> {
+        let received = response.version();
+        *response.version_mut() = Version::HTTP_11;
+        hop_by_hop::strip(response.headers_mut());
+        self.censor(response.headers_mut());
+        // A response that has passed many of us is not dangerous: it has arrived.
+        let _ = self.sign(response.headers_mut(), received);
+        response
+    }
+
+    /// The answer with which an origin switches protocols.
+    pub(crate) fn switching(&self, response: Response<Body>) -> Response<Body> {
+        let protocol = response.headers().get(UPGRADE).cloned();
+        let mut response = self.back(response);
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        if let Some(protocol) = protocol {
+            response.headers_mut().insert(UPGRADE, protocol);
+        }
+        response
+    }
+
+    fn censor(&self, headers: &mut HeaderMap) {
+        for name in &self.censored {
+            headers.remove(name);
+        }
+    }
+}
+
+/// The protocol that a request asks to switch to. Not `h2c`: inside it, URLs would pass unread.
+pub(crate) fn wanted_protocol(headers: &HeaderMap) -> Option<HeaderValue> {
+    let protocol = hop_by_hop::wants_upgrade(headers)?;
+    let has_h2c = protocol.split(',').any(|it| it.trim().eq_ignore_ascii_case("h2c"));
+    if has_h2c { None } else { HeaderValue::from_str(protocol).ok() }
+}
+
+/// The host of the page that makes the request.
+pub(crate) fn page_of(headers: &HeaderMap) -> Option<DomainName> {
+    [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field))
+}
+
+fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
+    let page: Uri = headers.get(field)?.to_str().ok()?.parse().ok()?;
+    DomainName::parse(page.host()?).ok()
+}
+
+/// How many more may pass it on (RFC 9110 §7.6.2).
+pub(crate) fn max_forwards(headers: &HeaderMap) -> Option<u32> {
+    headers.get(MAX_FORWARDS)?.to_str().ok()?.parse().ok()
+}
+
+fn is_same_site(page: &DomainName, host: &Host) -> bool {
+    let host = host.to_name();
+    let site = |name: &'_ DomainName| psl::domain_str(name.as_str()).map(str::to_owned);
+    page == &host || site(page).is_some_and(|page| site(&host) == Some(page))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_what_can_be_registered() {
+        let same = |page: &str, host: &str| {
+            is_same_site(&DomainName::parse(page).unwrap(), &host.parse().unwrap())
+        };
+        assert!(same("www.a.example", "img.a.example") && same("a.co.uk", "x.a.co.uk"));
+        assert!(!same("a.co.uk", "b.co.uk") && !same("a.example", "b.example"));
+        assert!(same("127.0.0.1", "127.0.0.1") && !same("127.0.0.1", "127.0.0.2"));
+    }
+
+    #[test]
+    fn h2c_is_no_protocol_to_switch_to() {
+        let wanted = |upgrade: &str| {
+            let fields = [(UPGRADE, upgrade), (CONNECTION, "upgrade")];
+            let fields = fields.map(|(name, value)| (name, HeaderValue::from_str(value).unwrap()));
+            wanted_protocol(&HeaderMap::from_iter(fields))
+        };
+        assert_eq!(wanted("websocket").unwrap(), "websocket");
+        assert_eq!(wanted("h2c"), None);
+        assert_eq!(wanted("websocket, H2C"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! TLS to the proxy itself: its certificate, and one connection with it.
+//!
+//! The certificate is read from files, which are watched, or signed by our own authority for the
+//! listener's addresses and names. It reads no request. Called by `door`.
+
+use crate::door::{Caller, Door, Parts, Security};
+use crate::settings::Settings;
+use http_engine::Versions;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use transport::tls::{
+    Alpn, FilesWatch, HANDSHAKE_DEADLINE, Identity, IdentityFiles, Subject, Watched, record_failure,
+};
+use transport::{Drain, ServerTls, Stream, own_addresses};
+use upstream::origins::BecomesTunnel;
+use vocab::{Complaint, Scheme};
+
+const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";
+
+/// How `https` listeners speak TLS.
+pub(crate) struct Secure {
+    tls: ServerTls,
+    /// Follows the files while this is in use.
+    _watch: Option<FilesWatch>,
+}
+
+impl Secure {
+    /// Reads the certificate or has it signed; nothing where no listener needs one. Complaints have
+    /// paths relative to the section.
+    pub(crate) fn open(settings: &Settings, parts: &Parts) -> Result<Option<Self>, Vec<Complaint>> {
+        let https = settings.listen.iter().filter(|listen| listen.scheme == Scheme::Https);
+        let listening: Vec<SocketAddr> = https.map(|listen| listen.address).collect();
+        if listening.is_empty() {
+            return Ok(None);
+        }
+        let wrong = |why: String, remedy: &str| {
+            vec![Complaint::new("tls.certificate", why).remedy(remedy.to_owned())]
+        };
+        let (identity, watch) = if let Some(files) = files_of(settings, &parts.base) {
+            let watched = Watched::open(files).map_err(|why| wrong(why.to_string(), REMEDY))?;
+            let (identity, tell) = (watched.identity().clone(), Arc::clone(&parts.tell));
+            let watch =
+                FilesWatch::start(vec![watched], move |news| tell(&format!("proxy: {news}")));
+            // Where no thread can be had, files are still read on every reload.
+            (identity, watch.ok())
+        } else {
+            let remedy = "set tls.certificate and tls.key";
+            let Some(signer) = &parts.signer else {
+                return Err(wrong("the proxy has no certificate".into(), remedy));
+            };
+            let names = settings.tls.names.iter().map(|name| name.as_str().to_owned()).collect();
+            let subject = Subject { names, addresses: own_addresses(&listening) };
+            let made = Identity::signed(signer, subject, transport::clock::now());
+            (made.map_err(|why| wrong(why.to_string(), remedy))?, None)
+        };
+        let tls = ServerTls::with_identity(&identity, &[Alpn::Http2, Alpn::Http1]);
+        Ok(Some(Self { tls, _watch: watch }))
+    }
+}
+
+fn files_of(settings: &Settings, base: &Path) -> Option<IdentityFiles> {
+    let (chain, key) = (settings.tls.certificate.as_ref()?, settings.tls.key.as_ref()?);
+    // An absolute path stands for itself.
+    Some(IdentityFiles { chain: base.join(chain), key: base.join(key) })
+}
+
+/// Reads the certificate that the settings name, without signing any, and says what is wrong with it.
+pub(crate) fn check_files(settings: &Settings, base: &Path) -> Option<Complaint> {
+    let why = files_of(settings, base)?.load().err()?;
+    Some(Complaint::new("tls.certificate", why.to_string()).remedy(REMEDY))
+}
+
+impl Door {
+    /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local runtime
+    /// only.
+    pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+        let setup = self.setup();
+        let Some(secure) = &setup.secure else { return };
+        let (client, started) = (stream.peer().ip().to_canonical(), Instant::now());
+        let accepted = tokio::select! {
+            accepted = secure.tls.accept(stream, HANDSHAKE_DEADLINE) => accepted,
+            // A handshake that is not through yet has asked for nothing.
+            () = drain.begun() => return,
+        };
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(why) => {
+                let ledger = &self.parts.ledger;
+                return record_failure(ledger, vocab::Door::Proxy, client, started, &why);
+            }
+        };
+        drop(setup);
+        let versions = match stream.alpn() {
+            Some(Alpn::Http2) => Versions::Http2,
+            Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
+        };
+        // TLS ends one half by itself.
+        let caller = Caller::of(stream.tcp(), Security::Tls, BecomesTunnel::default());
+        self.serve(stream, versions, caller, drain).await;
+    }
+}

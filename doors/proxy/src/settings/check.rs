@@ -1,0 +1,145 @@
+//! What is wrong with the settings of the proxy door, all of it at once.
+//!
+//! It reads no file: what stands in files is found when the door is made. Called by `config`.
+
+use super::{Settings, parents, passing};
+use std::time::Duration;
+use vocab::{Complaint, Listen, Scheme, Span};
+
+/// A quiet tunnel is kept at most a day: long enough for any push channel.
+const TUNNEL_IDLE_MAX: Duration = Duration::from_hours(24);
+/// An hour is longer than any report takes that a person waits for.
+const RESPONSE_TIMEOUT_MAX: Duration = Duration::from_hours(1);
+
+impl Settings {
+    /// Everything that is wrong.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if self.listen.is_empty() {
+            complaints.push(
+                Complaint::new("listen", "the proxy has nowhere to listen")
+                    .remedy("write listen: [\"http://127.0.0.1:3128\"]"),
+            );
+        }
+        for (index, listen) in self.listen.iter().enumerate() {
+            complaints.extend(check_listen(&format!("listen.{index}"), listen));
+        }
+        if self.clients.is_empty() {
+            complaints.push(
+                Complaint::new("clients", "nobody may use the proxy")
+                    .remedy("name networks, as in [192.168.0.0/16], or leave clients out"),
+            );
+        }
+        for (setting, ports) in
+            [("connect_ports", &self.connect_ports), ("fetch_ports", &self.fetch_ports)]
+        {
+            if let Some(index) = ports.iter().position(|port| *port == 0) {
+                complaints.push(Complaint::new(format!("{setting}.{index}"), "there is no port 0"));
+            }
+        }
+        complaints.extend(check_span(
+            "tunnel_idle",
+            *self.tunnel_idle,
+            Duration::from_secs(10)..=TUNNEL_IDLE_MAX,
+        ));
+        complaints.extend(check_span(
+            "response_timeout",
+            *self.response_timeout,
+            Duration::from_secs(1)..=RESPONSE_TIMEOUT_MAX,
+        ));
+        if self.connections == 0 || self.connections_per_client == 0 {
+            let path = if self.connections == 0 { "connections" } else { "connections_per_client" };
+            complaints.push(Complaint::new(path, "at least one connection is needed"));
+        }
+        complaints.extend(self.check_leaves());
+        if let Some(cache) = &self.cache {
+            complaints.extend(cache.check().into_iter().map(|it| it.under("cache")));
+        }
+        complaints
+    }
+
+    fn check_leaves(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if let Some(auth) = &self.auth {
+            complaints.extend(auth.check().into_iter().map(|it| it.under("auth")));
+        }
+        complaints.extend(self.tls.check().into_iter().map(|it| it.under("tls")));
+        let listening: Vec<_> = self.listen.iter().map(|listen| listen.address).collect();
+        complaints.extend(parents::check(self.parent.as_ref(), &self.parents, &listening));
+        complaints.extend(passing::check_censored(&self.censor));
+        complaints.extend(self.pac.check().into_iter().map(|it| it.under("pac")));
+        complaints
+    }
+}
+
+fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
+    match listen.scheme {
+        Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
+        Scheme::Http | Scheme::Https => {
+            Some(
+                Complaint::new(path, "a proxy listens at an address, not at a path")
+                    .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
+            )
+        }
+        Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => Some(
+            Complaint::new(path, "the proxy speaks HTTP")
+                .remedy(format!("write http://{}", listen.address)),
+        ),
+    }
+}
+
+fn check_span(
+    path: &str,
+    span: Span,
+    bounds: std::ops::RangeInclusive<Duration>,
+) -> Option<Complaint> {
+    if bounds.contains(&span.0) {
+        return None;
+    }
+    let (least, most) = (Span(*bounds.start()), Span(*bounds.end()));
+    Some(
+        Complaint::new(path, format!("{span} is out of bounds"))
+            .remedy(format!("write a span from {least} to {most}")),
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::super::ParentSettings;
+    use super::*;
+    use settings::Text;
+
+    #[test]
+    fn the_default_is_right_and_near() {
+        let settings = Settings::default();
+        assert_eq!(settings.check(), []);
+        assert_eq!(settings.clients.len(), 8);
+        let allowed = |ip: &str| settings.clients.iter().any(|it| it.contains(ip.parse().unwrap()));
+        assert!(allowed("127.0.0.1") && allowed("::1") && allowed("192.168.7.7"));
+        assert!(!allowed("203.0.113.1") && !allowed("2001:db8::1"));
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let settings = Settings {
+            listen: vec![Text("udp://127.0.0.1:1".parse().unwrap())],
+            clients: Vec::new(),
+            connect_ports: vec![443, 0],
+            tunnel_idle: Text(Span(Duration::ZERO)),
+            parent: Some(ParentSettings::Several(Vec::new())),
+            cache: Some(http_cache::Settings { finish_percent: 101, ..Default::default() }),
+            ..Settings::default()
+        };
+        let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
+        let expected = [
+            "listen.0",
+            "clients",
+            "connect_ports.1",
+            "tunnel_idle",
+            "parent",
+            "cache.finish_percent",
+        ];
+        assert_eq!(paths, expected);
+    }
+}

@@ -1,0 +1,188 @@
+//! The server's name in a tunnel's first bytes, held against the policy.
+//!
+//! The client's bytes are held back until they show whether they are TLS, and for whom; what the server
+//! says passes meanwhile, so that protocols in which it speaks first are not held up. Nothing is
+//! deciphered and no byte is changed. Called by `tunnel`.
+
+use crate::settings::ConnectSni;
+use arc_swap::ArcSwap;
+use policy::{Ask, Policy, Verdict, Who};
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use transport::clock;
+use transport::tls::{HELLO_BYTES_MAX, Hello, peek_hello};
+use vocab::{Action, DomainName, Kind};
+
+/// What is read at once of a hello, in bytes.
+const PIECE_BYTES: usize = 4096;
+/// What a client is told before it is cut: TLS's fatal `access_denied` (RFC 8446 §6).
+pub(crate) const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
+
+/// Decides about the names of one tunnel.
+pub(crate) struct Judge {
+    pub(crate) policy: Arc<ArcSwap<Policy>>,
+    pub(crate) client: IpAddr,
+    pub(crate) user: Option<Arc<str>>,
+    /// Where the tunnel leads, which the policy let pass.
+    pub(crate) host: DomainName,
+    pub(crate) mode: ConnectSni,
+}
+
+/// Why a tunnel is cut.
+#[derive(Debug)]
+pub(crate) enum Cut {
+    /// It asks for a server that the policy blocks.
+    Blocked(Verdict, DomainName),
+    /// It begins as TLS and does not go on so.
+    Malformed,
+    /// It is not TLS, or asks for no server, and must.
+    Nameless,
+}
+
+/// The client's end of a tunnel, of which the first bytes are read in passing.
+pub(crate) struct Inspected<S> {
+    stream: S,
+    judge: Judge,
+    /// What is held back, or was and is not all handed on yet.
+    early: Vec<u8>,
+    handed_on: usize,
+    phase: Phase,
+}
+
+enum Phase {
+    Reading,
+    Passing,
+    Cut(Cut),
+}
+
+impl Judge {
+    /// `None`: too few bytes to tell.
+    fn judge(&self, hello: Hello) -> Option<Result<(), Cut>> {
+        match hello {
+            Hello::Unfinished => None,
+            Hello::Malformed => Some(Err(Cut::Malformed)),
+            Hello::Other | Hello::Nameless => Some(match self.mode {
+                ConnectSni::Require => Err(Cut::Nameless),
+                ConnectSni::Check | ConnectSni::Off => Ok(()),
+            }),
+            Hello::Server(name) => Some(match DomainName::parse(&name) {
+                Ok(name) => self.judge_name(name),
+                Err(_) => Err(Cut::Malformed),
+            }),
+        }
+    }
+
+    fn judge_name(&self, name: DomainName) -> Result<(), Cut> {
+        if name == self.host {
+            return Ok(());
+        }
+        let who = Who { user: self.user.as_deref(), ..Who::default() };
+        let ask = Ask {
+            door: vocab::Door::Proxy,
+            client: self.client,
+            who: Some(&who),
+            host: name.as_name(),
+            kind: Kind::Tunnel,
+            url: None,
+            page: None,
+        };
+        let verdict = self.policy.load().decide(&ask, clock::now());
+        match verdict.action {
+            Action::Pass => Ok(()),
+            Action::Block => Err(Cut::Blocked(verdict, name)),
+        }
+    }
+}
+
+impl<S> Inspected<S> {
+    pub(crate) fn new(stream: S, judge: Judge) -> Self {
+        let phase = match judge.mode {
+            ConnectSni::Check | ConnectSni::Require => Phase::Reading,
+            ConnectSni::Off => Phase::Passing,
+        };
+        Self { stream, judge, early: Vec::new(), handed_on: 0, phase }
+    }
+
+    /// Why it was cut, and the stream itself for a last word.
+    pub(crate) fn cut(self) -> Option<(Cut, S)> {
+        match self.phase {
+            Phase::Cut(why) => Some((why, self.stream)),
+            Phase::Reading | Phase::Passing => None,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> Inspected<S> {
+    /// Reads until it is clear what the first bytes are.
+    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while matches!(self.phase, Phase::Reading) {
+            let mut piece = [0; PIECE_BYTES];
+            let mut window = ReadBuf::new(&mut piece);
+            ready!(Pin::new(&mut self.stream).poll_read(cx, &mut window))?;
+            let hello = if window.filled().is_empty() {
+                // Nothing follows: whatever it is, it is no hello.
+                Hello::Other
+            } else {
+                self.early.extend_from_slice(window.filled());
+                let seen = self.early.len().min(HELLO_BYTES_MAX);
+                match peek_hello(&self.early[..seen]) {
+                    Hello::Unfinished if self.early.len() >= HELLO_BYTES_MAX => Hello::Malformed,
+                    other => other,
+                }
+            };
+            match self.judge.judge(hello) {
+                None => {}
+                Some(Ok(())) => self.phase = Phase::Passing,
+                Some(Err(why)) => self.phase = Phase::Cut(why),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Inspected<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_first(cx))?;
+        if matches!(this.phase, Phase::Cut(_)) {
+            return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
+        }
+        if this.handed_on < this.early.len() {
+            let rest = &this.early[this.handed_on..];
+            let count = rest.len().min(buf.remaining());
+            buf.put_slice(&rest[..count]);
+            this.handed_on += count;
+            if this.handed_on == this.early.len() {
+                (this.early, this.handed_on) = (Vec::new(), 0);
+            }
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut this.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Inspected<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

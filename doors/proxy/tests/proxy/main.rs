@@ -1,0 +1,13 @@
+//! The proxy door on real sockets.
+
+#![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+#![allow(missing_docs, reason = "tests are sentences")]
+
+mod access;
+mod fields;
+mod own;
+mod parents;
+mod passing;
+mod secure;
+mod support;
+mod tunnels;
