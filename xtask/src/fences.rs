@@ -81,6 +81,7 @@ const BELOW_DOORS: &[&str] = &[
     "passwords",
     "transport",
     "http-engine",
+    "null-answers",
     "upstream",
 ];
 const DOORS: &[&str] = &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
@@ -160,6 +161,14 @@ const WALLS: &[Wall] = &[
         floor: 2,
         may: &["vocab", "settings"],
         never: &[TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "null-answers",
+        folder: "crates/null-answers",
+        floor: 2,
+        may: &["vocab", "policy", "http-engine"],
+        never: &[RUN_TIME, TLS],
         purity: Purity::Free,
     },
     Wall {
