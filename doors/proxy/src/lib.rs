@@ -6,6 +6,7 @@
 //! connections.
 
 mod access;
+mod blocked;
 mod door;
 mod headers;
 mod own;

@@ -165,6 +165,7 @@ fn make_proxy(
         off_limits: vec![plan.file.admin.listen.0],
         base: base.to_path_buf(),
         signer: Some(Arc::clone(&app.signer)),
+        dashboard: Arc::clone(&app.dashboard),
         tell: Arc::new(|line| eprintln!("tidegate: {line}")),
     };
     let made = door_proxy::Door::new(settings, parts);
