@@ -87,6 +87,7 @@ const BELOW_DOORS: &[&str] = &[
     "http-engine",
     "store",
     "http-cache",
+    "null-answers",
     "upstream",
 ];
 const DOORS: &[&str] = &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
@@ -174,6 +175,11 @@ const WALLS: &[Wall] = &[
         floor: 2,
         may: &["vocab", "settings"],
         never: &[TLS, LOGGING, SERVERS],
+        name: "null-answers",
+        folder: "crates/null-answers",
+        floor: 2,
+        may: &["vocab", "policy", "http-engine"],
+        never: &[RUN_TIME, TLS],
         purity: Purity::Free,
     },
     Wall {

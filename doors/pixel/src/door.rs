@@ -12,6 +12,7 @@ use http::Method;
 use http_engine::upgrade::OnUpgrade;
 use http_engine::{Limits, Versions, serve_quickly};
 use ledger::Ledger;
+use null_answers::Carrier;
 use policy::Policy;
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -101,6 +102,13 @@ impl Transport {
         match self {
             Self::Plain => "http",
             Self::Tls(_) => "https",
+        }
+    }
+
+    pub(crate) fn carrier(&self) -> Carrier {
+        match self {
+            Self::Plain => Carrier::Plain,
+            Self::Tls(_) => Carrier::Tls,
         }
     }
 }

@@ -4,10 +4,10 @@
 //! each stands for. Made by [`crate::Door::figures`].
 
 use crate::counters::{Count, Counters};
-use crate::null::Blank;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
+use null_answers::Blank;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

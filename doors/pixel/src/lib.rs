@@ -4,26 +4,17 @@
 //! page that says why. It never fetches anything and sets nothing that outlives a block. The binary
 //! makes a [`Door`] and hands it connections.
 
-mod answer;
-mod callback;
 mod counters;
 mod decision;
 mod door;
 mod figures;
 mod handshake;
-mod media;
-mod named;
-mod null;
-mod objects;
-mod onward;
 mod page;
 mod quick;
-mod ready;
 mod request;
 mod settings;
 mod setup;
 mod socket;
-mod stubs;
 mod ticket;
 mod wish;
 

@@ -5,16 +5,15 @@
 //! unrecorded. Nothing is allocated but the row that the ledger keeps. Called by the engine for every
 //! simple request of a connection.
 
-use crate::answer::{self, Written};
 use crate::counters::Count;
 use crate::decision::{Asked, Decision, decide};
 use crate::door::{Connection, Door};
-use crate::null::{self, Due, Hints, Null};
-use crate::wish::{page_text, seat};
+use crate::wish::page_text;
 use http::Method;
 use http_engine::quick::{Quick, Quickly, Simple};
 use http_engine::{authority, kind};
 use ledger::{Event, Subject};
+use null_answers::{Due, Hints, Null, Written, due, seat, write};
 use policy::Verdict;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -96,9 +95,9 @@ impl Lane {
             service_worker: field("service-worker"),
             named: decision.named(&policy),
         };
-        let Due::Null(null) = null::due(&hints) else { return None };
+        let Due::Null(null) = due(&hints) else { return None };
         // shape
-        let written = answer::write(&null, &connection.transport, request, out)?;
+        let written = write(&null, connection.transport.carrier(), request, out)?;
         // record
         connection.note_request(&self.door, &method);
         self.record(&null, url, &Told { now, started, kind, verdict, written });

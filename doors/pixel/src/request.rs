@@ -3,17 +3,14 @@
 //! Every request that the quick lane leaves comes here, over HTTP/1 and /2. It dials nobody. Called by
 //! `door`, once per request.
 
-use crate::answer::{self, Keep};
 use crate::counters::Count;
 use crate::decision::{Asked, Decision, decide};
 use crate::door::{Connection, Door, Transport};
-use crate::null::{self, Blank, Due, Hints, Null};
 use crate::page;
-use crate::ready;
 use crate::setup::{self, Wanted};
 use crate::socket;
 use crate::ticket::Ticket;
-use crate::wish::{host_of, page_text, seat};
+use crate::wish::{host_of, page_text};
 use http::header::{
     ACCEPT, ALT_SVC, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, UPGRADE,
 };
@@ -23,6 +20,8 @@ use http_body_util::BodyExt;
 use http_engine::upgrade::{self, OnUpgrade};
 use http_engine::{Body, Incoming, authority, kind};
 use ledger::Subject;
+use null_answers::page::Told;
+use null_answers::{Blank, Due, FORGET_HTTP3, Hints, Keep, Null, due, render, seat};
 use policy::{Policy, Verdict};
 use std::time::Duration;
 use transport::clock;
@@ -109,7 +108,7 @@ pub(crate) async fn answer(
         Outcome::Null(Null::Socket, keep) => open_socket(door, connection, &head, upgrade, keep),
         Outcome::Null(null, keep) => {
             door.counters.answered(&null);
-            answer::render(&null, keep, &head.method, &head.headers)
+            render(&null, keep, &head.method, &head.headers)
         }
         Outcome::BlockPage(verdict) => blocked_page(door, connection, &policy, verdict, &wish, now),
         Outcome::NotBlockedPage => {
@@ -213,7 +212,7 @@ fn act<'r>(
         service_worker: field("service-worker"),
         named: decision.named(policy),
     };
-    match (decision, null::due(&hints)) {
+    match (decision, due(&hints)) {
         (Decision::NotCovered(_), _) => Outcome::NotCoveredPage,
         (Decision::Block(verdict), Due::Page) => Outcome::BlockPage(*verdict),
         (Decision::Block(_), Due::Null(null)) => Outcome::Null(null, Keep::Briefly),
@@ -241,7 +240,7 @@ fn open_socket(
     let Some((upgrade, response)) = opened else {
         let refused = Null::Blank(Blank::NoSocket);
         door.counters.answered(&refused);
-        return answer::render(&refused, keep, &head.method, &head.headers);
+        return render(&refused, keep, &head.method, &head.headers);
     };
     door.counters.answered(&Null::Socket);
     connection.upgrade.set(Some(upgrade));
@@ -257,15 +256,16 @@ fn blocked_page(
     now: vocab::Now,
 ) -> Response<Body> {
     door.counters.one(Count::BlockPage);
-    let told = page::Told {
+    let told = Told {
         policy,
         verdict,
+        door: vocab::Door::Pixel,
         client: connection.client,
         dashboard: door.parts.dashboard.get().copied(),
         setup: door.setup_url(),
         now,
     };
-    page::blocked(&wish.host, &wish.url, &told)
+    null_answers::page::blocked(&wish.host, &wish.url, &told)
 }
 
 /// What depends on the form of the request and on the connection alone.
@@ -277,7 +277,7 @@ fn shape(
 ) {
     if let Transport::Tls(_) = connection.transport {
         // A blocked host may have promised HTTP/3 before: have the browser forget it.
-        response.headers_mut().insert(ALT_SVC, ready::FORGET_HTTP3);
+        response.headers_mut().insert(ALT_SVC, FORGET_HTTP3);
     }
     if head.method == Method::HEAD {
         // The length stands in its field already.

@@ -3,9 +3,8 @@
 //! Hosts come as text and leave as names or not at all; nothing is decided here. Called by `request`
 //! and `quick`.
 
-use crate::null::Seat;
 use http_engine::authority;
-use vocab::{DomainName, Name};
+use vocab::DomainName;
 
 /// The name in `host[:port]`.
 pub(crate) fn host_of(authority: &str) -> Option<DomainName> {
@@ -15,13 +14,6 @@ pub(crate) fn host_of(authority: &str) -> Option<DomainName> {
 /// The host of the page that asks, as text, from `Referer` or else `Origin`.
 pub(crate) fn page_text<'f>(field: impl Fn(&'static str) -> &'f str) -> Option<&'f str> {
     ["referer", "origin"].into_iter().find_map(|name| authority::host_of_url(field(name)))
-}
-
-/// Fetch metadata comes over HTTPS only. Without it, a page asked for by a page of another host is
-/// taken for a frame: a block page amid an article would be worse than an empty one.
-pub(crate) fn seat(destination: &str, page: Option<Name<'_>>, host: Name<'_>) -> Seat {
-    let is_foreign = page.is_some_and(|page| page != host);
-    if destination.is_empty() && is_foreign { Seat::Frame } else { Seat::Tab }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use passwords::Users;
 use policy::Policy;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream, clock};
@@ -36,6 +36,8 @@ pub struct Parts {
     pub base: PathBuf,
     /// Who signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
+    /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
+    pub dashboard: Arc<OnceLock<SocketAddr>>,
     /// Takes a line for the administrator: what came of a certificate that has changed.
     pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }

@@ -7,6 +7,7 @@
 
 mod access;
 mod cached;
+mod blocked;
 mod door;
 mod headers;
 mod own;

@@ -21,6 +21,12 @@ fn page(status: StatusCode, error: &'static str, text: String) -> Response<Body>
     page
 }
 
+/// Says to programs that `answer` is in place of what the policy blocks.
+pub(crate) fn denied_by_policy(answer: &mut Response<Body>) {
+    let error = HeaderValue::from_static("tidegate; error=http_request_denied");
+    answer.headers_mut().insert(PROXY_STATUS, error);
+}
+
 /// The policy blocks it. Names list, line and rule.
 pub(crate) fn blocked(subject: &str, rule: Option<&RuleText>) -> Response<Body> {
     let why = rule.map_or_else(

@@ -2,6 +2,7 @@
 
 use crate::access::Denied;
 use crate::cached::{self, Failed};
+use crate::blocked::{self, Asked};
 use crate::door::{Caller, Door, Setup};
 use crate::headers::{max_forwards, page_of, wanted_protocol};
 use crate::own::{self, Own};
@@ -45,7 +46,7 @@ enum Refusal {
 /// What came of a request.
 enum Outcome {
     Refused(Refusal),
-    Blocked { verdict: Verdict, host: DomainName },
+    Blocked(Response<Body>),
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     Switched(Response<Body>, upgrade::OnUpgrade),
@@ -97,7 +98,11 @@ pub(crate) async fn answer(
     let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
     let subject = wish.subject;
     let acted = match (verdict.action, wish.target) {
-        (Action::Block, _) => Outcome::Blocked { verdict, host: wish.host },
+        (Action::Block, _) => {
+            let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
+            let asked = Asked { verdict, host, page, kind, subject: &subject };
+            Outcome::Blocked(blocked::answer(&trip, &asked, &request))
+        }
         (Action::Pass, Target::Fetch { origin, path }) => {
             fetch(&trip, &origin, &path, request).await
         }
@@ -273,11 +278,7 @@ fn review(outcome: Outcome) -> Outcome {
 fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, Source) {
     match outcome {
         Outcome::Refused(refusal) => shape_refusal(&refusal, trip.caller, trip.setup, subject),
-        Outcome::Blocked { verdict, host } => {
-            let policy = trip.door.parts.policy.load();
-            let rule = verdict.cause.rule().and_then(|rule| policy.rule_text(rule, host.as_name()));
-            (pages::blocked(subject, rule.as_ref()), Source::Policy)
-        }
+        Outcome::Blocked(answer) => (answer, Source::Policy),
         Outcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
         Outcome::Cached(served) => {
             let source = match served.source {

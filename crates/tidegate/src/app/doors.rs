@@ -6,6 +6,7 @@
 use super::http::Serve;
 use super::{App, build};
 use config::Plan;
+use std::path::Path;
 use std::sync::Arc;
 use transport::{ConnectionLimits, Drain, ServerTls, Stream};
 use vocab::{Complaint, Listen, Scheme};
@@ -62,22 +63,7 @@ impl Doors {
             };
             door_pixel::Door::new(settings, parts)
         });
-        let proxy = match file.proxy.clone() {
-            None => None,
-            Some(settings) => {
-                let parts = door_proxy::Parts {
-                    policy: Arc::clone(&app.policy),
-                    ledger: app.ledger.clone(),
-                    dialer: app.dialer(),
-                    off_limits: vec![file.admin.listen.0],
-                    base: base.clone(),
-                    signer: Some(Arc::clone(&app.signer)),
-                    tell: Arc::new(|line| eprintln!("tidegate: {line}")),
-                };
-                let made = door_proxy::Door::new(settings, parts);
-                Some(made.map_err(|complaints| lines(plan, "proxy", complaints))?)
-            }
-        };
+        let proxy = make_proxy(app, plan, &base)?;
         let web = match file.web.as_slice() {
             [] => None,
             sites => {
@@ -164,6 +150,26 @@ impl Doors {
         });
         [pixel, proxy, web, gateway]
     }
+}
+
+fn make_proxy(
+    app: &App,
+    plan: &Plan,
+    base: &Path,
+) -> Result<Option<Arc<door_proxy::Door>>, String> {
+    let Some(settings) = plan.file.proxy.clone() else { return Ok(None) };
+    let parts = door_proxy::Parts {
+        policy: Arc::clone(&app.policy),
+        ledger: app.ledger.clone(),
+        dialer: app.dialer(),
+        off_limits: vec![plan.file.admin.listen.0],
+        base: base.to_path_buf(),
+        signer: Some(Arc::clone(&app.signer)),
+        dashboard: Arc::clone(&app.dashboard),
+        tell: Arc::new(|line| eprintln!("tidegate: {line}")),
+    };
+    let made = door_proxy::Door::new(settings, parts);
+    made.map(Some).map_err(|complaints| lines(plan, "proxy", complaints))
 }
 
 fn opening<D>(

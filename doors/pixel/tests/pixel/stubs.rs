@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("stubs")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/null-answers/stubs")
 }
 
 fn node(args: &[&str]) -> (bool, String) {

@@ -49,12 +49,12 @@ fn curl_is_let_in_by_password_or_token_and_shows_it_to_no_origin() {
 fn a_user_has_a_profile_of_its_own() {
     let origin = Origin::start(|_, _, _| ok("in"));
     let given = Given { rules: "||127.0.0.1^*/ads/\n", free_users: &["ann"], ..Given::default() };
-    let proxy = start(given, |settings| {
+    let proxy = start(&given, |settings| {
         with_users(settings);
         settings.auth.as_mut().unwrap().exempt =
             vec![settings::Text("127.0.0.0/8".parse().unwrap())];
     });
-    let url = format!("http://{}/ads/x.js", origin.address);
+    let url = format!("http://{}/ads/x", origin.address);
     assert!(curl(&["-x", &format!("http://{proxy}"), &url]).contains("List mine, line 1"));
     assert_eq!(curl(&["-x", &format!("http://ann:secret@{proxy}"), &url]), "in");
 }

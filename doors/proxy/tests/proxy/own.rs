@@ -66,8 +66,8 @@ fn the_script_runs_and_sends_home_what_is_at_home() {
         ("127.0.0.1", "DIRECT"),
         ("::1", &through),
     ];
-    let expected: String = expected.iter().map(|(host, way)| format!("{host} {way}\n")).collect();
-    assert_eq!(told, expected, "{output:?}");
+    let expected = expected.map(|(host, way)| format!("{host} {way}"));
+    assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{output:?}");
 }
 
 #[test]

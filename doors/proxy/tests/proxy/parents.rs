@@ -8,8 +8,8 @@ use settings::Text;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-fn one(parent: impl std::fmt::Display) -> Option<ParentSettings> {
-    Some(ParentSettings::One(Text(parent.to_string().parse().unwrap())))
+fn one(parent: impl std::fmt::Display) -> ParentSettings {
+    ParentSettings::One(Text(parent.to_string().parse().unwrap()))
 }
 
 fn nobody() -> SocketAddr {
@@ -28,7 +28,7 @@ fn urls_and_tunnels_go_through_a_parent_that_knows_us() {
     let url = format!("http://{}/a?b", origin.address);
     for (password, served) in [("p%40ss", true), ("wrong", false)] {
         let parent = format!("http://child:{password}@{parent}");
-        let child = proxy("", |settings| settings.parent = one(&parent));
+        let child = proxy("", |settings| settings.parent = Some(one(&parent)));
         let plain = get(child, &url);
         assert_eq!(plain.ends_with("far"), served, "{plain}");
         assert_eq!(plain.starts_with("HTTP/1.1 502"), !served, "{plain}");
@@ -46,7 +46,7 @@ fn a_parent_may_be_spoken_to_over_tls() {
     let (chain, key, pem) = certificate();
     let parent = secure_proxy((chain, key), "", |_| {});
     let given = Given { trusts: Some(&pem), ..Given::default() };
-    let child = start(given, |settings| settings.parent = one(format!("https://{parent}")));
+    let child = start(&given, |settings| settings.parent = Some(one(format!("https://{parent}"))));
     let url = format!("http://{}/", origin.address);
     assert!(get(child, &url).ends_with("far"));
     assert_eq!(curl(&["--proxytunnel", "-x", &format!("http://{child}"), &url]), "far");
@@ -85,10 +85,10 @@ fn names_behind_socks_are_the_parents_to_look_up() {
     for flags in [["-x"].as_slice(), ["--proxytunnel", "-x"].as_slice()] {
         let (socks, told) = socks();
         let child = proxy("", |settings| {
-            settings.parent = one(format!("http://{}", nobody()));
+            settings.parent = Some(one(format!("http://{}", nobody())));
             settings.parents = vec![ParentsOf {
                 domains: vec![Text("onion".parse().unwrap())],
-                parent: one(format!("socks5://{socks}")).unwrap(),
+                parent: one(format!("socks5://{socks}")),
             }];
         });
         let (child, url) = (format!("http://{child}"), format!("http://hidden.onion:{port}/"));
@@ -109,7 +109,7 @@ fn the_next_parent_serves_where_one_is_gone_and_some_hosts_need_none() {
         settings.parent = Some(ParentSettings::Several(several));
         settings.parents = vec![ParentsOf {
             domains: vec![Text("localhost".parse().unwrap())],
-            parent: one("direct").unwrap(),
+            parent: one("direct"),
         }];
     });
     let hops = |seen: &str| seen.matches("via:").count();
@@ -144,9 +144,9 @@ fn two_proxies_that_are_each_others_parents_notice_it() {
     // The first one's parent is the second, which is made afterwards: it stands behind a relay.
     let relay = TcpListener::bind("127.0.0.1:0").unwrap();
     let first = proxy("", |settings| {
-        settings.parent = one(format!("http://{}", relay.local_addr().unwrap()));
+        settings.parent = Some(one(format!("http://{}", relay.local_addr().unwrap())));
     });
-    let second = proxy("", |settings| settings.parent = one(format!("http://{first}")));
+    let second = proxy("", |settings| settings.parent = Some(one(format!("http://{first}"))));
     std::thread::spawn(move || {
         for client in relay.incoming() {
             let (client, server) = (client.unwrap(), TcpStream::connect(second).unwrap());

@@ -74,8 +74,8 @@ fn a_post_that_meets_a_dead_connection_is_not_repeated() {
 #[test]
 fn a_blocked_url_never_reaches_its_origin_and_says_why() {
     let origin = Origin::start(|_, _, _| ok("ad"));
-    let proxy = proxy("||127.0.0.1^*/ads/\n/banner*.gif\n", |_| {});
-    for path in ["/ads/x.js", "/img/banner-7.gif"] {
+    let proxy = proxy("||127.0.0.1^*/ads/\n/banner*.exe\n", |_| {});
+    for path in ["/ads/x.zip", "/ads/", "/img/banner-7.exe?x"] {
         let answer = get(proxy, &format!("http://{}{path}", origin.address));
         assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
         assert!(answer.contains("List mine, line "), "{answer}");

@@ -18,7 +18,7 @@ fn curl_speaks_tls_with_the_proxy() {
     let (proxy, url) = (format!("https://{proxy}"), format!("http://{}/", origin.address));
     assert_eq!(curl(&["--proxy-cacert", &ca, "-x", &proxy, &url]), "secure");
     assert_eq!(curl(&["--proxytunnel", "--proxy-cacert", &ca, "-x", &proxy, &url]), "secure");
-    let blocked = curl(&["--proxy-cacert", &ca, "-x", &proxy, &format!("{url}ads/x.js")]);
+    let blocked = curl(&["--proxy-cacert", &ca, "-x", &proxy, &format!("{url}ads/x")]);
     assert!(blocked.contains("List mine"), "{blocked}");
 }
 

@@ -200,11 +200,11 @@ fn policy_of(given: &Given<'_>) -> policy::Policy {
 
 /// Starts a proxy that blocks what `rules` say, and returns where it listens.
 pub(crate) fn proxy(rules: &str, change: impl FnOnce(&mut Settings)) -> SocketAddr {
-    start(Given { rules, ..Given::default() }, change)
+    start(&Given { rules, ..Given::default() }, change)
 }
 
 /// Starts a proxy, and returns where it listens.
-pub(crate) fn start(given: Given<'_>, change: impl FnOnce(&mut Settings)) -> SocketAddr {
+pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> SocketAddr {
     let mut settings = Settings { connect_ports: (1..=u16::MAX).collect(), ..Settings::default() };
     change(&mut settings);
     assert_eq!(settings.check(), []);
@@ -214,12 +214,13 @@ pub(crate) fn start(given: Given<'_>, change: impl FnOnce(&mut Settings)) -> Soc
         .trusts
         .map_or_else(ClientTls::new, |pem| ClientTls::new().trusting(pem.as_bytes()).unwrap());
     let parts = Parts {
-        policy: Arc::new(ArcSwap::from_pointee(policy_of(&given))),
+        policy: Arc::new(ArcSwap::from_pointee(policy_of(given))),
         ledger: open_ledger(),
         dialer: Dialer::new(resolver, tls),
         off_limits: Vec::new(),
         base: scratch(),
         signer: None,
+        dashboard: Arc::default(),
         tell: Arc::new(|_| {}),
     };
     let listens = given.listens;
@@ -266,7 +267,7 @@ pub(crate) fn secure_proxy(
     rules: &str,
     change: impl FnOnce(&mut Settings),
 ) -> SocketAddr {
-    start(Given { rules, listens: Listens::Tls, ..Given::default() }, |settings| {
+    start(&Given { rules, listens: Listens::Tls, ..Given::default() }, |settings| {
         settings.listen = vec![settings::Text("https://127.0.0.1:0".parse().unwrap())];
         settings.tls.certificate = Some(chain);
         settings.tls.key = Some(key);

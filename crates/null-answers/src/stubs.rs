@@ -11,7 +11,7 @@ macro_rules! catalogue {
     ($($stub:ident = $file:literal,)*) => {
         /// A script that stands in for a well-known one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Stub {
+        pub enum Stub {
             $(#[doc = $file] $stub,)*
         }
 

@@ -2,12 +2,11 @@
 //!
 //! What depends on the request is added to a copy: the origin that may read it, the range, the
 //! callback. It chooses nothing (`null` does) and writes no page for people (`page` does). Called by
-//! `request` with hyper's kind of answer, by `quick` with bytes as they go over the wire.
+//! the doors with hyper's kind of answer, or with bytes as they go over the wire.
 
 use crate::callback;
-use crate::door::Transport;
 use crate::null::{Blank, Null};
-use crate::ready::{self, Ready};
+use crate::ready::{self, Carrier, Ready};
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
@@ -30,7 +29,7 @@ const TRUE: HeaderValue = HeaderValue::from_static("true");
 
 /// Whether caches may keep an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub enum Keep {
     /// For a minute.
     Briefly,
     /// Not at all.
@@ -38,12 +37,7 @@ pub(crate) enum Keep {
 }
 
 /// The answer to a request of this method with these fields.
-pub(crate) fn render(
-    null: &Null<'_>,
-    keep: Keep,
-    method: &Method,
-    headers: &HeaderMap,
-) -> Response<Body> {
+pub fn render(null: &Null<'_>, keep: Keep, method: &Method, headers: &HeaderMap) -> Response<Body> {
     let mut answer = match null {
         Null::Blank(blank @ (Blank::Sound | Blank::Film)) => {
             part(ready::blank(*blank), method, headers)
@@ -130,17 +124,18 @@ fn preflight(headers: &HeaderMap) -> Response<Body> {
 
 /// What was written to a client at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
-    pub(crate) status: u16,
+pub struct Written {
+    /// The status.
+    pub status: u16,
     /// Of the body.
-    pub(crate) bytes: u32,
+    pub bytes: u32,
 }
 
 /// Appends the whole answer to a simple request; `None`, and nothing appended, where it is for
 /// `render` to make.
-pub(crate) fn write(
+pub fn write(
     null: &Null<'_>,
-    carrier: &Transport,
+    carrier: Carrier,
     request: &Simple<'_>,
     out: &mut Vec<u8>,
 ) -> Option<Written> {

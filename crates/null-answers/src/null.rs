@@ -2,7 +2,7 @@
 //!
 //! The kind of a request comes from its method and metadata (`http_engine::kind`); here the kinds
 //! that scripts fetch are told apart further, by what they accept and by path, and well-known scripts
-//! get their stand-in (`stubs`). Called by `request` and `quick`, once per request.
+//! get their stand-in (`stubs`). Called by the doors, once per request.
 
 use crate::callback;
 use crate::named;
@@ -13,7 +13,7 @@ use vocab::{Kind, Name};
 /// An answer of fixed bytes that does nothing, of the type that whoever asked can digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Blank {
+pub enum Blank {
     /// An empty page inside another, whose load event fires.
     Frame,
     /// In place of what a page embeds: a link that opens it in a tab of its own.
@@ -72,7 +72,7 @@ pub(crate) enum Blank {
 
 impl Blank {
     /// All, in the order of their numbers.
-    pub(crate) const ALL: [Self; 27] = [
+    pub const ALL: [Self; 27] = [
         Self::Frame,
         Self::ClickToLoad,
         Self::Script,
@@ -102,12 +102,13 @@ impl Blank {
         Self::NoMethod,
     ];
 
-    pub(crate) const fn index(self) -> usize {
+    /// Its place in [`Self::ALL`].
+    pub const fn index(self) -> usize {
         self as usize
     }
 
     /// Its name in metrics.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Frame => "frame",
             Self::ClickToLoad => "click_to_load",
@@ -139,7 +140,7 @@ impl Blank {
 
 /// A null answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Null<'r> {
+pub enum Null<'r> {
     /// One of fixed bytes.
     Blank(Blank),
     /// A script that stands in for a well-known one.
@@ -154,7 +155,7 @@ pub(crate) enum Null<'r> {
 
 /// What is due: words for a person, or nothing for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Due<'r> {
+pub enum Due<'r> {
     /// The page for people.
     Page,
     /// A null answer.
@@ -163,35 +164,47 @@ pub(crate) enum Due<'r> {
 
 /// Whether a page was asked for by a person or by another page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub enum Seat {
     /// A tab of its own.
     Tab,
     /// Within a page of another host, as far as is known.
     Frame,
 }
 
+/// Fetch metadata comes over HTTPS only. Without it, a page asked for by a page of another host is
+/// taken for a frame: a block page amid an article would be worse than an empty one.
+pub fn seat(destination: &str, page: Option<Name<'_>>, host: Name<'_>) -> Seat {
+    let is_foreign = page.is_some_and(|page| page != host);
+    if destination.is_empty() && is_foreign { Seat::Frame } else { Seat::Tab }
+}
+
 /// What the choice depends on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hints<'r> {
-    pub(crate) method: &'r Method,
-    pub(crate) kind: Kind,
-    pub(crate) seat: Seat,
-    pub(crate) host: Name<'r>,
+pub struct Hints<'r> {
+    /// The method.
+    pub method: &'r Method,
+    /// What is asked for, as far as it shows.
+    pub kind: Kind,
+    /// Who asks.
+    pub seat: Seat,
+    /// The host that is blocked.
+    pub host: Name<'r>,
     /// The path, without the query.
-    pub(crate) path: &'r str,
-    pub(crate) query: &'r str,
+    pub path: &'r str,
+    /// The query, or nothing.
+    pub query: &'r str,
     /// The `Accept` field, or nothing.
-    pub(crate) accept: &'r str,
+    pub accept: &'r str,
     /// The `Sec-Fetch-Dest` field, or nothing.
-    pub(crate) destination: &'r str,
+    pub destination: &'r str,
     /// The `Service-Worker` field, or nothing.
-    pub(crate) service_worker: &'r str,
+    pub service_worker: &'r str,
     /// The stand-in that a rule names.
-    pub(crate) named: Option<&'r str>,
+    pub named: Option<&'r str>,
 }
 
 /// The answer that is due.
-pub(crate) fn due<'r>(hints: &Hints<'r>) -> Due<'r> {
+pub fn due<'r>(hints: &Hints<'r>) -> Due<'r> {
     match null(hints) {
         Null::Blank(Blank::Frame | Blank::ClickToLoad)
             if hints.kind == Kind::Document && hints.seat == Seat::Tab =>

@@ -3,6 +3,7 @@
 //! It is read, decoded twice at most, and checked: a web address with a host that is a name, without a
 //! control character. It becomes a link that a person may follow, never a redirect. Called by `page`.
 
+use http_engine::authority;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use vocab::DomainName;
@@ -59,7 +60,7 @@ fn checked(text: &str) -> Option<Onward> {
         return None;
     }
     let authority = behind.split(['/', '?', '#']).next()?;
-    let host = crate::wish::host_of(authority)?;
+    let host = DomainName::parse(authority::host(authority)).ok()?;
     // `a.example@b.example` shows one name and leads to the other; a name without a dot, or a number,
     // leads into the own network.
     let is_public = host.as_str().contains('.') && authority.parse::<std::net::Ipv4Addr>().is_err();

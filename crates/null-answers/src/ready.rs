@@ -3,7 +3,6 @@
 //! It knows no request. Nothing here may outlast a block: no HSTS, no cookie, no NEL, a minute in
 //! caches. Read by `answer`.
 
-use crate::door::Transport;
 use crate::media;
 use crate::null::Blank;
 use crate::objects;
@@ -23,7 +22,7 @@ const TIMING: HeaderName = HeaderName::from_static("timing-allow-origin");
 pub(crate) const METHODS: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 /// What `Alt-Svc` says over TLS.
-pub(crate) const FORGET_HTTP3: HeaderValue = HeaderValue::from_static("clear");
+pub const FORGET_HTTP3: HeaderValue = HeaderValue::from_static("clear");
 /// Long enough for one visit, short enough that nobody notices after a name is let through.
 const BRIEFLY: &str = "max-age=60";
 const NEVER: &str = "no-store";
@@ -31,6 +30,15 @@ const NEVER: &str = "no-store";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
+
+/// What carries HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Nothing but TCP.
+    Plain,
+    /// TLS.
+    Tls,
+}
 
 /// One answer, ready to be copied.
 pub(crate) struct Ready {
@@ -198,10 +206,10 @@ impl Ready {
     }
 
     /// Status line and fields, less length and date.
-    pub(crate) fn head(&self, carrier: &Transport) -> &[u8] {
+    pub(crate) fn head(&self, carrier: Carrier) -> &[u8] {
         match carrier {
-            Transport::Plain => &self.plain_head,
-            Transport::Tls(_) => &self.secure_head,
+            Carrier::Plain => &self.plain_head,
+            Carrier::Tls => &self.secure_head,
         }
     }
 }

@@ -1,0 +1,22 @@
+//! Answers in place of what is blocked: of the type that was asked for, so that the page which asked
+//! goes on, or a page that says why.
+//!
+//! Which one is due ([`due`]), its bytes ([`render`], [`write`]), and words for a person ([`page`]). It
+//! decides nothing about what is blocked, opens nothing and records nothing. Called by the pixel door
+//! and the proxy door.
+
+mod answer;
+mod callback;
+mod media;
+mod named;
+mod null;
+mod objects;
+mod onward;
+pub mod page;
+mod ready;
+mod stubs;
+
+pub use crate::answer::{Keep, Written, render, write};
+pub use crate::null::{Blank, Due, Hints, Null, Seat, due, seat};
+pub use crate::ready::{Carrier, FORGET_HTTP3};
+pub use crate::stubs::Stub;

@@ -1,0 +1,158 @@
+//! The page for people: why a page is blocked, and what to do where it should not be.
+//!
+//! Self-contained: no script, no picture from elsewhere, one style sheet that the page's own policy
+//! names by its hash. Everything that came from outside is escaped. Other sites cannot read these
+//! pages or frame them: they name the client's profile. Called by the doors.
+
+use crate::onward;
+use http::{Response, StatusCode};
+use http_engine::html::{self, escape, fill};
+use http_engine::{Body, conditional};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use policy::{Policy, Verdict};
+use std::net::{IpAddr, SocketAddr};
+use vocab::{DomainName, Door, Now};
+
+const BLOCKED: &str = include_str!("blocked.html");
+const LAW: &str = include_str!("law.html");
+const TARGET: &str = include_str!("target.html");
+
+/// Characters of a URL that are shown; the ledger holds more.
+const URL_SHOWN_MAX: usize = 400;
+/// Longest URL that the page which lets a name through is told to lead back to, in bytes.
+const BACK_BYTES_MAX: usize = 2048;
+
+/// What a block page tells.
+pub struct Told<'p> {
+    /// The policy that decided.
+    pub policy: &'p Policy,
+    /// What it decided.
+    pub verdict: Verdict,
+    /// The door that was asked.
+    pub door: Door,
+    /// Who asked.
+    pub client: IpAddr,
+    /// Where the dashboard is.
+    pub dashboard: Option<SocketAddr>,
+    /// Where devices find our authority's certificate.
+    pub setup: Option<String>,
+    /// When.
+    pub now: Now,
+}
+
+/// The page in place of a blocked one: 403.
+pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> {
+    let rule = told.verdict.cause.rule();
+    let rule = rule.and_then(|rule| told.policy.rule_text(rule, host.as_name()));
+    let law = match rule {
+        // The lists have been replaced since the verdict.
+        None => "<p class=\"lead\">This network does not open this address.</p>".to_owned(),
+        Some(rule) => fill(
+            LAW,
+            &[
+                ("rule", &escape(&rule.text)),
+                ("list", &escape(&rule.list)),
+                ("line", &rule.line.to_string()),
+            ],
+        ),
+    };
+    let (client, door) = (told.client.to_string(), told.door.as_str());
+    let command =
+        format!("tidegate why {} --client {client} --kind document --door {door}", shell_word(url));
+    let content = fill(
+        BLOCKED,
+        &[
+            ("host", &escape(host.as_str())),
+            ("url", &escape(shortened(url))),
+            ("law", &law),
+            ("client", &client),
+            ("profile", &escape(told.policy.profile_of(told.client))),
+            ("target", &target(url, host)),
+            ("id", &request_id(told.now)),
+            ("time", conditional::format_date(told.now.unix_secs()).to_str().unwrap_or("")),
+            ("command", &escape(&command)),
+            ("allow", &allow(host, url, told)),
+            ("dashboard", &dashboard(url, told)),
+            ("setup", &setup_link(told.setup.as_deref())),
+        ],
+    );
+    html::page(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
+}
+
+/// The number of a request: its time in the ledger, in milliseconds since 1970, as twelve hex digits.
+fn request_id(now: Now) -> String {
+    let digits = format!("{:012X}", now.unix_ms);
+    let (first, rest) = digits.split_at(4);
+    let (second, third) = rest.split_at(4);
+    [first, second, third].join("-")
+}
+
+/// A link to where the click was to lead.
+fn target(url: &str, host: &DomainName) -> String {
+    onward::find(url, host).map_or_else(String::new, |onward| {
+        let (host, url) = (escape(onward.host.as_str()), escape(&onward.url));
+        fill(TARGET, &[("host", &host), ("url", &url)])
+    })
+}
+
+/// For devices that were warned before they came here.
+fn setup_link(address: Option<&str>) -> String {
+    address.map_or_else(String::new, |address| {
+        format!("<a href=\"{}\">Certificate warnings on this device?</a>", escape(address))
+    })
+}
+
+/// Where the dashboard is, for a client that can reach it.
+fn reachable(told: &Told<'_>) -> Option<SocketAddr> {
+    told.dashboard.filter(|address| match address.ip() {
+        ip if ip.is_unspecified() => false,
+        ip => !ip.is_loopback() || told.client.is_loopback(),
+    })
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// A link to the page that lets the name through.
+fn allow(host: &DomainName, url: &str, told: &Told<'_>) -> String {
+    let Some(address) = reachable(told) else { return String::new() };
+    // A top-level domain cannot be let through, and an address cut short leads elsewhere.
+    if !host.as_str().contains('.') {
+        return String::new();
+    }
+    let back = if url.len() > BACK_BYTES_MAX { "" } else { url };
+    let (host, client, back) =
+        (encoded(host.as_str()), encoded(&told.client.to_string()), encoded(back));
+    let link = format!("http://{address}/allow?host={host}&client={client}&back={back}");
+    format!("<a class=\"button\" href=\"{}\">Let it through…</a> ", escape(&link))
+}
+
+/// A link to the dashboard's account of it.
+fn dashboard(url: &str, told: &Told<'_>) -> String {
+    let Some(address) = reachable(told) else { return String::new() };
+    let (target, client) = (encoded(shortened(url)), encoded(&told.client.to_string()));
+    let door = told.door.as_str();
+    let link =
+        format!("http://{address}/#/why?target={target}&client={client}&kind=document&door={door}");
+    format!("<a class=\"button second\" href=\"{}\">Ask the dashboard</a>", escape(&link))
+}
+
+/// As one word of a POSIX shell: people paste this.
+fn shell_word(text: &str) -> String {
+    format!("'{}'", shortened(text).replace('\'', "'\\''"))
+}
+
+fn shortened(url: &str) -> &str {
+    &url[..url.floor_char_boundary(URL_SHOWN_MAX)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_paste_is_one_word() {
+        assert_eq!(shell_word("http://a/'; rm -rf /; '"), r"'http://a/'\''; rm -rf /; '\'''");
+    }
+}
