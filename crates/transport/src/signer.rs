@@ -366,12 +366,15 @@ impl Signer {
         }
         let leaf = signed.inspect_err(|why| match why {
             MintError::RateLimited => limited(why),
-            // Of a bundle, it is tried alone now.
             MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) if is_alone => {
                 self.counters.refused_by_policy.fetch_add(1, Relaxed);
             }
-            MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) => {}
-            MintError::Unavailable(_) | MintError::Crypto(_) => {}
+            // Refused with a bundle, the name is tried alone now.
+            MintError::NotBlocked
+            | MintError::Excluded
+            | MintError::BadName(_)
+            | MintError::Unavailable(_)
+            | MintError::Crypto(_) => {}
         })?;
         self.counters.minted.fetch_add(1, Relaxed);
         let (names, bytes) = (Arc::new(LeafNames::of(&leaf)), leaf.len());
