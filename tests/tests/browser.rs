@@ -49,6 +49,13 @@ addEventListener('load', async () => {
       method: 'PUT', headers: { 'X-Id': '1', 'Accept': 'application/json' }, body: '{}' });
     seen.fetched = JSON.stringify(await answer.json());
   } catch (error) { seen.fetched = 'failed: ' + error; }
+  // A well-known host that nothing has asked for so far.
+  new Image().src = 'https://bat.bing.com/late.gif';
+  seen.late = await new Promise(tell => new PerformanceObserver(list => {
+    for (const it of list.getEntriesByName('https://bat.bing.com/late.gif')) {
+      tell([it.nextHopProtocol, it.connectEnd - it.connectStart]);
+    }
+  }).observe({ type: 'resource', buffered: true }));
   seen.wanted = window.wanted;
   seen.color = getComputedStyle(document.querySelector('h1')).color;
   seen.photo = document.querySelector('img').naturalWidth;
@@ -58,7 +65,7 @@ addEventListener('load', async () => {
 "#;
 
 /// Every request that the page makes to a blocked host, as the ledger shows it.
-const BLOCKED: [&str; 8] = [
+const BLOCKED: [&str; 9] = [
     "https://doubleclick.net/ads.css",
     "https://doubleclick.net/tag.js",
     "https://metrics.site.example/collect.js",
@@ -67,6 +74,7 @@ const BLOCKED: [&str; 8] = [
     "https://doubleclick.net/beacon",
     "https://doubleclick.net/api.json",
     "https://doubleclick.net/api.json", // its preflight
+    "https://bat.bing.com/late.gif",
 ];
 
 /// What Chromium looks up at every start for itself, whatever its flags.
@@ -220,6 +228,8 @@ admin: {{ listen: "127.0.0.1:0" }}
     assert_eq!(report["color"], "rgb(1, 2, 3)", "{report}");
     assert_eq!(report["photo"], 40, "{report}");
     assert_eq!(report["fetched"], "{}", "the preflighted fetch: {report}");
+    let shared = serde_json::json!(["h2", 0]);
+    assert_eq!(report["late"], shared, "it went over the connection to doubleclick.net: {report}");
     assert_eq!(browser.console(), Vec::<String>::new(), "the console is clean");
 
     the_ledger_holds_exactly_the_requests(&edge);
@@ -253,6 +263,7 @@ fn the_ledger_holds_exactly_the_requests(edge: &Tidegate) {
         .collect();
     let expected = [
         "ad.doubleclick.net",
+        "bat.bing.com",
         "cdn.example",
         "doubleclick.net",
         "metrics.site.example",

@@ -113,6 +113,36 @@ fn what_is_signed_is_written_down_and_a_domain_is_signed_once() {
 }
 
 #[test]
+fn well_known_hosts_that_are_blocked_share_a_leaf_until_that_is_set_otherwise() {
+    let known = r#""||google-analytics.com^", "||bat.bing.com^", "||ads.example^""#;
+    let edge = Tidegate::start(&config(known));
+    // The status of a request for `host` over a connection that was opened for another name.
+    let over = |name: &str, host: &str| {
+        let ca = edge.state().join("ca/ca.pem");
+        let to = format!("::{}", edge.address("pixel", "https"));
+        let (url, host) = (format!("https://{name}/x.js"), format!("Host: {host}"));
+        curl(&["--cacert", ca.to_str().unwrap(), "--connect-to", &to, "-H", &host, &url]).0
+    };
+    let hosts = ["bat.bing.com", "ssl.google-analytics.com", "static.hotjar.com", "ads.example"];
+    let statuses = || hosts.map(|host| over("www.google-analytics.com", host));
+    assert_eq!(statuses(), [200, 200, 421, 421], "{hosts:?}");
+    assert_eq!(over("ads.example", "bat.bing.com"), 421);
+    let log = fs::read_to_string(edge.state().join("ca/audit.log")).unwrap();
+    let signed: Vec<_> = log.lines().map(|line| line.split(' ').nth(2).unwrap()).collect();
+    let bundle = "google-analytics.com,*.google-analytics.com,bat.bing.com";
+    assert_eq!(signed, [bundle, "ads.example"]);
+
+    let never = format!("{}signer: {{ bundles: never }}\n", config(known));
+    fs::write(&edge.config, never).unwrap();
+    edge.signal("HUP");
+    wait::until("the reload", || {
+        edge.output.try_recv().ok().filter(|it| it.starts_with("reloaded"))
+    });
+    wait::until("an answer", || (fetch(&edge, "ads.example") == 200).then_some(()));
+    assert_eq!(statuses(), [421, 200, 421, 421], "{hosts:?}");
+}
+
+#[test]
 fn a_reload_reaches_the_signer() {
     let edge = Tidegate::start(&config(RULES));
     assert_eq!(fetch(&edge, "first.com"), 200);

@@ -13,6 +13,7 @@ mod frame;
 mod issuer;
 mod keeper;
 mod leaf;
+mod mint_error;
 mod process;
 mod settings;
 #[cfg(test)]
@@ -24,8 +25,8 @@ use crate::bucket::{Buckets, PER_CLIENT, Taken};
 use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
 use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
 use bundles::{Bundles, Says};
-use issuer::{KeyKind, Order, Refusal};
-use keeper::{Keeper, NoAnswer};
+use issuer::{KeyKind, Order};
+use keeper::Keeper;
 use leaf::{LeafKey, Rsa};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -48,6 +49,7 @@ pub use issuer::{Issuer, Ours};
 pub use keeper::{ANSWER_MAX, ORDERS_MAX, Program};
 pub(crate) use leaf::Leaf;
 pub use leaf::LeafNames;
+pub use mint_error::MintError;
 pub use process::{Process, ProcessError};
 pub use settings::{Bundled, Settings, Vouched};
 
@@ -150,23 +152,6 @@ pub(crate) enum Verifies {
     Ecdsa,
     /// RSA alone.
     RsaOnly,
-}
-
-/// Why there is no leaf for a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MintError {
-    /// It is no host name.
-    BadName(BadName),
-    /// The policy does not block it.
-    NotBlocked,
-    /// It is never certified, whatever the policy says.
-    Excluded,
-    /// The client has caused too many leaves, or all clients together.
-    RateLimited,
-    /// The signer's process does not answer; why, as far as that is known.
-    Unavailable(String),
-    /// Signing failed.
-    Crypto(String),
 }
 
 impl Signer {
@@ -366,12 +351,15 @@ impl Signer {
         }
         let leaf = signed.inspect_err(|why| match why {
             MintError::RateLimited => limited(why),
-            // Of a bundle, it is tried alone now.
             MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) if is_alone => {
                 self.counters.refused_by_policy.fetch_add(1, Relaxed);
             }
-            MintError::NotBlocked | MintError::Excluded | MintError::BadName(_) => {}
-            MintError::Unavailable(_) | MintError::Crypto(_) => {}
+            // Refused with a bundle, the name is tried alone now.
+            MintError::NotBlocked
+            | MintError::Excluded
+            | MintError::BadName(_)
+            | MintError::Unavailable(_)
+            | MintError::Crypto(_) => {}
         })?;
         self.counters.minted.fetch_add(1, Relaxed);
         let (names, bytes) = (Arc::new(LeafNames::of(&leaf)), leaf.len());
@@ -460,49 +448,8 @@ fn issue(issuer: &Mutex<Issuer>, order: &Order, now: Now) -> Result<Vec<u8>, Min
     issuer.issue(order, now).map_err(MintError::from)
 }
 
-impl From<Refusal> for MintError {
-    fn from(why: Refusal) -> Self {
-        match why {
-            Refusal::BadName(why) => Self::BadName(why),
-            Refusal::NotBlocked => Self::NotBlocked,
-            Refusal::Excluded => Self::Excluded,
-            Refusal::RateLimited => Self::RateLimited,
-            Refusal::Failed(why) => Self::Crypto(why),
-        }
-    }
-}
-
-impl From<NoAnswer> for MintError {
-    fn from(why: NoAnswer) -> Self {
-        match why {
-            NoAnswer::Refused(why) => why.into(),
-            NoAnswer::Busy => Self::Unavailable("too many wait for it".into()),
-            NoAnswer::Late(Some(why)) => Self::Unavailable(why),
-            NoAnswer::Late(None) => Self::Unavailable("it did not answer in time".into()),
-        }
-    }
-}
-
 impl fmt::Debug for Signer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signer").field("counts", &self.counts()).finish_non_exhaustive()
     }
 }
-
-impl fmt::Display for MintError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BadName(why) => write!(f, "no certificate: {why}"),
-            Self::NotBlocked => f.write_str("no certificate: the policy does not block this name"),
-            Self::Excluded => f.write_str(
-                "no certificate: the signer never certifies this name or address (signer.excluded, \
-                 signer.own_domains)",
-            ),
-            Self::RateLimited => f.write_str("no certificate: this client has caused too many"),
-            Self::Unavailable(why) => write!(f, "no certificate from the signer: {why}"),
-            Self::Crypto(why) => write!(f, "no certificate: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for MintError {}

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::bucket::PER_CLIENT;
+use issuer::Refusal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;

@@ -1,0 +1,66 @@
+//! Why there is no leaf for a name, in words.
+//!
+//! It gathers what issuer and keeper say; nothing is decided here. Made by the signer, read by `tls`.
+
+use super::issuer::Refusal;
+use super::keeper::NoAnswer;
+use crate::mint::BadName;
+use std::fmt;
+
+/// Why there is no leaf for a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MintError {
+    /// It is no host name.
+    BadName(BadName),
+    /// The policy does not block it.
+    NotBlocked,
+    /// It is never certified, whatever the policy says.
+    Excluded,
+    /// The client has caused too many leaves, or all clients together.
+    RateLimited,
+    /// The signer's process does not answer; why, as far as that is known.
+    Unavailable(String),
+    /// Signing failed.
+    Crypto(String),
+}
+
+impl From<Refusal> for MintError {
+    fn from(why: Refusal) -> Self {
+        match why {
+            Refusal::BadName(why) => Self::BadName(why),
+            Refusal::NotBlocked => Self::NotBlocked,
+            Refusal::Excluded => Self::Excluded,
+            Refusal::RateLimited => Self::RateLimited,
+            Refusal::Failed(why) => Self::Crypto(why),
+        }
+    }
+}
+
+impl From<NoAnswer> for MintError {
+    fn from(why: NoAnswer) -> Self {
+        match why {
+            NoAnswer::Refused(why) => why.into(),
+            NoAnswer::Busy => Self::Unavailable("too many wait for it".into()),
+            NoAnswer::Late(Some(why)) => Self::Unavailable(why),
+            NoAnswer::Late(None) => Self::Unavailable("it did not answer in time".into()),
+        }
+    }
+}
+
+impl fmt::Display for MintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadName(why) => write!(f, "no certificate: {why}"),
+            Self::NotBlocked => f.write_str("no certificate: the policy does not block this name"),
+            Self::Excluded => f.write_str(
+                "no certificate: the signer never certifies this name or address (signer.excluded, \
+                 signer.own_domains)",
+            ),
+            Self::RateLimited => f.write_str("no certificate: this client has caused too many"),
+            Self::Unavailable(why) => write!(f, "no certificate from the signer: {why}"),
+            Self::Crypto(why) => write!(f, "no certificate: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for MintError {}
