@@ -45,7 +45,6 @@ fn what_is_not_built_yet_is_refused_not_ignored() {
             "dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [1.1.1.1], pipeline: [{ type: forward }] }",
             "pipeline",
         ),
-        ("policy: { lists: [{ name: a, url: \"https://lists.example/a.txt\" }] }", "url"),
         ("proxy: { listen: [\"http://127.0.0.1:3128\"], cache: { memory: 64MiB } }", "cache"),
         (
             "proxy: { listen: [\"http://127.0.0.1:3128\"], parent: \"http://10.0.0.1:3128\" }",
@@ -57,6 +56,17 @@ fn what_is_not_built_yet_is_refused_not_ignored() {
         assert_eq!(code, Some(1), "accepted: {yaml}");
         assert!(said.contains(word), "{word:?} is not named for {yaml}:\n{said}");
         assert!(said.contains("edge.yaml:1:"), "no place for {yaml}:\n{said}");
+    }
+}
+
+#[test]
+fn a_url_that_no_list_can_be_fetched_from_has_its_place() {
+    for url in ["https://ann:secret@lists.example/a.txt", "https://", "ftp://lists.example/a.txt"] {
+        let (said, code) =
+            check(&format!("policy: {{ lists: [{{ name: a, url: \"{url}\" }}] }}\n"));
+        assert_eq!(code, Some(1), "{url}");
+        assert!(said.starts_with("edge.yaml:1:35: policy.lists.0.url:"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
     }
 }
 

@@ -170,7 +170,8 @@ fn a_start_needs_no_network_and_a_kill_in_the_middle_spoils_nothing() {
     };
     wait::until("half a list", || {
         let lists = std::fs::read_dir(edge.state().join("lists")).unwrap();
-        let part = lists.flatten().find(|it| it.file_name().to_string_lossy().ends_with(".part"))?;
+        let part =
+            lists.flatten().find(|it| it.file_name().to_string_lossy().ends_with(".part"))?;
         (part.metadata().ok()?.len() > 0).then_some(())
     });
     assert_eq!(subscription(&edge)["is_fetching"], true);
@@ -207,7 +208,8 @@ fn without_network_at_the_first_start_it_runs_says_so_and_fetches_later() {
         let state = subscription(&edge);
         (state["failures"] == 1).then_some(state)
     });
-    let (checked, next) = (state["checked_at"].as_str().unwrap(), state["next_at"].as_str().unwrap());
+    let (checked, next) =
+        (state["checked_at"].as_str().unwrap(), state["next_at"].as_str().unwrap());
     assert!(next > checked, "{state}");
     assert!(edge.told(&["check"]).contains("list ads: nothing of it is here yet"));
     house.server.answers(list("ads1"));
@@ -217,14 +219,14 @@ fn without_network_at_the_first_start_it_runs_says_so_and_fetches_later() {
 
 #[test]
 fn a_text_with_another_digest_than_the_pinned_one_is_refused() {
-    const ADS1: &str = "sha256: 0000000000000000000000000000000000000000000000000000000000000000";
     let house = House::new(list("ads1"));
-    let pinned = |digest: &str| house.yaml().replace("max_size: 64KiB", digest);
-    let edge = Tidegate::start(&pinned(ADS1));
+    let pinned =
+        |digest: &str| house.yaml().replace("max_size: 64KiB", &format!("sha256: \"{digest}\""));
+    let edge = Tidegate::start(&pinned(&"0".repeat(64)));
     let said = refused(&edge);
     assert!(said.contains("its SHA-256 is ") && !is_blocked(&edge, "ads1.example"), "{said}");
     let is = said.split("SHA-256 is ").nth(1).unwrap().split(',').next().unwrap().to_owned();
-    edge.scratch.write("tidegate.yaml", pinned(&format!("sha256: {}", is.to_uppercase())));
+    edge.scratch.write("tidegate.yaml", pinned(&is.to_uppercase()));
     edge.told(&["ctl", "reload"]);
     wait_until_blocked(&edge, "ads1.example");
     house.server.answers(list("ads2"));
@@ -296,7 +298,9 @@ fn the_signer_hears_of_fetched_lists_too() {
         let url = format!("https://{name}/x.js");
         curl(&["--cacert", ca.to_str().unwrap(), "--connect-to", &to, &url]).0
     };
-    wait::until("a certificate for a listed name", || (status("first.example") == 200).then_some(()));
+    wait::until("a certificate for a listed name", || {
+        (status("first.example") == 200).then_some(())
+    });
     house.server.answers(list("second"));
     assert_eq!(updated(&edge), "ads: changed\n");
     assert_eq!(status("second.example"), 200);

@@ -187,7 +187,7 @@ mod tests {
     fn a_long_list_is_judged_by_its_first_megabyte() {
         let long = b"||advertisements.example^\n".repeat(100_000);
         assert_eq!(said(&long, None, Smaller::Refused), Ok(()));
-        let long = b"[no, rule, at, all]\n".repeat(100_000);
+        let long = b"{\"not\": \"a rule at all\"}\n".repeat(100_000);
         assert!(said(&long, None, Smaller::Refused).is_err());
     }
 
