@@ -175,6 +175,9 @@ const WALLS: &[Wall] = &[
         floor: 2,
         may: &["vocab", "settings"],
         never: &[TLS, LOGGING, SERVERS],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "null-answers",
         folder: "crates/null-answers",
         floor: 2,

@@ -6,8 +6,8 @@
 //! connections.
 
 mod access;
-mod cached;
 mod blocked;
+mod cached;
 mod door;
 mod headers;
 mod own;

@@ -1,8 +1,8 @@
 //! One request through the proxy, top to bottom: read, decide, act, review, shape, record.
 
 use crate::access::Denied;
-use crate::cached::{self, Failed};
 use crate::blocked::{self, Asked};
+use crate::cached::{self, Failed};
 use crate::door::{Caller, Door, Setup};
 use crate::headers::{max_forwards, page_of, wanted_protocol};
 use crate::own::{self, Own};
