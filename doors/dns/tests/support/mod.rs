@@ -292,7 +292,7 @@ impl Bench {
         let around = door_dns::Surroundings {
             dialer: upstream::origins::Dialer::new(resolver.clone(), client_tls),
             reload: Arc::new(|_| {}),
-            check: Arc::new(|_, _| Ok(())),
+            check: Arc::new(|_| Ok(())),
             tell: Arc::new(|_| {}),
         };
         let drain = Drain::new();
