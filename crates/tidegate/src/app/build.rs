@@ -35,23 +35,23 @@ const LOGS_MAX: std::time::Duration = std::time::Duration::from_secs(2);
 const WELCOME: &str = include_str!("../../assets/welcome.html");
 
 /// Starts everything that the plan names.
-pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Failure> {
+pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Failure> {
     let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
-    let state = StateDir::open(&setup.state_dir(&plan)).map_err(|why| cannot(&why))?;
+    let state = StateDir::open(&setup.state_dir(plan)).map_err(|why| cannot(&why))?;
     if plan.is_built_in() {
         write_welcome(state.path()).map_err(|why| cannot(&why))?;
     }
-    let (policy, origin) = compile(&plan, state.path(), None)?;
+    let (policy, origin) = compile(plan, state.path(), None)?;
     leaves::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
     let texts = Arc::new(Texts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
-    let signer = signer::open(&setup, &plan, &state.path().join("ca"), blocked_names)?;
+    let signer = signer::open(&setup, plan, &state.path().join("ca"), blocked_names)?;
     let tls = ClientTls::new();
     let resolver =
-        Resolver::start(&resolver_settings(&plan), tls.clone()).map_err(|why| cannot(&why))?;
+        Resolver::start(&resolver_settings(plan), tls.clone()).map_err(|why| cannot(&why))?;
     let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
     let app = Arc::new(App {
         setup,
@@ -74,10 +74,10 @@ pub(super) fn start(setup: Setup, plan: Plan) -> Result<(Arc<App>, Origin), Fail
         dashboard: Arc::default(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
-    app.restore_caches(&plan);
+    app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.open_admin().map_err(|why| cannot(&why))?;
-    app.subscribe(&plan, app.started).map_err(|why| cannot(&why))?;
+    app.subscribe(plan, app.started).map_err(|why| cannot(&why))?;
     Ok((app, origin))
 }
 

@@ -90,7 +90,8 @@ struct Running {
 /// Runs until a signal ends it.
 pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
     let plan = setup.plan()?;
-    let (app, origin) = build::start(setup.clone(), plan)?;
+    let (app, origin) = build::start(setup.clone(), &plan)?;
+    drop(plan);
     memory::give_back();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -46,17 +46,20 @@ pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure
         }
         Err(failure) => return Err(failure),
     };
-    let mut failed = String::new();
+    let mut failed = Vec::new();
     for list in done.lists {
         match list.failure {
-            Some(why) => failed += &format!("{}: {why}\n", list.name),
+            Some(why) => failed.push(format!("{}: {why}\n", list.name)),
             None => println!("{}: {}", list.name, list.outcome),
         }
     }
     if done.is_fetching {
         println!("still being fetched; tidegate lists says what came of it");
     }
-    if failed.is_empty() { Ok(()) } else { Err(Failure { exit: Exit::Wrong, message: failed }) }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure { exit: Exit::Wrong, message: failed.concat() })
 }
 
 /// One list file, whether or not a configuration names it.

@@ -47,6 +47,7 @@ struct Pool {
 
 struct Idle {
     open: Open,
+    since: Instant,
     until: Instant,
 }
 
@@ -61,13 +62,35 @@ thread_local! {
     static POOL: RefCell<Pool> = RefCell::default();
 }
 
+/// How long a connection may have been idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Idleness {
+    /// As long as it is kept.
+    Any,
+    /// A moment: its server was there just now, and has had no time to lose patience.
+    Moment,
+}
+
+/// The moment of [`Idleness::Moment`]. The shortest patience of common servers is five seconds, less
+/// what a far way takes.
+const MOMENT: Duration = Duration::from_secs(2);
+
 /// Takes the connection used last that `fits`.
-pub(super) fn take(key: &Key, fits: impl Fn(&Open) -> bool) -> Option<Open> {
+pub(super) fn take(
+    key: &Key,
+    idleness: Idleness,
+    fits: impl Fn(&Open) -> bool,
+) -> Option<Open> {
     POOL.with_borrow_mut(|pool| {
         let kept = pool.idle.get_mut(key)?;
         let now = Instant::now();
+        let since = match idleness {
+            Idleness::Any => None,
+            Idleness::Moment => now.checked_sub(MOMENT),
+        };
         let at = kept.iter().rposition(|idle| {
-            idle.until > now && !idle.open.sender.is_closed() && fits(&idle.open)
+            let is_young = since.is_none_or(|since| idle.since >= since);
+            idle.until > now && is_young && !idle.open.sender.is_closed() && fits(&idle.open)
         })?;
         let found = kept.swap_remove(at);
         pool.count -= 1;
@@ -88,7 +111,8 @@ pub(super) fn give(key: Key, open: Open, caps: Caps) {
         if kept.len() >= caps.per_origin {
             return false;
         }
-        kept.push(Idle { open, until: Instant::now() + caps.idle });
+        let now = Instant::now();
+        kept.push(Idle { open, since: now, until: now + caps.idle });
         pool.count += 1;
         std::mem::replace(&mut pool.sweeping, Sweeping::Yes) == Sweeping::No
     });

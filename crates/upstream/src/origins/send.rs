@@ -8,7 +8,7 @@ use super::dialer::{Dialer, Guard};
 use super::error::{SendError, Unanswered};
 use super::metered::Metered;
 use super::origin::Origin;
-use super::pool::{self, Caps, Key, Open};
+use super::pool::{self, Caps, Idleness, Key, Open};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -120,8 +120,13 @@ impl Origins {
         open: impl AsyncFnOnce() -> Opened,
     ) -> Result<Response<Body>, Unanswered> {
         let mut request = request;
-        if let Some(open) = idle(&key, guard).await {
-            let again = copy_of(&request);
+        let again = copy_of(&request);
+        // What cannot go out twice goes over a connection that has just served, or over a new one.
+        let idleness = match &again {
+            Again::Copy(_) => Idleness::Any,
+            Again::Never => Idleness::Moment,
+        };
+        if let Some(open) = idle(&key, idleness, guard).await {
             match self.exchange(key.clone(), open, request).await {
                 Ok(response) => return Ok(response),
                 Err(Unanswered { why, unsent }) => {
@@ -176,9 +181,9 @@ impl Origins {
 }
 
 /// An idle connection that takes a request at once.
-async fn idle(key: &Key, guard: &dyn Guard) -> Option<Open> {
+async fn idle(key: &Key, idleness: Idleness, guard: &dyn Guard) -> Option<Open> {
     loop {
-        let open = pool::take(key, |open| guard.permits(open.peer))?;
+        let open = pool::take(key, idleness, |open| guard.permits(open.peer))?;
         if !open.sender.is_ready() {
             // Its own task may still have to see the end of the last answer. If that takes longer
             // than a turn, the last request is still being sent: of no use to us.

@@ -12,12 +12,13 @@ use policy::Unfit;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 use tokio::runtime::{Builder, LocalOptions};
 use transport::ClientTls;
 use upstream::fetch::{Candidate, Kept, Missed, Record, Wanted, keep};
 use upstream::origins::{Dialer, Limits, Origins};
 use upstream::resolver::Resolver;
+use vocab::Now;
 
 /// How long one list may take, with all its redirects: 32 MiB at half a megabit a second.
 const FETCH_MAX: Duration = Duration::from_mins(10);
@@ -134,16 +135,17 @@ pub(crate) fn update_offline(
 }
 
 /// Removes what is left of lists that no configuration has named for a month.
-pub(super) fn sweep(folder: &Path, named: &[Subscription]) {
+pub(super) fn sweep(folder: &Path, all: &[Subscription], now: Now) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let is_named = |file: &str| {
-        let mut names = named.iter().filter_map(|what| what.path.file_name()?.to_str());
+        let mut names = all.iter().filter_map(|what| what.path.file_name()?.to_str());
         names.any(|name| file.contains(name))
     };
     for entry in entries.flatten() {
-        let age = entry.metadata().ok().and_then(|it| it.modified().ok());
-        let age = age.and_then(|at| SystemTime::now().duration_since(at).ok());
-        let is_old = age.is_some_and(|age| age > UNNAMED_KEPT);
+        let modified = entry.metadata().ok().and_then(|it| it.modified().ok());
+        let written = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let limit = Duration::from_secs(now.unix_secs()).saturating_sub(UNNAMED_KEPT);
+        let is_old = written.is_some_and(|at| at < limit);
         if is_old && entry.file_name().to_str().is_some_and(|file| !is_named(file)) {
             // What cannot be removed costs room and nothing else.
             let _ = std::fs::remove_file(entry.path());

@@ -272,7 +272,7 @@ impl App {
     /// Takes the subscriptions of a plan; the first ever has the thread start that fetches them.
     pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> Result<(), String> {
         let all = Subscription::all(plan, self.state.path());
-        fetching::sweep(&self.state.path().join(FOLDER), &all);
+        fetching::sweep(&self.state.path().join(FOLDER), &all, now);
         let is_needed = !all.is_empty() && self.subscriptions.orders.get().is_none();
         self.subscriptions.set(all, now.unix_secs());
         if is_needed {
