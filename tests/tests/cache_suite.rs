@@ -33,7 +33,6 @@ impl Suite {
         let output = node.current_dir(&self.folder).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-        println!("{mode}: {said}");
     }
 }
 

@@ -63,7 +63,8 @@ fn an_answer_is_fetched_once_and_says_why_it_was_not_fetched_again() {
     assert!(parts.starts_with("HTTP/1.1 206") && parts.ends_with("world"), "{parts}");
     let two = text(&curl(proxy, &["-r", "0-1,7-8"], &url));
     assert!(field(&two, "content-type").unwrap().starts_with("multipart/byteranges"), "{two}");
-    let only = text(&curl(proxy, &["-H", "Cache-Control: only-if-cached"], &url.replace("kept", "no")));
+    let only =
+        text(&curl(proxy, &["-H", "Cache-Control: only-if-cached"], &url.replace("kept", "no")));
     assert!(only.starts_with("HTTP/1.1 504"), "{only}");
     assert_eq!(origin.requests().len(), 1);
     // What a POST may have changed is asked for anew.

@@ -24,11 +24,11 @@ impl Question {
 }
 
 /// An answer as it came, with its two times.
-pub(crate) const fn answered<'a>(
-    response: &'a http::response::Parts,
+pub(crate) const fn answered(
+    response: &http::response::Parts,
     requested: Now,
     received: Now,
-) -> Answered<'a> {
+) -> Answered<'_> {
     Answered {
         status: response.status,
         fields: &response.headers,

@@ -74,7 +74,7 @@ impl Cache {
     /// unless the store itself is to be another.
     pub fn open(
         settings: &Settings,
-        of_door: Rules,
+        of_door: &Rules,
         before: Option<&Self>,
         clock: fn() -> Now,
     ) -> Arc<Self> {
@@ -198,7 +198,7 @@ impl Cache {
         let (mut head, body) = fetched.map_err(Missed::Failed)?.into_parts();
         self.note_head(question, &answered(&head, question.now, (self.clock)()));
         let handled = forwarded(why, None, Collapse::None, None);
-        self.sign(&mut head.headers, &handled);
+        Self::sign(&mut head.headers, &handled);
         Ok(Served { response: Response::from_parts(head, body), source: Source::Origin })
     }
 
@@ -221,7 +221,7 @@ impl Cache {
         let content = Content::Memory(entry.body().clone());
         let mut response =
             shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
-        self.sign(response.headers_mut(), handled);
+        Self::sign(response.headers_mut(), handled);
         let source = match handled {
             Handled::Hit { stale: Some(_), .. } | Handled::Rescued { .. } => Source::Stale,
             Handled::Hit { .. } | Handled::Refused(_) | Handled::Forwarded { .. } => Source::Fresh,
@@ -246,7 +246,7 @@ impl Cache {
         let mut response = shape::shape(&asked, head, Some(freshness.age_secs), content);
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(Forward::UriMiss, None, Collapse::Collapsed, Some(stored));
-        self.sign(response.headers_mut(), &handled);
+        Self::sign(response.headers_mut(), &handled);
         Served { response, source: Source::Fresh }
     }
 
@@ -269,12 +269,12 @@ impl Cache {
         *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
         let fields = response.headers_mut();
         fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        self.sign(fields, &handled);
+        Self::sign(fields, &handled);
         Served { response, source: Source::Nowhere }
     }
 
     /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin said.
-    pub(crate) fn sign(&self, fields: &mut HeaderMap, handled: &Handled) {
+    pub(crate) fn sign(fields: &mut HeaderMap, handled: &Handled) {
         // At its limit a map takes no more; the line is for people.
         let _ = fields.try_append(&CACHE_STATUS, cache_status(NAME, handled));
     }

@@ -191,7 +191,7 @@ impl<F: Fetch> Errand<F> {
             Unstored::NoRoom | Unstored::TooLarge => None,
         };
         let handled = forwarded(why, None, Collapse::None, kept);
-        self.cache.sign(&mut head.headers, &handled);
+        Cache::sign(&mut head.headers, &handled);
         Served { response: Response::from_parts(head, body), source: Source::Origin }
     }
 
@@ -249,7 +249,7 @@ impl<F: Fetch> Errand<F> {
         };
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(manner.why, None, Collapse::None, Some(stored));
-        self.cache.sign(response.headers_mut(), &handled);
+        Cache::sign(response.headers_mut(), &handled);
         Served { response, source: Source::Origin }
     }
 

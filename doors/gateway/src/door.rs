@@ -182,7 +182,7 @@ impl Setup {
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
-            Cache::open(&settings.cache, Rules::reverse(), before, clock::now)
+            Cache::open(&settings.cache, &Rules::reverse(), before, clock::now)
         });
         Ok(Self { settings, trusted, routes, origins, cache })
     }

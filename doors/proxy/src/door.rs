@@ -165,7 +165,7 @@ impl Setup {
             secure: Secure::open(&settings, parts)?,
             cache: settings.cache.as_ref().map(|wanted| {
                 let before = before.and_then(|setup| setup.cache.as_deref());
-                Cache::open(wanted, Rules::forward(), before, clock::now)
+                Cache::open(wanted, &Rules::forward(), before, clock::now)
             }),
             settings,
         })

@@ -76,11 +76,7 @@ pub(super) enum Idleness {
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// Takes the connection used last that `fits`.
-pub(super) fn take(
-    key: &Key,
-    idleness: Idleness,
-    fits: impl Fn(&Open) -> bool,
-) -> Option<Open> {
+pub(super) fn take(key: &Key, idleness: Idleness, fits: impl Fn(&Open) -> bool) -> Option<Open> {
     POOL.with_borrow_mut(|pool| {
         let kept = pool.idle.get_mut(key)?;
         let now = Instant::now();
