@@ -3,23 +3,23 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use transport::tls::{HELLO_BYTES_MAX, Hello, peek_hello};
+use transport::tls::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 
 fuzz_target!(|data: &[u8]| {
-    let mut before = Hello::Unfinished;
+    let mut before = ClientHello::Unfinished;
     for end in (0..data.len().min(512)).chain([data.len()]) {
-        let here = peek_hello(&data[..end]);
-        if before != Hello::Unfinished && end <= HELLO_BYTES_MAX {
+        let here = read_client_hello(&data[..end]);
+        if before != ClientHello::Unfinished && end <= CLIENT_HELLO_BYTES_MAX {
             assert_eq!(here, before, "more bytes changed it");
         }
-        if let Hello::Server(name) = &here {
+        if let ClientHello::Server(name) = &here {
             let plain = data[..end].to_ascii_lowercase();
             // One record after another may stand within a name.
             let first = name.as_bytes().first().expect("a name is not empty");
             assert!(plain.contains(first));
         }
-        if end > HELLO_BYTES_MAX {
-            assert_eq!(here, Hello::Malformed, "longer than any hello");
+        if end > CLIENT_HELLO_BYTES_MAX {
+            assert_eq!(here, ClientHello::Malformed, "longer than any hello");
         }
         before = here;
     }

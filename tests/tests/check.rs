@@ -46,10 +46,6 @@ fn what_is_not_built_yet_is_refused_not_ignored() {
             "pipeline",
         ),
         ("proxy: { listen: [\"http://127.0.0.1:3128\"], cache: { memory: 64MiB } }", "cache"),
-        (
-            "proxy: { listen: [\"http://127.0.0.1:3128\"], parent: \"http://10.0.0.1:3128\" }",
-            "parent",
-        ),
         ("plugins: [{ tag: a, type: ros_address_list, args: { address: x } }]", "not yet"),
     ] {
         let (said, code) = check(yaml);
@@ -107,6 +103,42 @@ fn one_address_claimed_twice_is_a_complaint() {
     );
     assert_eq!(code, Some(1));
     assert!(said.contains("127.0.0.1:3128 is already taken by proxy.listen.0"), "{said}");
+}
+
+#[test]
+fn a_proxy_with_all_its_settings_is_right_and_a_wrong_one_is_named_by_place() {
+    let token = format!("sha256:{}", "0".repeat(64));
+    let hash = "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1";
+    let proxy = |parent: &str| {
+        format!(
+            "policy: {{ clients: [{{ name: ann, match: [\"user:ann\"] }}] }}\n\
+             proxy:\n  listen: [\"http://127.0.0.1:3128\", \"https://127.0.0.1:3129\"]\n  \
+             auth: {{ users: {{ ann: {hash:?} }}, tokens: {{ phone: {token:?} }}, exempt: [127.0.0.1] }}\n  \
+             tls: {{ names: [proxy.lan] }}\n  connect_sni: require\n  fetch_ports: [80]\n  \
+             parent: {parent}\n  \
+             parents: [{{ domains: [onion, 10.0.0.0/8], parent: \"socks5://127.0.0.1:9050\" }}]\n  \
+             censor: [X-Client-Data]\n  referer: same-site\n  via: off\n  x_forwarded_for: on\n  \
+             pac: {{ bypass: [lan.example], fallback: direct }}\n"
+        )
+    };
+    for parent in
+        ["direct", "\"http://me:p%40ss@10.0.0.1:3128\"", "[\"https://p.example:443\", direct]"]
+    {
+        let (said, code) = check(&proxy(parent));
+        assert_eq!((said.as_str(), code), ("", Some(0)), "{parent}");
+    }
+    for (parent, part) in [
+        ("\"http://127.0.0.1:3128\"", "proxy.parent: the parent is this proxy itself"),
+        ("\"ftp://10.0.0.1:21\"", "proxy.parent"),
+        ("[]", "proxy.parent: there are 0 ways out"),
+    ] {
+        let (said, code) = check(&proxy(parent));
+        assert_eq!(code, Some(1), "{parent}");
+        assert!(said.contains("edge.yaml:9:") && said.contains(part), "{parent}: {said}");
+    }
+    let (said, code) = check("proxy: { auth: { users: { ann: hunter2 } } }\n");
+    assert_eq!(code, Some(1));
+    assert!(said.contains("htpasswd") && !said.contains("hunter2"), "{said}");
 }
 
 #[test]

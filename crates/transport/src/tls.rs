@@ -6,9 +6,9 @@
 //! to trust besides; only [`ClientTls::checking`] asks for less, or for more.
 
 mod client;
+mod client_hello;
 mod failed;
 mod files;
-mod hello;
 mod identity;
 mod pins;
 mod records;
@@ -17,12 +17,12 @@ mod sites;
 mod under_way;
 
 pub use client::{ClientTls, ClientTlsStream, ConnectError};
+pub use client_hello::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 pub use failed::record_failure;
 pub use files::{
     FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
     Watched, read_pem,
 };
-pub use hello::{HELLO_BYTES_MAX, Hello, peek_hello};
 pub use identity::{IDENTITY_NAMES_MAX, Identity, Subject};
 pub use pins::{PINS_MAX, Verify, key_pin};
 pub(crate) use server::server_config;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use transport::clock;
-use transport::tls::{HELLO_BYTES_MAX, Hello, peek_hello};
+use transport::tls::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 use vocab::{Action, DomainName, Kind};
 
 /// What is read at once of a hello, in bytes.
@@ -61,15 +61,15 @@ enum Phase {
 
 impl Judge {
     /// `None`: too few bytes to tell.
-    fn judge(&self, hello: Hello) -> Option<Result<(), Cut>> {
+    fn judge(&self, hello: ClientHello) -> Option<Result<(), Cut>> {
         match hello {
-            Hello::Unfinished => None,
-            Hello::Malformed => Some(Err(Cut::Malformed)),
-            Hello::Other | Hello::Nameless => Some(match self.mode {
+            ClientHello::Unfinished => None,
+            ClientHello::Malformed => Some(Err(Cut::Malformed)),
+            ClientHello::Other | ClientHello::Nameless => Some(match self.mode {
                 ConnectSni::Require => Err(Cut::Nameless),
                 ConnectSni::Check | ConnectSni::Off => Ok(()),
             }),
-            Hello::Server(name) => Some(match DomainName::parse(&name) {
+            ClientHello::Server(name) => Some(match DomainName::parse(&name) {
                 Ok(name) => self.judge_name(name),
                 Err(_) => Err(Cut::Malformed),
             }),
@@ -125,12 +125,14 @@ impl<S: AsyncRead + Unpin> Inspected<S> {
             ready!(Pin::new(&mut self.stream).poll_read(cx, &mut window))?;
             let hello = if window.filled().is_empty() {
                 // Nothing follows: whatever it is, it is no hello.
-                Hello::Other
+                ClientHello::Other
             } else {
                 self.early.extend_from_slice(window.filled());
-                let seen = self.early.len().min(HELLO_BYTES_MAX);
-                match peek_hello(&self.early[..seen]) {
-                    Hello::Unfinished if self.early.len() >= HELLO_BYTES_MAX => Hello::Malformed,
+                let seen = self.early.len().min(CLIENT_HELLO_BYTES_MAX);
+                match read_client_hello(&self.early[..seen]) {
+                    ClientHello::Unfinished if self.early.len() >= CLIENT_HELLO_BYTES_MAX => {
+                        ClientHello::Malformed
+                    }
                     other => other,
                 }
             };

@@ -5,7 +5,7 @@ use crate::support::{Origin, ask, ok, proxy};
 #[test]
 fn each_kind_of_thing_gets_one_that_does_nothing() {
     let origin = Origin::start(|_, _, _| ok("ad"));
-    let proxy = proxy("/ads/\n", |_| {});
+    let proxy = proxy("/ads/\n/ads/$document\n", |_| {});
     let get = |path: &str, fields: &str| {
         let url = format!("http://{}{path}", origin.address);
         ask(proxy, &format!("GET {url} HTTP/1.1\r\nHost: a\r\n{fields}\r\n"))
@@ -26,7 +26,7 @@ fn each_kind_of_thing_gets_one_that_does_nothing() {
         assert!(answer.contains("proxy-status: tidegate; error=http_request_denied"), "{answer}");
     }
     let page = get("/ads/page", "Accept: text/html\r\n");
-    assert!(page.contains("List <b>mine</b>, line <b>1</b>"), "{page}");
+    assert!(page.contains("List <b>mine</b>, line <b>2</b>"), "{page}");
     assert!(page.contains("--door proxy"), "{page}");
     assert!(get("/ads/adsbygoogle.js", "").contains("adsbygoogle"));
     assert_eq!(origin.connections(), 0);

@@ -6,11 +6,11 @@
 
 /// The most bytes of a `ClientHello` that are looked at. Browsers send some 600 to 2,000, with
 /// post-quantum keys; one that is longer is told apart from no TLS.
-pub const HELLO_BYTES_MAX: usize = 16 << 10;
+pub const CLIENT_HELLO_BYTES_MAX: usize = 16 << 10;
 
 /// What the first bytes of a connection are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hello {
+pub enum ClientHello {
     /// Too few to tell.
     Unfinished,
     /// Not TLS.
@@ -30,40 +30,42 @@ const SERVER_NAME: u16 = 0;
 const HOST_NAME: u8 = 0;
 
 /// Reads the first bytes of a connection.
-pub fn peek_hello(bytes: &[u8]) -> Hello {
-    if bytes.len() > HELLO_BYTES_MAX {
-        return Hello::Malformed;
+pub fn read_client_hello(bytes: &[u8]) -> ClientHello {
+    if bytes.len() > CLIENT_HELLO_BYTES_MAX {
+        return ClientHello::Malformed;
     }
     match bytes {
-        [] | [HANDSHAKE] => return Hello::Unfinished,
+        [] | [HANDSHAKE] => return ClientHello::Unfinished,
         // The record's version is 3.x for ever (RFC 8446 §5.1).
         [HANDSHAKE, 3, ..] => {}
-        _ => return Hello::Other,
+        _ => return ClientHello::Other,
     }
     match joined(bytes) {
-        Ok(hello) => read_hello(&hello),
+        Ok(hello) => read_message(&hello),
         Err(why) => why,
     }
 }
 
 /// The handshake message of the first records, without their heads.
-fn joined(mut bytes: &[u8]) -> Result<Vec<u8>, Hello> {
+fn joined(mut bytes: &[u8]) -> Result<Vec<u8>, ClientHello> {
     let mut message = Vec::with_capacity(bytes.len());
     loop {
-        let [kind, major, _, high, low, rest @ ..] = bytes else { return Err(Hello::Unfinished) };
+        let [kind, major, _, high, low, rest @ ..] = bytes else {
+            return Err(ClientHello::Unfinished);
+        };
         let length = usize::from(*high) << 8 | usize::from(*low);
         if *kind != HANDSHAKE || *major != 3 || !(1..=RECORD_BYTES_MAX).contains(&length) {
-            return Err(Hello::Malformed);
+            return Err(ClientHello::Malformed);
         }
         let (piece, behind) = rest.split_at(length.min(rest.len()));
         message.extend_from_slice(piece);
         match message.as_slice() {
-            [kind, ..] if *kind != CLIENT_HELLO => return Err(Hello::Malformed),
+            [kind, ..] if *kind != CLIENT_HELLO => return Err(ClientHello::Malformed),
             [_, high, middle, low, body @ ..] => {
                 let [high, middle, low] = [high, middle, low].map(|byte| usize::from(*byte));
                 let length = high << 16 | middle << 8 | low;
-                if length > HELLO_BYTES_MAX {
-                    return Err(Hello::Malformed);
+                if length > CLIENT_HELLO_BYTES_MAX {
+                    return Err(ClientHello::Malformed);
                 }
                 if body.len() >= length {
                     return Ok(body[..length].to_vec());
@@ -75,12 +77,12 @@ fn joined(mut bytes: &[u8]) -> Result<Vec<u8>, Hello> {
     }
 }
 
-fn read_hello(hello: &[u8]) -> Hello {
-    server_name(&mut Reader(hello)).unwrap_or(Hello::Malformed)
+fn read_message(hello: &[u8]) -> ClientHello {
+    server_name(&mut Reader(hello)).unwrap_or(ClientHello::Malformed)
 }
 
 /// Walks a whole `ClientHello`; nothing where a length leads beyond its end.
-fn server_name(hello: &mut Reader<'_>) -> Option<Hello> {
+fn server_name(hello: &mut Reader<'_>) -> Option<ClientHello> {
     // Version, random.
     hello.take(2 + 32)?;
     // Session, cipher suites, compression.
@@ -88,7 +90,7 @@ fn server_name(hello: &mut Reader<'_>) -> Option<Hello> {
     hello.vector16()?;
     hello.vector8()?;
     if hello.0.is_empty() {
-        return Some(Hello::Nameless);
+        return Some(ClientHello::Nameless);
     }
     let mut extensions = Reader(hello.vector16()?);
     while !extensions.0.is_empty() {
@@ -98,20 +100,20 @@ fn server_name(hello: &mut Reader<'_>) -> Option<Hello> {
             return host_name(&mut Reader(body.vector16()?));
         }
     }
-    Some(Hello::Nameless)
+    Some(ClientHello::Nameless)
 }
 
-fn host_name(names: &mut Reader<'_>) -> Option<Hello> {
+fn host_name(names: &mut Reader<'_>) -> Option<ClientHello> {
     while !names.0.is_empty() {
         let kind = names.take(1)?[0];
         let name = names.vector16()?;
         if kind == HOST_NAME {
             let text = str::from_utf8(name).ok().filter(|it| it.is_ascii())?;
             let text = text.strip_suffix('.').unwrap_or(text);
-            return (!text.is_empty()).then(|| Hello::Server(text.to_ascii_lowercase()));
+            return (!text.is_empty()).then(|| ClientHello::Server(text.to_ascii_lowercase()));
         }
     }
-    Some(Hello::Nameless)
+    Some(ClientHello::Nameless)
 }
 
 /// What is left to read.
@@ -166,10 +168,10 @@ mod tests {
     fn the_name_of_a_real_hello_is_read_from_its_last_byte_on() {
         let bytes = hello("Ads.Example");
         for length in 0..bytes.len() {
-            assert_eq!(peek_hello(&bytes[..length]), Hello::Unfinished, "{length}");
+            assert_eq!(read_client_hello(&bytes[..length]), ClientHello::Unfinished, "{length}");
         }
-        assert_eq!(peek_hello(&bytes), Hello::Server("ads.example".into()));
-        assert_eq!(peek_hello(&hello("192.0.2.1")), Hello::Nameless);
+        assert_eq!(read_client_hello(&bytes), ClientHello::Server("ads.example".into()));
+        assert_eq!(read_client_hello(&hello("192.0.2.1")), ClientHello::Nameless);
     }
 
     #[test]
@@ -180,18 +182,21 @@ mod tests {
             split.extend([HANDSHAKE, 3, 1, 0, piece.len() as u8]);
             split.extend(piece);
         }
-        assert_eq!(peek_hello(&split), Hello::Server("ads.example".into()));
+        assert_eq!(read_client_hello(&split), ClientHello::Server("ads.example".into()));
     }
 
     #[test]
     fn what_is_no_tls_or_broken_tls_is_told_apart() {
-        assert_eq!(peek_hello(b"SSH-2.0-x"), Hello::Other);
-        assert_eq!(peek_hello(b"GET / HTTP/1.1"), Hello::Other);
-        assert_eq!(peek_hello(&[HANDSHAKE, 3, 1, 0, 0]), Hello::Malformed);
-        assert_eq!(peek_hello(&[HANDSHAKE, 3, 1, 0, 4, 2, 0, 0, 0]), Hello::Malformed);
+        assert_eq!(read_client_hello(b"SSH-2.0-x"), ClientHello::Other);
+        assert_eq!(read_client_hello(b"GET / HTTP/1.1"), ClientHello::Other);
+        assert_eq!(read_client_hello(&[HANDSHAKE, 3, 1, 0, 0]), ClientHello::Malformed);
+        assert_eq!(read_client_hello(&[HANDSHAKE, 3, 1, 0, 4, 2, 0, 0, 0]), ClientHello::Malformed);
         let mut long = hello("ads.example");
         long[6] = 0xff;
-        assert_eq!(peek_hello(&long), Hello::Malformed);
-        assert_eq!(peek_hello(&vec![HANDSHAKE; HELLO_BYTES_MAX + 1]), Hello::Malformed);
+        assert_eq!(read_client_hello(&long), ClientHello::Malformed);
+        assert_eq!(
+            read_client_hello(&vec![HANDSHAKE; CLIENT_HELLO_BYTES_MAX + 1]),
+            ClientHello::Malformed
+        );
     }
 }
