@@ -4,6 +4,7 @@
 //! serve, to ask the origin (and with which conditions), or to wait for a fetch that is under way,
 //! and hands in what the origin answers. Time is handed in.
 
+pub mod disk;
 mod head;
 mod key;
 
