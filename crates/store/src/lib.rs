@@ -5,6 +5,7 @@
 //! and hands in what the origin answers. Time is handed in.
 
 mod budget;
+pub mod disk;
 mod fill;
 pub mod freshness;
 mod head;

@@ -83,7 +83,7 @@ impl Tier {
     }
 
     /// Keeps an entry in place of the same variant.
-    pub(crate) fn insert(&self, entry: Arc<Entry>, seen: Seen) -> Result<(), NotKept> {
+    pub(crate) fn insert(&self, entry: &Arc<Entry>, seen: Seen) -> Result<(), NotKept> {
         // Its bytes are counted as on their way until it is kept; they are the tier's to spend.
         let limit = self.limit() + entry.cost() / self.shards.len() as u64;
         let mut gone = Vec::new();
@@ -91,7 +91,7 @@ impl Tier {
             let mut shard = self.shard(entry.key());
             // Counted within the lock: whoever evicts it at once must find it counted.
             entry.move_to(Class::Cache);
-            shard.insert(Arc::clone(&entry), seen, limit, &mut gone)
+            shard.insert(Arc::clone(entry), seen, limit, &mut gone)
         };
         if kept.is_err() {
             entry.move_to(Class::Windows);
@@ -200,5 +200,7 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 
 /// What still has readers is held for them alone from now on.
 fn release(gone: &[Arc<Entry>]) {
-    gone.iter().for_each(|entry| entry.move_to(Class::Windows));
+    for entry in gone {
+        entry.move_to(Class::Windows);
+    }
 }

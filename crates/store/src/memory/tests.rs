@@ -39,7 +39,7 @@ fn ask(tier: &Tier, budget: &Arc<Budget>, key: &Key, bytes: usize) -> bool {
         return true;
     }
     let Some(entry) = entry(budget, key, "", bytes) else { return false };
-    let _ = tier.insert(entry, Seen::Once);
+    let _ = tier.insert(&entry, Seen::Once);
     false
 }
 
@@ -54,7 +54,9 @@ fn random(state: &mut u64) -> f64 {
 /// Ranks by Zipf's law with exponent 0.9, as web requests are distributed.
 fn zipf(state: &mut u64, count: f64) -> u64 {
     let power = 0.1_f64;
-    ((random(state) * (count.powf(power) - 1.0) + 1.0).powf(1.0 / power)) as u64
+    let rank = (random(state) * (count.powf(power) - 1.0) + 1.0).powf(1.0 / power);
+    // At least 1.
+    rank.abs() as u64
 }
 
 /// The same trace through a list of those used last, with room for `room` entries.
@@ -101,7 +103,7 @@ fn what_is_large_comes_in_when_it_is_asked_for_twice() {
     let budget = Budget::new(4 << 20);
     let tier = Tier::new(&budget, 1);
     let insert =
-        |number, bytes, seen| tier.insert(entry(&budget, &key(number), "", bytes).unwrap(), seen);
+        |number, bytes, seen| tier.insert(&entry(&budget, &key(number), "", bytes).unwrap(), seen);
     assert_eq!(insert(1, 100_000, Seen::Once), Ok(()));
     assert_eq!(insert(2, 800_000, Seen::Once), Err(NotKept::LargeAndNew));
     assert!(tier.find(&key(2)).is_none() && budget.held(Class::Windows) == 0);
@@ -116,11 +118,11 @@ fn variants_live_side_by_side_and_the_oldest_makes_room() {
     let tier = Tier::new(&budget, 1);
     let names: Vec<String> = (1..=VARIANTS_MAX + 2).map(|count| "x".repeat(count)).collect();
     for name in &names {
-        tier.insert(entry(&budget, &key(1), name, 10).unwrap(), Seen::Once).unwrap();
+        tier.insert(&entry(&budget, &key(1), name, 10).unwrap(), Seen::Once).unwrap();
     }
     let count = || tier.find(&key(1)).map_or(0, |(_, others)| 1 + others.len());
     assert_eq!(count(), VARIANTS_MAX);
-    tier.insert(entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
+    tier.insert(&entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
     let (newest, others) = tier.find(&key(1)).unwrap();
     assert_eq!((newest.body().len(), others.len()), (99, VARIANTS_MAX - 1), "its like is replaced");
     drop((newest, others));
@@ -157,7 +159,7 @@ fn a_freshened_head_keeps_the_body_and_is_counted_once() {
     let budget = Budget::new(1 << 20);
     let tier = Tier::new(&budget, 1);
     let old = entry(&budget, &key(1), "", 1000).unwrap();
-    tier.insert(Arc::clone(&old), Seen::Once).unwrap();
+    tier.insert(&old, Seen::Once).unwrap();
     let total = budget.total();
     let again = |old: &Entry| {
         let filed = Filed::new(&budget, old.key().clone(), old.head(), old.terms().clone());
@@ -191,15 +193,15 @@ fn threads_find_what_belongs_to_their_key() {
                             assert_eq!(found.body().len(), length as u64);
                             found.hit();
                         }
-                        None if number % 97 == 0 => {
+                        None if number.is_multiple_of(97) => {
                             tier.sweep(
-                                |it| it.body().len() % 97 == 0,
+                                |it| it.body().len().is_multiple_of(97),
                                 |it| assert!(tier.remove(&it) || !it.body().is_empty()),
                             );
                         }
                         None => {
                             if let Some(entry) = entry(budget, &key, "", length) {
-                                let _ = tier.insert(entry, Seen::Once);
+                                let _ = tier.insert(&entry, Seen::Once);
                             }
                         }
                     }

@@ -173,20 +173,18 @@ impl Lead {
         let mut sent = None;
         for place in places {
             let old = &self.errand.about[place];
-            match freshened(rules, asked, old.head(), answered) {
-                Ok((head, terms)) => {
-                    // Without room for the new head the old one serves this once.
-                    let new = self.store.refile(old, &head, terms);
-                    if let Some(new) = &new {
-                        self.store.tier.freshen(old, new);
-                    }
-                    sent.get_or_insert_with(|| new.unwrap_or_else(|| Arc::clone(old)));
-                }
-                Err(_) => {
-                    self.store.tier.remove(old);
-                    sent.get_or_insert_with(|| Arc::clone(old));
-                }
+            let Ok((head, terms)) = freshened(rules, asked, old.head(), answered) else {
+                // It may not be kept any longer, and still answers this one.
+                self.store.tier.remove(old);
+                sent.get_or_insert_with(|| Arc::clone(old));
+                continue;
+            };
+            // Without room for the new head the old one serves this once.
+            let new = self.store.refile(old, &head, terms);
+            if let Some(new) = &new {
+                self.store.tier.freshen(old, new);
             }
+            sent.get_or_insert_with(|| new.unwrap_or_else(|| Arc::clone(old)));
         }
         let Some(entry) = sent else {
             self.errand.conditions = Conditions::default();
@@ -227,6 +225,7 @@ const fn is_about_the_answer(why: NotStored) -> bool {
         | NotStored::StatusWithoutFreshness
         | NotStored::NotUnderstood
         | NotStored::NoStore
+        | NotStored::NoCache
         | NotStored::Private
         | NotStored::SetCookie
         | NotStored::VaryStar

@@ -44,7 +44,7 @@ impl Errand {
 /// The right and the duty to fetch.
 pub struct Lead {
     pub(super) store: Arc<Store>,
-    pub(super) errand: Errand,
+    pub(super) errand: Box<Errand>,
     /// `None` where nobody waits for it.
     pub(super) flying: Option<Flying>,
     /// When it was given, counted in purges: what came since concerns its answer.
@@ -52,7 +52,7 @@ pub struct Lead {
 }
 
 impl Lead {
-    pub(super) fn new(store: &Arc<Store>, errand: Errand, flying: Option<Flying>) -> Self {
+    pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, flying: Option<Flying>) -> Self {
         Self { store: Arc::clone(store), errand, flying, moment: store.purges.moment() }
     }
 
@@ -96,7 +96,7 @@ impl Lead {
 /// A wait for another client's head.
 pub struct Join {
     store: Arc<Store>,
-    errand: Errand,
+    errand: Box<Errand>,
     waiting: Waiting,
 }
 
@@ -124,7 +124,7 @@ pub struct Reading {
 }
 
 impl Join {
-    pub(super) fn new(store: &Arc<Store>, errand: Errand, waiting: Waiting) -> Self {
+    pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, waiting: Waiting) -> Self {
         Self { store: Arc::clone(store), errand, waiting }
     }
 

@@ -214,6 +214,7 @@ impl Store {
         company: Company,
         errand: Errand,
     ) -> Found {
+        let errand = Box::new(errand);
         let suits = |filed: &Filed| {
             matches!(reuse(rules, asked, filed.head(), filed.terms()), Reuse::Fresh(_))
         };
@@ -244,7 +245,7 @@ impl Store {
             ..Errand::new(key, Forward::Doubt(Doubt::Stale), conditions, vec![Arc::clone(entry)])
         };
         self.count(|it| &it.leads);
-        Some(Lead::new(self, errand, Some(flying)))
+        Some(Lead::new(self, Box::new(errand), Some(flying)))
     }
 }
 

@@ -137,7 +137,7 @@ impl Storing {
             return Kept::Purged;
         }
         let entry = Arc::new(Entry::new(Arc::clone(&self.filed), body, extent));
-        if let Err(why) = store.tier.insert(Arc::clone(&entry), seen) {
+        if let Err(why) = store.tier.insert(&entry, seen) {
             return Kept::Not(why);
         }
         // Asked again: a purge may have swept by just before it was there.

@@ -10,21 +10,21 @@ use store::{Answer, Broken, Found, Joined, Lead, Reader, Seed, Settings, Store, 
 use vocab::{ByteSize, Now};
 
 /// When all tests begin: some day in 2026.
-pub const BEGIN_MS: u64 = 1_790_000_000_000;
+pub(crate) const BEGIN_MS: u64 = 1_790_000_000_000;
 
 /// What an origin answers with.
 #[derive(Clone, Default)]
-pub struct Page {
-    pub status: u16,
-    pub fields: Vec<(&'static str, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
     /// After so many bytes it breaks off, once.
-    pub breaks_at: Option<usize>,
+    pub(crate) breaks_at: Option<usize>,
 }
 
 /// How a client got its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub(crate) enum How {
     Hit,
     Stale,
     Shared,
@@ -34,17 +34,17 @@ pub enum How {
 }
 
 /// A door before an origin.
-pub struct Door {
-    pub store: Arc<Store>,
-    pub rules: Rules,
-    pub origin: Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>,
-    pub requests: AtomicU64,
-    pub body_bytes: AtomicU64,
-    pub now_ms: AtomicU64,
+pub(crate) struct Door {
+    pub(crate) store: Arc<Store>,
+    pub(crate) rules: Rules,
+    pub(crate) origin: Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>,
+    pub(crate) requests: AtomicU64,
+    pub(crate) body_bytes: AtomicU64,
+    pub(crate) now_ms: AtomicU64,
 }
 
 impl Door {
-    pub fn new(
+    pub(crate) fn new(
         memory: u64,
         origin: impl Fn(&str, &HeaderMap) -> Page + Send + Sync + 'static,
     ) -> Arc<Self> {
@@ -59,26 +59,30 @@ impl Door {
         })
     }
 
-    pub fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> Now {
         let mono_ms = self.now_ms.load(Ordering::Relaxed);
         Now { unix_ms: BEGIN_MS + mono_ms, mono_ms }
     }
 
-    pub fn pass(&self, span: Duration) {
+    pub(crate) fn pass(&self, span: Duration) {
         self.now_ms.fetch_add(span.as_millis() as u64, Ordering::Relaxed);
     }
 
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    pub fn look_up(&self, url: &str, fields: &HeaderMap) -> Found {
+    pub(crate) fn look_up(&self, url: &str, fields: &HeaderMap) -> Found {
         let asked = Asked { method: &Method::GET, url, fields, now: self.now() };
         self.store.look_up(&self.store.key(url), &self.rules, &asked)
     }
 
     /// The whole body, as a client gets it.
-    pub async fn get(self: &Arc<Self>, url: &str, fields: &[(&str, &str)]) -> (How, Vec<u8>) {
+    pub(crate) async fn get(
+        self: &Arc<Self>,
+        url: &str,
+        fields: &[(&str, &str)],
+    ) -> (How, Vec<u8>) {
         let fields = header_map(fields);
         let asked = Asked { method: &Method::GET, url, fields: &fields, now: self.now() };
         loop {
@@ -139,7 +143,7 @@ impl Door {
     }
 
     /// Asks the origin for a lead, and has the body written behind the caller's back.
-    pub async fn fetch(
+    pub(crate) async fn fetch(
         self: &Arc<Self>,
         lead: Lead,
         url: &str,
@@ -226,7 +230,7 @@ impl Door {
         page
     }
 
-    pub fn answered<'a>(&self, page: &Page, fields: &'a HeaderMap) -> Answered<'a> {
+    pub(crate) fn answered<'a>(&self, page: &Page, fields: &'a HeaderMap) -> Answered<'a> {
         let now = self.now().unix_ms;
         let status = StatusCode::from_u16(page.status).unwrap();
         Answered { status, fields, requested_ms: now, received_ms: now }
@@ -234,31 +238,31 @@ impl Door {
 }
 
 /// A body that is there, or comes.
-pub enum Body {
+pub(crate) enum Body {
     There(Vec<u8>),
     Comes(Reader),
 }
 
 impl Page {
     /// 200 with a body and `Cache-Control`.
-    pub fn ok(control: &str, body: Vec<u8>) -> Self {
+    pub(crate) fn ok(control: &str, body: Vec<u8>) -> Self {
         let fields = vec![("cache-control", control.to_owned())];
         Self { status: 200, fields, body, breaks_at: None }
     }
 
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.fields.push((name, value.to_owned()));
         self
     }
 
-    pub fn head(&self) -> HeaderMap {
+    pub(crate) fn head(&self) -> HeaderMap {
         let fields = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
         header_map(&fields.collect::<Vec<_>>())
     }
 }
 
-pub fn header_map(fields: &[(&str, &str)]) -> HeaderMap {
+pub(crate) fn header_map(fields: &[(&str, &str)]) -> HeaderMap {
     let field = |(name, value): &(&str, &str)| {
         (HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap())
     };
@@ -266,7 +270,7 @@ pub fn header_map(fields: &[(&str, &str)]) -> HeaderMap {
 }
 
 /// Bytes that differ everywhere and for every seed.
-pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
+pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut bytes = Vec::with_capacity(length + 8);
     while bytes.len() < length {
@@ -279,6 +283,6 @@ pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-pub fn whole(body: &store::Body) -> Vec<u8> {
+pub(crate) fn whole(body: &store::Body) -> Vec<u8> {
     body.pieces(0..u64::MAX).flatten().collect()
 }
