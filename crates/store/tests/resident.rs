@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use store::freshness::{Answered, Asked, Rules};
-use store::{Answer, Found, Seed, Settings, Store, Storing};
+use store::{Answer, Content, Found, Seed, Settings, Store, Storing};
 use vocab::{ByteSize, Now};
 
 static BYTES: AtomicI64 = AtomicI64::new(0);
@@ -78,7 +78,7 @@ struct World {
 impl World {
     fn new(memory: u64) -> Self {
         let settings = Settings { memory: ByteSize(memory).into(), ..Settings::default() };
-        let store = Store::new(settings, Seed([9; 16]), 2);
+        let (store, _) = Store::open(settings, Seed([9; 16]), 2, NOW).unwrap();
         Self { store, rules: Rules::forward(), request: HeaderMap::new() }
     }
 
@@ -185,8 +185,9 @@ fn hits() {
         let Found::Hit(entry, _) = world.store.look_up(key, &world.rules, &asked) else {
             panic!("it is stored")
         };
-        let sent: usize = entry.body().pieces(0..u64::MAX).map(|piece| piece.len()).sum();
-        assert_eq!(sent as u64, entry.body().len());
+        let Content::Memory(body) = entry.content() else { panic!("it is in memory") };
+        let sent: usize = body.pieces(0..u64::MAX).map(|piece| piece.len()).sum();
+        assert_eq!(sent as u64, body.len());
     }
     assert_eq!(CALLS.load(Ordering::Relaxed), calls, "a hit allocates nothing");
 }

@@ -15,6 +15,7 @@ fn plan(length: Option<u64>, keep_bytes_max: u64) -> Plan {
         keep_bytes_max,
         purpose: Purpose::Clients,
         resume: Resume::Possible,
+        beside: Beside::Nothing,
         finish_percent: 50,
         prefix: Body::default(),
     }

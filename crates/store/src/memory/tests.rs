@@ -29,7 +29,7 @@ fn entry(budget: &Arc<Budget>, key: &Key, variant: &str, bytes: usize) -> Option
     let terms = Terms::of(&Rules::forward(), &head);
     let body = Body::copied(budget, &vec![variant.len() as u8; bytes])?;
     let filed = Filed::new(budget, key.clone(), &head, terms)?;
-    Some(Arc::new(Entry::new(filed, body, Extent::Whole)))
+    Some(Arc::new(Entry::new(filed, Content::Memory(body))))
 }
 
 /// Asks for a key, stores it when it is not there, and says whether it was.
@@ -124,7 +124,11 @@ fn variants_live_side_by_side_and_the_oldest_makes_room() {
     assert_eq!(count(), VARIANTS_MAX);
     tier.insert(&entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
     let (newest, others) = tier.find(&key(1)).unwrap();
-    assert_eq!((newest.body().len(), others.len()), (99, VARIANTS_MAX - 1), "its like is replaced");
+    assert_eq!(
+        (newest.content().len(), others.len()),
+        (99, VARIANTS_MAX - 1),
+        "its like is replaced"
+    );
     drop((newest, others));
     let is_even = |entry: &Entry| entry.head().selecting.values().all(|it| it.len() % 2 == 0);
     tier.sweep(is_even, |entry| assert!(tier.remove(&entry)));
@@ -148,7 +152,7 @@ fn it_gives_way_to_fetches_and_what_is_still_read_is_still_counted() {
     let most = budget.limit() - budget.total() + budget.held(Class::Cache);
     assert!(budget.try_charge(Class::Heads, most).is_none(), "one is read by somebody");
     assert!(tier.find(&key(150)).is_none() && tier.stock().entries == 0);
-    assert_eq!(held.body().whole().unwrap().len(), 4000);
+    assert_eq!(held.content().len(), 4000);
     assert_eq!(budget.held(Class::Windows), (1 << 19) + held.cost());
     drop((held, window));
     assert_eq!((budget.held(Class::Windows), budget.held(Class::Cache)), (0, 0));
@@ -163,7 +167,7 @@ fn a_freshened_head_keeps_the_body_and_is_counted_once() {
     let total = budget.total();
     let again = |old: &Entry| {
         let filed = Filed::new(&budget, old.key().clone(), old.head(), old.terms().clone());
-        Arc::new(Entry::new(filed.unwrap(), old.body().clone(), Extent::Whole))
+        Arc::new(Entry::new(filed.unwrap(), old.content().clone()))
     };
     assert!(tier.freshen(&old, &again(&old)) && !tier.freshen(&old, &again(&old)));
     drop(old);
@@ -190,13 +194,13 @@ fn threads_find_what_belongs_to_their_key() {
                     match tier.find(&key) {
                         Some((found, _)) => {
                             assert_eq!(found.key().url(), key.url());
-                            assert_eq!(found.body().len(), length as u64);
+                            assert_eq!(found.content().len(), length as u64);
                             found.hit();
                         }
                         None if number.is_multiple_of(97) => {
                             tier.sweep(
-                                |it| it.body().len().is_multiple_of(97),
-                                |it| assert!(tier.remove(&it) || !it.body().is_empty()),
+                                |it| it.content().len().is_multiple_of(97),
+                                |it| assert!(tier.remove(&it) || !it.content().is_empty()),
                             );
                         }
                         None => {

@@ -4,6 +4,7 @@
 //! client's turn. Held by doors.
 
 use super::{Store, front_of};
+use crate::disk::Moment;
 use crate::fill::{Body, Fill, Purpose};
 use crate::freshness::{
     Asked, Conditions, Forward, Freshness, Rest, Reuse, Rules, freshness, matches, reuse,
@@ -49,11 +50,15 @@ pub struct Lead {
     pub(super) flying: Option<Flying>,
     /// When it was given, counted in purges: what came since concerns its answer.
     pub(super) moment: u64,
+    /// The same for the disk.
+    pub(super) disk_moment: Option<Moment>,
 }
 
 impl Lead {
     pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, flying: Option<Flying>) -> Self {
-        Self { store: Arc::clone(store), errand, flying, moment: store.purges.moment() }
+        let disk_moment = store.shelf.as_ref().map(|shelf| shelf.disk.moment());
+        let moment = store.purges.moment();
+        Self { store: Arc::clone(store), errand, flying, moment, disk_moment }
     }
 
     /// Why the origin is asked.

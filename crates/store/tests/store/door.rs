@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::freshness::{Answered, Asked, Rules};
-use store::{Answer, Broken, Found, Joined, Lead, Reader, Seed, Settings, Store, Storing};
+use store::{Answer, Broken, Content, Found, Joined, Lead, Reader, Seed, Settings, Store, Storing};
 use vocab::{ByteSize, Now};
 
+pub(crate) const SEED: Seed = Seed([3; 16]);
+
 /// When all tests begin: some day in 2026.
-pub(crate) const BEGIN_MS: u64 = 1_790_000_000_000;
+pub(crate) const BEGIN: Now = Now { unix_ms: 1_790_000_000_000, mono_ms: 0 };
 
 /// What an origin answers with.
 #[derive(Clone, Default)]
@@ -49,8 +51,15 @@ impl Door {
         origin: impl Fn(&str, &HeaderMap) -> Page + Send + Sync + 'static,
     ) -> Arc<Self> {
         let settings = Settings { memory: ByteSize(memory).into(), ..Settings::default() };
+        Self::with(settings, origin)
+    }
+
+    pub(crate) fn with(
+        settings: Settings,
+        origin: impl Fn(&str, &HeaderMap) -> Page + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            store: Store::new(settings, Seed([3; 16]), 2),
+            store: Store::open(settings, SEED, 2, BEGIN).unwrap().0,
             rules: Rules::forward(),
             origin: Box::new(origin),
             requests: AtomicU64::new(0),
@@ -61,7 +70,7 @@ impl Door {
 
     pub(crate) fn now(&self) -> Now {
         let mono_ms = self.now_ms.load(Ordering::Relaxed);
-        Now { unix_ms: BEGIN_MS + mono_ms, mono_ms }
+        Now { unix_ms: BEGIN.unix_ms + mono_ms, mono_ms }
     }
 
     pub(crate) fn pass(&self, span: Duration) {
@@ -85,16 +94,26 @@ impl Door {
     ) -> (How, Vec<u8>) {
         let fields = header_map(fields);
         let asked = Asked { method: &Method::GET, url, fields: &fields, now: self.now() };
+        let mut recalled = None;
         loop {
-            let found = self.look_up(url, &fields);
+            let key = self.store.key(url);
+            let found = match recalled.take() {
+                Some(recalled) => self.store.look_up_with(recalled, &key, &self.rules, &asked),
+                None => self.look_up(url, &fields),
+            };
             return match found {
-                Found::Hit(entry, _) => (How::Hit, whole(entry.body())),
+                Found::OnDisk(recall) => {
+                    let read = tokio::task::spawn_blocking(move || recall.read());
+                    recalled = Some(read.await.unwrap());
+                    continue;
+                }
+                Found::Hit(entry, _) => (How::Hit, whole(entry.content())),
                 Found::Stale { entry, refresh, .. } => {
                     if let Some(lead) = refresh {
                         let (_, rest) = self.fetch(lead, url, &fields).await;
                         assert!(rest.is_none(), "nobody waits for it");
                     }
-                    (How::Stale, whole(entry.body()))
+                    (How::Stale, whole(entry.content()))
                 }
                 Found::Read(_, fill) => match fill.attach(0..u64::MAX) {
                     Ok(reader) => (How::Shared, self.drain(reader, url, &fields).await),
@@ -106,7 +125,7 @@ impl Door {
                         drop(reading);
                         (How::Shared, self.drain(reader, url, &fields).await)
                     }
-                    Joined::Hit(entry, _) => (How::Shared, whole(entry.body())),
+                    Joined::Hit(entry, _) => (How::Shared, whole(entry.content())),
                     Joined::Lead(lead) => self.lead(lead, url, &fields).await,
                     Joined::LookUp => continue,
                     Joined::Failed(_) => (How::Refused, Vec::new()),
@@ -166,7 +185,7 @@ impl Door {
                 tokio::spawn(Arc::clone(self).pump(storing, page, url.to_owned()));
                 (How::Fetched, reader.map(Body::Comes))
             }
-            Answer::Confirmed(entry) => (How::Confirmed, Some(Body::There(whole(entry.body())))),
+            Answer::Confirmed(entry) => (How::Confirmed, Some(Body::There(whole(entry.content())))),
             Answer::Unconfirmed(lead) => Box::pin(self.fetch(lead, url, fields)).await,
             Answer::Not(_) => (How::Fetched, Some(Body::There(page.body))),
         }
@@ -283,6 +302,17 @@ pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-pub(crate) fn whole(body: &store::Body) -> Vec<u8> {
-    body.pieces(0..u64::MAX).flatten().collect()
+pub(crate) fn whole(content: &Content) -> Vec<u8> {
+    match content {
+        Content::Memory(body) | Content::Front(body) => {
+            body.pieces(0..u64::MAX).flatten().collect()
+        }
+        Content::Disk(stored) => {
+            let (mut body, mut all) = (stored.body.clone(), Vec::new());
+            while (all.len() as u64) < body.len() {
+                all.extend_from_slice(&body.read(all.len() as u64).unwrap());
+            }
+            all
+        }
+    }
 }
