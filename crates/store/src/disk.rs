@@ -68,6 +68,8 @@ const SEGMENTS: std::ops::RangeInclusive<u64> = 16..=4096;
 const SEGMENTS_USUAL: u64 = 256;
 /// Most objects: some 24 GiB of index.
 const OBJECTS_MAX: u64 = 1 << 30;
+/// Most objects where nothing else is asked for: at most 384 MiB of index.
+const OBJECTS_USUAL_MAX: u64 = 1 << 24;
 
 /// What a store on disk is made with.
 #[derive(Clone, Debug)]
@@ -87,11 +89,18 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual segments for a store of `bytes`, and as many objects as fit if they have 2 KiB each.
+    /// The usual segments for a store of `bytes`, and as many objects as fit if they have 2 KiB each, up
+    /// to 16 Mi.
     pub fn new(path: PathBuf, bytes: u64, seed: Seed) -> Self {
         let (least, most) = SEGMENT_BYTES.into_inner();
         let segment_bytes = (bytes / SEGMENTS_USUAL).clamp(least, most);
-        Self { path, bytes, segment_bytes, objects: (bytes / 2048).clamp(1, OBJECTS_MAX), seed }
+        Self {
+            path,
+            bytes,
+            segment_bytes,
+            objects: (bytes / 2048).clamp(1, OBJECTS_USUAL_MAX),
+            seed,
+        }
     }
 
     fn limits(&self) -> Result<Limits, OpenError> {
@@ -213,8 +222,11 @@ impl Disk {
         let newer = match (head, object.head) {
             (Some(segment), Some(slot)) => {
                 let newer = self.load(*key, segment, slot)?;
-                // The body was replaced between two looks into the index.
-                Some(newer).filter(|it| it.header.body_sequence == body.header.sequence)
+                if newer.header.body_sequence != body.header.sequence {
+                    // Two keys that share their bits in the index: an older head must not do instead.
+                    return None;
+                }
+                Some(newer)
             }
             _ => None,
         };

@@ -5,11 +5,11 @@
 //! way ends in a [`Filed`](crate::Filed) head with a body, or in a reason.
 
 mod answer;
+mod depot;
 mod figures;
 mod lead;
 mod look_up;
 mod purge;
-mod shelf;
 mod storing;
 
 use crate::budget::Budget;
@@ -22,14 +22,14 @@ use crate::key::{Key, Seed};
 use crate::memory::{Content, Entry, Filed, Tier};
 use crate::settings::Settings;
 pub use answer::{Answer, Unstored};
+use depot::Depot;
+pub use depot::{Recall, Recalled};
 use figures::Counts;
 pub use figures::{Counters, Figures};
 pub use lead::{Join, Joined, Lead, Reading};
 pub use look_up::{Found, Unfetched};
 pub use purge::Purged;
 use purge::Purges;
-use shelf::Shelf;
-pub use shelf::{Recall, Recalled};
 use std::sync::Arc;
 pub use storing::{Kept, Storing};
 use vocab::Now;
@@ -41,7 +41,7 @@ pub struct Store {
     budget: Arc<Budget>,
     tier: Arc<Tier>,
     herd: Arc<Herd>,
-    shelf: Option<Shelf>,
+    depot: Option<Depot>,
     purges: Purges,
     counts: Counts,
 }
@@ -55,19 +55,19 @@ impl Store {
         cores: u64,
         now: Now,
     ) -> Result<(Arc<Self>, Option<Recovered>), OpenError> {
-        let (mut seed, mut shelf, mut recovered) = (seed, None, None);
+        let (mut seed, mut depot, mut recovered) = (seed, None, None);
         if let Some(on_disk) = &settings.disk {
             let place = disk::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
             let (disk, found) = Disk::open(&place, now)?;
             seed = found.seed;
             recovered = Some(found);
-            shelf = Some(Shelf::new(disk));
+            depot = Some(Depot::new(disk));
         }
         let budget = Budget::new(settings.memory.bytes());
         let tier = Tier::new(&budget, cores);
         let herd = Herd::new(&budget);
         let (purges, counts) = (Purges::default(), Counts::default());
-        let store = Self { settings, seed, budget, tier, herd, shelf, purges, counts };
+        let store = Self { settings, seed, budget, tier, herd, depot, purges, counts };
         Ok((Arc::new(store), recovered))
     }
 
@@ -96,8 +96,8 @@ impl Store {
                 format!("{}, {} {what}: {text}", entry.head().status, entry.content().len())
             }));
         }
-        if let Some(shelf) = &self.shelf {
-            match shelf.disk.find(key.hash()).len() {
+        if let Some(depot) = &self.depot {
+            match depot.disk.find(key.hash()).len() {
                 0 => {}
                 count => lines.push(format!("on disk, not read for this: {count}")),
             }

@@ -116,7 +116,7 @@ impl Appender {
                 let written = self.write(record, &body);
                 self.note(written);
             }
-            Job::Begin(ticket, record, body, failed) => self.begin(ticket, record, &body, failed),
+            Job::Begin(ticket, record, body, failed) => self.begin(ticket, record, &body, &failed),
             Job::More(ticket, body) => self.more(ticket, &body),
             Job::Finish(ticket) => self.finish(ticket),
             Job::Abort(ticket) => self.abort(ticket),
@@ -164,8 +164,10 @@ impl Appender {
     /// Cuts off what is unfinished and closes all segments, so that the next start need not walk them.
     fn close(&mut self) {
         let tickets: Vec<Ticket> = self.busy.keys().copied().collect();
-        tickets.into_iter().for_each(|ticket| self.abort(ticket));
+        for ticket in tickets {
+            self.abort(ticket);
+        }
         let open: Vec<Open> = self.small.take().into_iter().chain(self.idle.drain(..)).collect();
-        open.into_iter().for_each(|open| self.seal(open));
+        self.seal_all(open);
     }
 }

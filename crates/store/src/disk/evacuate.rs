@@ -119,10 +119,7 @@ impl Appender {
             };
             return Ok(self.append(record, &body.concat(), file)?);
         }
-        let mut lane = match self.idle.pop() {
-            Some(open) => Lane::new(open, record, Arc::default()),
-            None => Lane::new(self.create()?, record, Arc::default()),
-        };
+        let mut lane = Lane::new(self.lane_segment()?, record, Arc::default());
         for number in 0..blocks(len) {
             let written = block(number).map(|bytes| self.lengthen(&mut lane, &bytes));
             match written {

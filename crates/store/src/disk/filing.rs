@@ -47,7 +47,9 @@ impl Appender {
         self.append(record, &[], |appender, slot| {
             match appender.shared.index.renew(key, slot, body, until_s) {
                 Ok(old) => {
-                    old.into_iter().for_each(|old| appender.bury_slot(old));
+                    if let Some(old) = old {
+                        appender.bury_slot(old);
+                    }
                     appender.shared.count(|counts| &counts.stored);
                 }
                 Err(index::NoBody) => appender.bury_slot(slot),

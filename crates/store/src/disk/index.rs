@@ -66,6 +66,14 @@ impl Index {
         }
     }
 
+    /// Makes room for `records`, and for some more in shards that get more than their part.
+    pub(super) fn reserve(&self, records: u64) {
+        let each = records as usize >> SHARD_BITS;
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).reserve(each + each / 64);
+        }
+    }
+
     fn shard(&self, key: KeyHash) -> MutexGuard<'_, Table> {
         let shard = &self.shards[key.0 as usize & ((1 << SHARD_BITS) - 1)];
         // A table is never left half changed: nothing in it panics once it began to move slots.
@@ -137,6 +145,10 @@ impl Index {
     /// Puts in an object in place of the one of the same variant; gives back what it took out.
     pub(super) fn commit(&self, key: KeyHash, slot: Slot) -> Vec<Slot> {
         let mut table = self.shard(key);
+        if table.positions(slot.tag()).is_empty() {
+            self.put(&mut table, slot);
+            return Vec::new();
+        }
         let mut gone = self.take_variant(&mut table, slot.tag(), slot.variant());
         let fulls = table.positions(slot.tag()).filter(|it| table.slot(*it).kind() == Kind::Full);
         let fulls: Vec<Slot> = fulls.map(|it| table.slot(it)).collect();
@@ -182,7 +194,7 @@ impl Index {
     /// Takes out everything under `key`.
     pub(super) fn remove_key(&self, key: KeyHash) {
         let mut table = self.shard(key);
-        while let Some(position) = { table.positions(tag(key)).next() } {
+        while let Some(position) = table.positions(tag(key)).next() {
             self.take(&mut table, position);
         }
     }
@@ -190,7 +202,7 @@ impl Index {
     fn take_variant(&self, table: &mut Table, tag: u64, variant: u16) -> Vec<Slot> {
         let mut gone = Vec::new();
         while let Some(position) =
-            { table.positions(tag).find(|it| table.slot(*it).variant() == variant) }
+            table.positions(tag).find(|it| table.slot(*it).variant() == variant)
         {
             gone.push(self.take(table, position));
         }

@@ -67,7 +67,7 @@ impl Appender {
         ticket: Ticket,
         record: Record,
         body: &[u8],
-        failed: Arc<AtomicBool>,
+        failed: &Arc<AtomicBool>,
     ) {
         match self.lane(record, failed.clone()) {
             Ok(lane) => {
@@ -82,20 +82,16 @@ impl Appender {
         }
     }
 
-    /// A lane for a record: the one used last, so that few segments stay open.
-    pub(super) fn lane(
-        &mut self,
-        record: Record,
-        failed: Arc<AtomicBool>,
-    ) -> Result<Lane, Unwritten> {
-        let open = match self.idle.pop() {
-            Some(open) => open,
-            None => {
-                self.make_room(0)?;
-                self.create()?
-            }
-        };
-        Ok(Lane::new(open, record, failed))
+    fn lane(&mut self, record: Record, failed: Arc<AtomicBool>) -> Result<Lane, Unwritten> {
+        if self.idle.is_empty() {
+            self.make_room(0)?;
+        }
+        Ok(Lane::new(self.lane_segment()?, record, failed))
+    }
+
+    /// A segment for a large record: the one used last, so that few stay open.
+    pub(super) fn lane_segment(&mut self) -> io::Result<Open> {
+        self.idle.pop().map_or_else(|| self.create(), Ok)
     }
 
     /// More of its bytes; a ticket that has no lane any more failed before.

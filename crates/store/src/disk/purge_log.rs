@@ -101,7 +101,7 @@ impl PurgeLog {
     pub(super) fn append(&mut self, noted: &[Noted]) -> io::Result<()> {
         let file = self.file.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut bytes = Vec::new();
-        noted.iter().for_each(|noted| encode(noted, &mut bytes));
+        encode_all(noted, &mut bytes);
         file.write_all_at(&bytes, self.len)?;
         file.sync_data()?;
         self.len += bytes.len() as u64;
@@ -114,7 +114,7 @@ impl PurgeLog {
     /// Replaces the file by one with these purges.
     pub(super) fn rewrite(&mut self, noted: &[Noted], next: u64) -> io::Result<()> {
         let mut bytes = opening(next).to_vec();
-        noted.iter().for_each(|noted| encode(noted, &mut bytes));
+        encode_all(noted, &mut bytes);
         self.file = None;
         self.file = Some(replace(&self.folder, NAME, &bytes)?);
         (self.len, self.entries) = (bytes.len() as u64, noted.len());
@@ -129,6 +129,12 @@ fn opening(next: u64) -> [u8; OPENING_BYTES] {
     let sum = crc32c::crc32c(&bytes[..16]);
     bytes[16..20].copy_from_slice(&sum.to_le_bytes());
     bytes
+}
+
+fn encode_all(noted: &[Noted], bytes: &mut Vec<u8>) {
+    for noted in noted {
+        encode(noted, bytes);
+    }
 }
 
 fn encode(noted: &Noted, bytes: &mut Vec<u8>) {
@@ -246,7 +252,7 @@ mod tests {
 
     fn file() -> Vec<u8> {
         let mut bytes = opening(10).to_vec();
-        noted().iter().for_each(|it| encode(it, &mut bytes));
+        encode_all(&noted(), &mut bytes);
         bytes
     }
 

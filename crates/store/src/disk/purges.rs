@@ -261,7 +261,9 @@ impl Purges {
         let noted: Vec<Noted> = purges.iter().map(note).collect();
         let mut written = if log.is_sound() { log.append(&noted) } else { Ok(()) };
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        noted.iter().for_each(|noted| table.strike(noted));
+        for noted in &noted {
+            table.strike(noted);
+        }
         let is_full = table.count() > PURGES_MAX || table.text_bytes > PATTERNS_BYTES_MAX;
         if is_full {
             table.fold();

@@ -10,7 +10,7 @@ use super::index;
 use super::segments::Segment;
 use super::shared::Shared;
 use super::slot::Slot;
-use super::survey::{Ending, Entry, Survey, survey};
+use super::survey::{Ending, Entry, Survey, count, survey};
 use std::fs;
 use std::io;
 use std::sync::Arc;
@@ -52,17 +52,22 @@ pub(super) fn recover(shared: &Shared, listing: &Listing) -> Result<Found, OpenE
     let mut found = Found::default();
     let mut sequences = Sequences::default();
     let mut heads = Vec::new();
+    let mut files = Vec::new();
     for id in &listing.segments {
         let path = segment_path(&shared.folder.path, *id);
         let opened = options().open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (len, file) = opened.map_err(|why| OpenError::of(&path, why))?;
-        let Some(survey) = survey(&file, len, *id, shared.salt) else {
+        files.push((*id, path, len, file));
+    }
+    shared.index.reserve(files.iter().map(|(_, _, len, file)| count(file, *len)).sum());
+    for (id, path, len, file) in files {
+        let Some(survey) = survey(&file, len, id, shared.salt) else {
             // The process ended before its first bytes were written, or they are damaged.
             fs::remove_file(&path).map_err(|why: io::Error| OpenError::of(&path, why))?;
             found.removed += 1;
             continue;
         };
-        let segment = shared.segments.add(*id, file, path);
+        let segment = shared.segments.add(id, file, path);
         segment.moment_min.store(survey.moment_min, Relaxed);
         shared.segments.resize(&segment, len.max(survey.end + survey.footer_len()));
         shared.next.fetch_max(survey.sequence_max.saturating_add(1), SeqCst);
@@ -81,9 +86,9 @@ pub(super) fn recover(shared: &Shared, listing: &Listing) -> Result<Found, OpenE
             }
         }
     }
-    heads.iter().for_each(|(segment, ending, head)| {
+    for (segment, ending, head) in &heads {
         file_head(shared, segment, *ending, head, &sequences, &mut found);
-    });
+    }
     Ok(found)
 }
 

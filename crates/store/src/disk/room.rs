@@ -10,6 +10,7 @@ use super::folder::{options, segment_path};
 use super::segments::{SEGMENTS_OPEN_MAX, Segment};
 use super::slot::Place;
 use super::survey::{Survey, opening};
+use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -64,23 +65,28 @@ impl Appender {
     }
 
     /// Puts a segment back where it is written to, or closes it if it is full.
-    pub(super) fn put_back(&mut self, open: Open, shelf: Shelf) {
+    pub(super) fn put_back(&mut self, open: Open, from: Shelf) {
         if open.survey.end >= self.shared.limits.segment_bytes {
             return self.seal(open);
         }
-        match shelf {
-            Shelf::Small => self.small = Some(open),
+        match from {
             Shelf::Lanes => self.idle.push(open),
+            Shelf::Small => {
+                // There is another only where space was made while this one was in hand.
+                if let Some(other) = self.small.replace(open) {
+                    self.seal(other);
+                }
+            }
         }
     }
 
     /// Cuts off what was not written wholly.
-    pub(super) fn cut(&mut self, open: Open, shelf: Shelf) {
+    pub(super) fn cut(&mut self, open: Open, from: Shelf) {
         let bytes = open.survey.end + open.survey.footer_len();
         match open.segment.file.set_len(open.survey.end) {
             Ok(()) => {
                 self.shared.segments.resize(&open.segment, bytes);
-                self.put_back(open, shelf);
+                self.put_back(open, from);
             }
             // Nothing more is written behind what nobody knows; without a footer it is walked.
             Err(_) => open.segment.is_closed.store(true, Relaxed),
@@ -102,6 +108,13 @@ impl Appender {
         }
         self.shared.segments.resize(segment, survey.end + footer.len() as u64);
         segment.is_closed.store(true, Relaxed);
+    }
+
+    /// Closes several.
+    pub(super) fn seal_all(&mut self, open: Vec<Open>) {
+        for open in open {
+            self.seal(open);
+        }
     }
 
     /// Makes room for a record with `bytes` of text and body.
@@ -126,7 +139,7 @@ impl Appender {
             // All are open: those that nobody writes to at this moment are closed for it.
             let open: Vec<Open> =
                 self.small.take().into_iter().chain(self.idle.drain(..)).collect();
-            open.into_iter().for_each(|open| self.seal(open));
+            self.seal_all(open);
             self.victim()
         }) else {
             return false;
@@ -154,7 +167,7 @@ impl Appender {
             of(segment).hot * 2 >= segment.bytes() && segment.spared.load(Relaxed) < SPARED_MAX
         };
         let oldest = closed.iter().position(|segment| !is_spared(segment)).unwrap_or(0);
-        closed[..oldest].iter().for_each(|segment| self.spare(segment));
+        self.spare(&closed[..oldest]);
         Some((closed[oldest].clone(), Keep::Hot))
     }
 
@@ -175,12 +188,18 @@ impl Appender {
         census
     }
 
-    /// Puts a segment behind all others; its records have to be hit again.
-    fn spare(&self, segment: &Segment) {
-        segment.age.store(self.shared.segments.next_age(), Relaxed);
-        segment.spared.fetch_add(1, Relaxed);
+    /// Puts segments behind all others; their records have to be hit again.
+    fn spare(&self, spared: &[Arc<Segment>]) {
+        if spared.is_empty() {
+            return;
+        }
+        for segment in spared {
+            segment.age.store(self.shared.segments.next_age(), Relaxed);
+            segment.spared.fetch_add(1, Relaxed);
+        }
+        let spared: HashSet<u32> = spared.iter().map(|segment| segment.slot).collect();
         self.shared.index.walk(|slot| {
-            if slot.place().segment == segment.slot {
+            if spared.contains(&slot.place().segment) {
                 slot.cool();
             }
         });

@@ -4,6 +4,7 @@
 //! it, so nobody's answer is cut off. Only the disk's thread adds, grows and removes; anybody looks up.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -37,12 +38,25 @@ impl Segment {
 }
 
 /// All of them.
-#[derive(Default)]
 pub(super) struct Segments {
     table: RwLock<Vec<Option<Arc<Segment>>>>,
     bytes: AtomicU64,
     next_id: AtomicU64,
     next_age: AtomicU64,
+    /// The least moment in files that could not be removed.
+    moment_left: AtomicU64,
+}
+
+impl Default for Segments {
+    fn default() -> Self {
+        Self {
+            table: RwLock::default(),
+            bytes: AtomicU64::new(0),
+            next_id: AtomicU64::new(0),
+            next_age: AtomicU64::new(0),
+            moment_left: AtomicU64::new(u64::MAX),
+        }
+    }
 }
 
 impl Segments {
@@ -109,17 +123,21 @@ impl Segments {
     /// Takes a segment out and removes its file.
     pub(super) fn remove(&self, segment: &Segment) {
         self.resize(segment, 0);
-        // A file that cannot be removed is found again at the next start.
-        let _ = fs::remove_file(&segment.path);
+        let removed = fs::remove_file(&segment.path);
+        if removed.is_err_and(|why| why.kind() != io::ErrorKind::NotFound) {
+            // It is found again at the next start: then its purges must still be known.
+            self.moment_left.fetch_min(segment.moment_min.load(Relaxed), Relaxed);
+        }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = table.get_mut(segment.slot as usize) {
             *place = None;
         }
     }
 
-    /// The least moment of a record in any of them.
+    /// The least moment of a record in any of them, and in what is left of others.
     pub(super) fn moment_min(&self) -> u64 {
         let each = self.all();
-        each.iter().map(|it| it.moment_min.load(Relaxed)).min().unwrap_or(u64::MAX)
+        let left = self.moment_left.load(Relaxed);
+        each.iter().map(|it| it.moment_min.load(Relaxed)).fold(left, u64::min)
     }
 }

@@ -203,6 +203,16 @@ pub fn survey<S: Source + ?Sized>(
     )
 }
 
+/// How many records the footer speaks of, not checked: so that memory is taken for them at once. Never
+/// more than there is space for in the file.
+pub(super) fn count<S: Source + ?Sized>(source: &S, len: u64) -> u64 {
+    let mut tail = [0; TAIL_BYTES as usize];
+    match source.read_exactly(&mut tail, len.saturating_sub(TAIL_BYTES)) {
+        Ok(()) if u64_at(&tail, 0) == TAIL_MAGIC => u64_at(&tail, 24).min(len / ENTRY_BYTES),
+        Ok(()) | Err(_) => 0,
+    }
+}
+
 fn from_footer<S: Source + ?Sized>(
     source: &S,
     len: u64,

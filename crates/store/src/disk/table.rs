@@ -1,15 +1,17 @@
 //! A hash table of slots that is never less than two thirds full: what keeps the index small.
 //!
-//! Open addressing, linear, with the slots in the order of their homes (Robin Hood): a look-up ends at
-//! the first slot whose home lies behind its own, so a full table is still quick to say no. It grows by
-//! a quarter where common tables double. It knows nothing of keys and records; the index does.
+//! Open addressing, linear, with all slots in the order of their tags, which is that of their homes too:
+//! slots with the same tag stand together, and a look-up ends at the first greater tag, so a full table
+//! is still quick to say no. It grows by a quarter where common tables double. It knows nothing of keys
+//! and records; the index does.
 
 use super::slot::{Slot, TAG_BITS};
+use std::ops::Range;
 
 /// Homes of a table at first.
 const HOMES_MIN: usize = 16;
 
-/// Slots in the order of their homes. Behind the last home there is room for those pushed past it.
+/// Slots in the order of their tags. Behind the last home there is room for those pushed past it.
 pub(super) struct Table {
     slots: Vec<Slot>,
     homes: usize,
@@ -21,18 +23,22 @@ impl Table {
         Self { slots: Vec::new(), homes: 0, used: 0 }
     }
 
-    /// Where the slots of `tag` would be at best.
-    fn home(&self, tag: u64) -> usize {
-        ((u128::from(tag) * self.homes as u128) >> TAG_BITS) as usize
+    /// Where the slots of `tag` would be at best: 32 bits of the tag, as a share of all homes.
+    const fn home(&self, tag: u64) -> usize {
+        (((tag >> (TAG_BITS - 32)) * self.homes as u64) >> 32) as usize
     }
 
-    /// Positions of the slots with `tag`.
-    pub(super) fn positions(&self, tag: u64) -> impl Iterator<Item = usize> + '_ {
-        let home = self.home(tag);
-        let run = self.slots.get(home..).unwrap_or_default().iter().enumerate();
-        run.take_while(move |(_, slot)| slot.is_used() && self.home(slot.tag()) <= home)
-            .filter(move |(_, slot)| slot.tag() == tag)
-            .map(move |(offset, _)| home + offset)
+    /// Positions of the slots with `tag`; where there are none, the place where one would stand.
+    pub(super) fn positions(&self, tag: u64) -> Range<usize> {
+        let mut first = self.home(tag);
+        while self.slots.get(first).is_some_and(|slot| slot.is_used() && slot.tag() < tag) {
+            first += 1;
+        }
+        let mut end = first;
+        while self.slots.get(end).is_some_and(|slot| slot.is_used() && slot.tag() == tag) {
+            end += 1;
+        }
+        first..end
     }
 
     /// Positions that there are.
@@ -64,22 +70,34 @@ impl Table {
         self.used += 1;
     }
 
-    /// Puts `slot` behind all that have its home or an earlier one; false where the table ends first.
+    /// Puts `slot` behind all that have its tag or a lesser one; false where the table ends first.
     fn place(&mut self, slot: Slot) -> bool {
-        let home = self.home(slot.tag());
-        let is_behind = |it: &Slot| !it.is_used() || self.home(it.tag()) > home;
-        let Some(offset) = self.slots[home..].iter().position(is_behind) else { return false };
-        let position = home + offset;
-        let Some(gap) = self.slots[position..].iter().position(|it| !it.is_used()) else {
+        let position = self.positions(slot.tag()).end;
+        let mut gap = position;
+        while self.slots.get(gap).is_some_and(|it| it.is_used()) {
+            gap += 1;
+        }
+        if gap >= self.slots.len() {
             return false;
-        };
-        self.slots.copy_within(position..position + gap, position + 1);
+        }
+        self.slots.copy_within(position..gap, position + 1);
         self.slots[position] = slot;
         true
     }
 
+    /// Makes room for `slots` at once.
+    pub(super) fn reserve(&mut self, slots: usize) {
+        let homes = slots * 25 / 22 + 1;
+        if homes > self.homes {
+            self.resize(homes);
+        }
+    }
+
     fn grow(&mut self) {
-        let homes = (self.homes + self.homes / 4).max(HOMES_MIN);
+        self.resize((self.homes + self.homes / 4).max(HOMES_MIN));
+    }
+
+    fn resize(&mut self, homes: usize) {
         let old = std::mem::take(&mut self.slots);
         self.homes = homes;
         self.slots = vec![Slot::EMPTY; homes + 16 + homes / 64];
@@ -136,10 +154,10 @@ mod tests {
         let mut model: HashMap<u64, Vec<u32>> = HashMap::new();
         for (number, tag) in tags().take(30_000).enumerate() {
             // Few tags, so that many share one; some runs are crowded on purpose.
-            let tag = if number % 5 == 0 { tag % 64 } else { tag % 5000 << 27 };
+            let tag = if number % 5 == 0 { tag % 64 } else { (tag % 5000) << 27 };
             let numbers = model.entry(tag).or_default();
             if numbers.len() > 3 {
-                let position = table.positions(tag).next().unwrap();
+                let position = table.positions(tag).start;
                 let taken = table.remove(position).place().segment;
                 numbers.retain(|it| *it != taken);
             } else {

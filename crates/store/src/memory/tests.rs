@@ -55,8 +55,9 @@ fn random(state: &mut u64) -> f64 {
 fn zipf(state: &mut u64, count: f64) -> u64 {
     let power = 0.1_f64;
     let rank = (random(state) * (count.powf(power) - 1.0) + 1.0).powf(1.0 / power);
-    // At least 1.
-    rank.abs() as u64
+    #[expect(clippy::cast_sign_loss, reason = "a rank is at least 1")]
+    let rank = rank as u64;
+    rank
 }
 
 /// The same trace through a list of those used last, with room for `room` entries.

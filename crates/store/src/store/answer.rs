@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// What to do with an answer.
 pub enum Answer {
     /// Write its body here, and read it from here for the client.
-    Storing(Storing),
+    Storing(Box<Storing>),
     /// It confirms what is stored: send that.
     Confirmed(Arc<Entry>),
     /// It confirms nothing that is stored: ask again without conditions.
@@ -167,7 +167,8 @@ impl Lead {
             None => {}
         }
         let copying = copying.map(|copying| (copying, prefix));
-        Answer::Storing(Storing::new(self, filed, writer, reader, extent).copied_by(copying))
+        let storing = Storing::new(self, filed, writer, reader, extent).copied_by(copying);
+        Answer::Storing(Box::new(storing))
     }
 
     fn refuse(self, why: Unstored, asked: &Asked<'_>) -> Answer {

@@ -92,7 +92,7 @@ impl Store {
             head_bytes: self.budget.held(Class::Heads),
             cache_bytes: self.budget.held(Class::Cache),
             peak_bytes: self.budget.peak(),
-            disk: self.shelf.as_ref().map(|shelf| shelf.disk.figures()),
+            disk: self.depot.as_ref().map(|depot| depot.disk.figures()),
         }
     }
 

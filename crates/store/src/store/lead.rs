@@ -56,7 +56,7 @@ pub struct Lead {
 
 impl Lead {
     pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, flying: Option<Flying>) -> Self {
-        let disk_moment = store.shelf.as_ref().map(|shelf| shelf.disk.moment());
+        let disk_moment = store.depot.as_ref().map(|depot| depot.disk.moment());
         let moment = store.purges.moment();
         Self { store: Arc::clone(store), errand, flying, moment, disk_moment }
     }

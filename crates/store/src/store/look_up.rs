@@ -3,8 +3,8 @@
 //! It waits for nothing: a hit is one lock and some arithmetic. Called by a door once a request, and
 //! again where [`Joined::LookUp`](super::Joined::LookUp) says so.
 
+use super::depot::{Recall, Recalled};
 use super::lead::{Errand, Join, Lead};
-use super::shelf::{Recall, Recalled};
 use super::{Store, front_of};
 use crate::fill::{Fill, Purpose};
 use crate::freshness::{
@@ -126,8 +126,8 @@ impl Store {
 
     fn used(&self, entry: &Entry) {
         entry.hit();
-        if let (Some(shelf), Content::Disk(stored)) = (&self.shelf, entry.content()) {
-            shelf.disk.hit(stored);
+        if let (Some(depot), Content::Disk(stored)) = (&self.depot, entry.content()) {
+            depot.disk.hit(stored);
         }
     }
 

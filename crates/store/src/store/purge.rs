@@ -112,7 +112,7 @@ impl Store {
         if let Err(why @ PurgeError::PatternTooLong) = on_disk {
             return Err(why);
         }
-        let purged = self.purge_memory(what, strength, now);
+        let purged = self.purge_memory(&what, strength, now);
         on_disk.map(|()| purged)
     }
 
@@ -121,31 +121,31 @@ impl Store {
         what: Purge,
         strength: Strength,
     ) -> Result<(), PurgeError> {
-        if self.shelf.is_none() {
+        if self.depot.is_none() {
             return Ok(());
         }
         let store = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || match &store.shelf {
-            Some(shelf) => shelf.disk.purge(&[what], strength),
+        let done = tokio::task::spawn_blocking(move || match &store.depot {
+            Some(depot) => depot.disk.purge(&[what], strength),
             None => Ok(()),
         });
         // It is not awaited only while the runtime ends.
         done.await.unwrap_or_else(|why| Err(PurgeError::NotKept(io::Error::other(why))))
     }
 
-    fn purge_memory(&self, what: Purge, strength: Strength, now: Now) -> Purged {
+    fn purge_memory(&self, what: &Purge, strength: Strength, now: Now) -> Purged {
         // First for what is stored from now on, then for what is.
         self.purges.note(what.clone(), strength);
         let fetches = self.herd.outdate(|key, filed| match filed {
-            Some(filed) => holds_filed(&what, filed),
-            None => may_hold(&what, key),
+            Some(filed) => holds_filed(what, filed),
+            None => may_hold(what, key),
         });
         let mut entries = 0;
         let mut each = |entry: Arc<Entry>| entries += u64::from(self.doom(&entry, strength, now));
-        match &what {
+        match what {
             Purge::Key(hash) => self.tier.of_hash(*hash).into_iter().for_each(each),
             Purge::Prefix(_) | Purge::Host(_) | Purge::Tag(_) | Purge::Everything => {
-                self.tier.sweep(|entry| holds_filed(&what, entry), &mut each);
+                self.tier.sweep(|entry| holds_filed(what, entry), &mut each);
             }
         }
         self.count_many(entries, |it| &it.purged);
@@ -163,7 +163,7 @@ impl Store {
         for url in invalidation(asked, answered) {
             let hash = self.key(&url).hash();
             let _ = self.purge_disk(Purge::Key(hash), Strength::Hard).await;
-            let purged = self.purge_memory(Purge::Key(hash), Strength::Hard, asked.now);
+            let purged = self.purge_memory(&Purge::Key(hash), Strength::Hard, asked.now);
             sum.entries += purged.entries;
             sum.fetches += purged.fetches;
         }
@@ -186,15 +186,13 @@ impl Store {
             HeadEffect::Outdates => None,
             HeadEffect::Updates => freshened(rules, asked, old.head(), answered).ok(),
         };
-        match updated.and_then(|(head, terms)| self.refile(&old, &head, terms)) {
-            Some(new) => {
-                self.tier.freshen(&old, &new);
-                self.renew(&old, &new, rules, asked.now);
-            }
-            None => {
-                let _ = self.purge_disk(Purge::Key(key.hash()), Strength::Soft).await;
-                self.doom(&old, Strength::Soft, asked.now);
-            }
+        let new = updated.and_then(|(head, terms)| self.refile(&old, &head, terms));
+        if let Some(new) = new {
+            self.tier.freshen(&old, &new);
+            self.renew(&old, &new, rules, asked.now);
+        } else {
+            let _ = self.purge_disk(Purge::Key(key.hash()), Strength::Soft).await;
+            self.doom(&old, Strength::Soft, asked.now);
         }
     }
 

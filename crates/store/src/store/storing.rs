@@ -6,8 +6,8 @@
 
 use super::Store;
 use super::answer::Extent;
+use super::depot::Copying;
 use super::lead::Lead;
-use super::shelf::Copying;
 use crate::disk::Strength;
 use crate::fill::{Body, Broken, Fill, Reader, Refused, Writer};
 use crate::freshness::{Answered, Rest, next_part, rest};

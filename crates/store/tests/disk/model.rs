@@ -7,6 +7,9 @@ use store::disk::{Disk, Purge, Purged, Strength};
 /// What must be found: the latest answer, and whether it was purged softly since.
 type Model = BTreeMap<(u64, u64), (Answer, Purged)>;
 
+/// Whether a purge concerns an answer.
+type Hits = Box<dyn Fn(&Answer) -> bool>;
+
 /// Whether everything that was stored must still be there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Space {
@@ -63,7 +66,7 @@ impl History {
             _ => (disk.moment(), Strength::Hard),
         };
         let directory = like.url().rsplit_once('/').unwrap().0.to_owned() + "/";
-        let (purge, hits): (Purge, Box<dyn Fn(&Answer) -> bool>) = match self.dice.below(20) {
+        let (purge, hits): (Purge, Hits) = match self.dice.below(20) {
             0 => (Purge::Everything, Box::new(|_| true)),
             1..4 => (Purge::Host(like.host()), Box::new(move |it| it.host() == like.host())),
             4..6 => (Purge::Tag(like.tag()), Box::new(move |it| it.tag() == like.tag())),

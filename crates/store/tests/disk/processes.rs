@@ -5,6 +5,7 @@
 use crate::support::{Answer, Dice, NOW, Scratch};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use store::disk::{Disk, NotStored, Purge, Strength, Trouble};
@@ -56,13 +57,11 @@ fn write_for_ever(scratch: &Scratch, from: u64) {
                 say("purged", number, version);
             }
             2 => {
-                if let Some((there, _)) = answer.get(&disk) {
-                    let newer = Answer { renewal: there.renewal + 1, ..there };
-                    // It may be reclaimed at any moment.
-                    if let Some(stored) = answer.stored(&disk) {
-                        newer.renew(&disk, &stored);
-                    }
+                if let Some(stored) = answer.stored(&disk) {
+                    let there = Answer::of(&stored);
+                    Answer { renewal: there.renewal + 1, ..there }.renew(&disk, &stored);
                 }
+                answer.get(&disk);
             }
             3 => {
                 disk.settle();
@@ -106,7 +105,8 @@ impl Known {
 
 fn end(mut child: Child) {
     child.kill().unwrap();
-    child.wait().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.signal(), Some(9), "it had ended by itself: {status}");
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn killed_at_any_moment_it_finds_nothing_purged_nothing_older_and_nothing_wrong(
         end(child);
         // What it had said before it died.
         lines.map_while(Result::ok).for_each(|line| known.hear(&line));
-        // A version that it began and did not speak of any more.
-        known.latest += 1;
+        // Versions that it did not speak of are not used again.
+        known.latest += 10_000;
         let settings = scratch.settings(3 << 20, 64 << 10);
         let (disk, recovered) = Disk::open(&settings, NOW).unwrap();
         walked += recovered.walked;
@@ -143,7 +143,7 @@ fn killed_at_any_moment_it_finds_nothing_purged_nothing_older_and_nothing_wrong(
         }
         assert_eq!(disk.figures().corrupted, 0);
     }
-    assert!(found > 100 && walked > 20, "{found} found, {walked} segments walked");
+    assert!(found > 100 && walked > 10, "{found} found, {walked} segments walked");
 }
 
 /// In a file system of 3 MB, though the store may have 32.

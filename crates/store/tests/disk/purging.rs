@@ -1,6 +1,6 @@
 //! Purged is purged: by every kind of pattern, hard and soft, after a restart, and at the caps.
 
-use crate::support::{Answer, NOW, Scratch};
+use crate::support::{Answer, NOW, Scratch, put_all};
 use std::fs;
 use store::disk::{
     Completeness, Disk, NotStored, PATTERN_BYTES_MAX, PURGES_MAX, Purge, PurgeError, Purged,
@@ -10,7 +10,7 @@ use store::disk::{
 fn filled(scratch: &Scratch) -> (Disk, Vec<Answer>) {
     let disk = scratch.open();
     let answers: Vec<Answer> = (0..30).map(|number| Answer::new(number, 1, 300)).collect();
-    answers.iter().for_each(|answer| answer.put(&disk));
+    put_all(&disk, &answers);
     disk.settle();
     (disk, answers)
 }
@@ -19,10 +19,13 @@ fn purged(disk: &Disk, answers: &[Answer]) -> Vec<u64> {
     answers.iter().filter(|it| it.get(disk).is_none()).map(|it| it.number).collect()
 }
 
+/// Whether a pattern names the answer with a number.
+type Names = fn(u64) -> bool;
+
 #[test]
 fn each_kind_of_pattern_purges_what_it_names_and_nothing_else() {
     let like = Answer::new(8, 1, 300);
-    let patterns: [(Purge, fn(u64) -> bool); 6] = [
+    let patterns: [(Purge, Names); 6] = [
         (Purge::Key(like.key().hash()), |it| it == 8),
         (Purge::Prefix("http://h3.example/1/".into()), |it| it % 5 == 3 && it % 7 == 1),
         (Purge::Host("h3.example".into()), |it| it % 5 == 3),
@@ -34,18 +37,18 @@ fn each_kind_of_pattern_purges_what_it_names_and_nothing_else() {
         let scratch = Scratch::new();
         let (disk, answers) = filled(&scratch);
         let named: Vec<u64> = (0..30).filter(|it| is_named(*it)).collect();
-        disk.purge(&[purge.clone()], Strength::Soft).unwrap();
+        disk.purge(std::slice::from_ref(&purge), Strength::Soft).unwrap();
         for answer in &answers {
             let soft = if named.contains(&answer.number) { Purged::Soft } else { Purged::No };
             assert_eq!(answer.get(&disk), Some((*answer, soft)), "{purge:?}");
         }
-        disk.purge(&[purge.clone()], Strength::Hard).unwrap();
+        disk.purge(std::slice::from_ref(&purge), Strength::Hard).unwrap();
         assert_eq!(purged(&disk, &answers), named, "{purge:?}");
         drop(disk);
         let disk = scratch.open();
         assert_eq!(purged(&disk, &answers), named, "{purge:?} after a restart");
         // What is learned later is not concerned.
-        answers.iter().for_each(|answer| answer.put(&disk));
+        put_all(&disk, &answers);
         disk.settle();
         assert!(answers.iter().all(|it| it.get(&disk) == Some((*it, Purged::No))), "{purge:?}");
     }
@@ -166,7 +169,7 @@ fn where_the_log_of_purges_is_damaged_or_gone_everything_counts_as_purged() {
             assert_eq!(recovered.purges, Completeness::Whole);
         }
         // From then on it works as ever.
-        answers.iter().for_each(|answer| answer.put(&disk));
+        put_all(&disk, &answers);
         disk.settle();
         disk.purge(&[Purge::Host("h0.example".into())], Strength::Hard).unwrap();
         drop(disk);

@@ -1,6 +1,6 @@
 //! What comes back: variants, newer heads, blocks, extents, and what is refused.
 
-use crate::support::{Answer, NOW, Scratch, read_all};
+use crate::support::{Answer, NOW, Scratch, put_all, read_all};
 use std::os::unix::fs::FileExt;
 use store::disk::{
     BLOCK_BYTES, BODY_ALIGN, Disk, INLINE_BODY_BYTES_MAX, NotStored, Purged, VARIANTS_MAX,
@@ -16,7 +16,7 @@ fn bodies_of_every_size_come_back_after_a_restart_too() {
     let answers: Vec<Answer> =
         lens.iter().zip(1..).map(|(len, number)| Answer::new(number, 1, *len)).collect();
     let disk = scratch.open();
-    answers.iter().for_each(|answer| answer.put(&disk));
+    put_all(&disk, &answers);
     disk.settle();
     let found = |disk: &Disk| answers.iter().all(|it| it.get(disk) == Some((*it, Purged::No)));
     assert!(found(&disk));
@@ -61,7 +61,8 @@ fn extents_are_parts_of_the_file_with_the_bytes_of_the_body() {
                 extent.file().read_exact_at(&mut bytes, extent.at).unwrap();
                 assert_eq!(bytes, body[at as usize..][..bytes.len()]);
                 assert!(
-                    len <= INLINE_BODY_BYTES_MAX as usize || (extent.at - at) % BODY_ALIGN == 0
+                    len <= INLINE_BODY_BYTES_MAX as usize
+                        || (extent.at - at).is_multiple_of(BODY_ALIGN)
                 );
                 (at, parts) = (at + extent.len, parts + 1);
             }
@@ -153,7 +154,9 @@ fn more_large_bodies_at_once_than_there_are_lanes_are_refused() {
     let mut writers: Vec<_> = answers[..8].iter().map(|it| write(it).unwrap()).collect();
     assert_eq!(write(&answers[8]).err(), Some(NotStored::LanesBusy));
     drop(writers.pop());
-    writers.into_iter().for_each(|writer| writer.commit().unwrap());
+    for writer in writers {
+        writer.commit().unwrap();
+    }
     disk.settle();
     assert_eq!(answers.iter().filter(|it| it.get(&disk).is_some()).count(), 7);
     assert!(write(&answers[8]).is_ok());

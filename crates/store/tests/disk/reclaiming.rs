@@ -1,6 +1,6 @@
 //! Space: the limit holds, what is in use stays, what is of no use goes first, readers are not cut off.
 
-use crate::support::{Answer, NOW, Scratch, read_all};
+use crate::support::{Answer, NOW, Scratch, put_all, read_all};
 use store::disk::{Disk, Purged};
 
 const BYTES: u64 = 4 << 20;
@@ -53,7 +53,7 @@ fn what_is_in_use_is_moved_and_what_is_not_goes_in_order() {
     let scratch = Scratch::new();
     let disk = small(&scratch);
     let used = [Answer::new(0, 1, 3000), Answer::new(1, 1, 40_000), Answer::new(2, 1, 300_000)];
-    used.iter().for_each(|it| it.put(&disk));
+    put_all(&disk, &used);
     let last = 1500;
     for number in 10..last {
         Answer::new(number, 1, 10_000).put(&disk);
@@ -107,7 +107,7 @@ fn segments_of_superseded_and_expired_records_go_first() {
         let scratch = Scratch::new();
         let disk = small(&scratch);
         let old: Vec<Answer> = (0..100).map(|number| Answer::new(number, 1, 10_000)).collect();
-        old.iter().for_each(|it| it.put(&disk));
+        put_all(&disk, &old);
         // A megabyte that is of no use any more: replaced, or out of date.
         for version in 0..10 {
             for number in 200..210 {
@@ -133,7 +133,7 @@ fn a_reader_keeps_what_it_reads() {
     let scratch = Scratch::new();
     let disk = small(&scratch);
     let answers = [Answer::new(0, 1, 3000), Answer::new(1, 1, 300_000)];
-    answers.iter().for_each(|it| it.put(&disk));
+    put_all(&disk, &answers);
     disk.settle();
     let mut readers: Vec<_> = answers.iter().map(|it| it.stored(&disk).unwrap()).collect();
     let first = readers[1].body.read(0).unwrap();

@@ -106,8 +106,10 @@ impl Answer {
         format!("{number} {variant} {version} {len} {renewal}")
     }
 
-    fn from_head(head: &[u8]) -> Self {
-        let head = std::str::from_utf8(head).unwrap();
+    /// What a stored answer says that it is.
+    pub(crate) fn of(stored: &Stored) -> Self {
+        let head = stored.head();
+        let head = std::str::from_utf8(&head).unwrap();
         let numbers: Vec<u64> = head.split(' ').map(|it| it.parse().unwrap()).collect();
         let [number, variant, version, len, renewal] = numbers[..] else { panic!("{head}") };
         Self { number, variant, version, len: len as usize, renewal }
@@ -164,18 +166,25 @@ impl Answer {
     pub(crate) fn stored(&self, disk: &Disk) -> Option<Stored> {
         let candidates = disk.find(self.key().hash());
         let mut stored = candidates.iter().filter_map(|candidate| disk.read(candidate));
-        stored.find(|it| Self::from_head(&it.head()).variant == self.variant)
+        stored.find(|it| Self::of(it).variant == self.variant)
     }
 
     /// What is stored, with every byte compared: nothing but exactly what was put in ever comes out.
     pub(crate) fn get(&self, disk: &Disk) -> Option<(Self, Purged)> {
         let mut stored = self.stored(disk)?;
-        let found = Self::from_head(&stored.head());
+        let found = Self::of(&stored);
         assert_eq!((stored.url(), found.number), (self.url().as_str(), self.number));
         assert_eq!(stored.tags(), [&self.tag(), "all"]);
         let body = read_all(&mut stored)?;
         assert!(body == found.body(), "other bytes than were stored: {found:?}");
         Some((found, stored.purged))
+    }
+}
+
+/// Stores several.
+pub(crate) fn put_all(disk: &Disk, answers: &[Answer]) {
+    for answer in answers {
+        answer.put(disk);
     }
 }
 

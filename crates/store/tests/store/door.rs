@@ -35,11 +35,14 @@ pub(crate) enum How {
     Refused,
 }
 
+/// What an origin answers to a URL and fields.
+type Origin = Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>;
+
 /// A door before an origin.
 pub(crate) struct Door {
     pub(crate) store: Arc<Store>,
     pub(crate) rules: Rules,
-    pub(crate) origin: Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>,
+    pub(crate) origin: Origin,
     pub(crate) requests: AtomicU64,
     pub(crate) body_bytes: AtomicU64,
     pub(crate) now_ms: AtomicU64,
@@ -182,7 +185,7 @@ impl Door {
         match lead.answered(&self.rules, &asked, &self.answered(&page, &answer)) {
             Answer::Storing(mut storing) => {
                 let reader = storing.take_reader();
-                tokio::spawn(Arc::clone(self).pump(storing, page, url.to_owned()));
+                tokio::spawn(Arc::clone(self).pump(*storing, page, url.to_owned()));
                 (How::Fetched, reader.map(Body::Comes))
             }
             Answer::Confirmed(entry) => (How::Confirmed, Some(Body::There(whole(entry.content())))),

@@ -25,7 +25,7 @@ use vocab::Now;
 const RENEWALS_MAX: usize = 64;
 
 /// The disk tier, and what is done behind the clients' backs.
-pub(super) struct Shelf {
+pub(super) struct Depot {
     pub(super) disk: Disk,
     renewals: AtomicUsize,
 }
@@ -68,12 +68,12 @@ pub struct Recalled {
 impl Recall {
     /// Reads heads and small bodies. What is damaged, purged or another URL's is left out.
     pub fn read(self) -> Recalled {
-        let Some(shelf) = &self.store.shelf else { return Recalled { entries: Vec::new() } };
-        let stored = self.candidates.iter().filter_map(|candidate| shelf.disk.read(candidate));
-        Recalled { entries: stored.filter_map(|stored| self.entry(shelf, stored)).collect() }
+        let Some(depot) = &self.store.depot else { return Recalled { entries: Vec::new() } };
+        let stored = self.candidates.iter().filter_map(|candidate| depot.disk.read(candidate));
+        Recalled { entries: stored.filter_map(|stored| self.entry(depot, stored)).collect() }
     }
 
-    fn entry(&self, shelf: &Shelf, stored: Stored) -> Option<Arc<Entry>> {
+    fn entry(&self, depot: &Depot, stored: Stored) -> Option<Arc<Entry>> {
         if stored.url() != self.key.url() {
             return None;
         }
@@ -88,7 +88,7 @@ impl Recall {
         let Some(body) = small else {
             return Some(Arc::new(Entry::new(filed, Content::Disk(Arc::new(stored)))));
         };
-        shelf.disk.hit(&stored);
+        depot.disk.hit(&stored);
         let entry = Arc::new(Entry::new(filed, Content::Memory(body)));
         let kept = self.store.tier.insert(&entry, Seen::Before);
         let purged = self.store.purges.since(self.moment, &entry);
@@ -103,9 +103,9 @@ impl Recall {
 impl Store {
     /// What may be on disk under a key.
     pub(super) fn recall(self: &Arc<Self>, key: &Key, rules: &Rules, now: Now) -> Option<Recall> {
-        let shelf = self.shelf.as_ref()?;
+        let depot = self.depot.as_ref()?;
         let moment = self.purges.moment();
-        let candidates = shelf.disk.find(key.hash());
+        let candidates = depot.disk.find(key.hash());
         (!candidates.is_empty()).then(|| Recall {
             store: Arc::clone(self),
             key: key.clone(),
@@ -125,13 +125,13 @@ impl Store {
         rules: &Rules,
         now: Now,
     ) -> Option<Copying> {
-        let shelf = self.shelf.as_ref()?;
+        let depot = self.depot.as_ref()?;
         let most = GATHERED_BYTES_MAX as u64;
         let gathered =
             self.budget.try_charge(Class::Windows, length.map_or(most, |it| it.min(most)))?;
         let moment = lead.disk_moment?;
         let record =
-            self.draft(filed, rules, moment, |draft| shelf.disk.writer(draft, now))?.ok()?;
+            self.draft(filed, rules, moment, |draft| depot.disk.writer(draft, now))?.ok()?;
         Some(Copying { record, _gathered: gathered })
     }
 
@@ -143,39 +143,39 @@ impl Store {
         rules: &Rules,
         now: Now,
     ) {
-        let Some(shelf) = &self.shelf else { return };
+        let Some(depot) = &self.depot else { return };
         if let Content::Disk(stored) = old.content() {
-            self.renew_stored(shelf, stored, new, rules, now);
+            self.renew_stored(depot, stored, new, rules, now);
             return;
         }
         // Its place has to be read first: behind the client's back.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if shelf.renewals.fetch_add(1, Ordering::Relaxed) >= RENEWALS_MAX {
-            shelf.renewals.fetch_sub(1, Ordering::Relaxed);
+        if depot.renewals.fetch_add(1, Ordering::Relaxed) >= RENEWALS_MAX {
+            depot.renewals.fetch_sub(1, Ordering::Relaxed);
             return;
         }
         let (store, old, new) = (Arc::clone(self), Arc::clone(old), Arc::clone(new));
         let rules = rules.clone();
         runtime.spawn_blocking(move || {
-            let Some(shelf) = &store.shelf else { return };
-            for candidate in shelf.disk.find(new.key().hash()) {
-                let Some(stored) = shelf.disk.read(&candidate) else { continue };
+            let Some(depot) = &store.depot else { return };
+            for candidate in depot.disk.find(new.key().hash()) {
+                let Some(stored) = depot.disk.read(&candidate) else { continue };
                 // The very answer that was freshened, and no later one.
                 let is_it = stored.url() == new.key().url()
                     && Head::decode(&stored.head()).is_ok_and(|head| head == *old.head());
                 if is_it {
-                    store.renew_stored(shelf, &stored, &new, &rules, now);
+                    store.renew_stored(depot, &stored, &new, &rules, now);
                     break;
                 }
             }
-            shelf.renewals.fetch_sub(1, Ordering::Relaxed);
+            depot.renewals.fetch_sub(1, Ordering::Relaxed);
         });
     }
 
-    fn renew_stored(&self, shelf: &Shelf, stored: &Stored, new: &Filed, rules: &Rules, now: Now) {
-        let moment = shelf.disk.moment();
+    fn renew_stored(&self, depot: &Depot, stored: &Stored, new: &Filed, rules: &Rules, now: Now) {
+        let moment = depot.disk.moment();
         // An older head that stays on disk is asked about once more, and nothing is wrong.
-        let _ = self.draft(new, rules, moment, |draft| shelf.disk.renew(stored, draft, now));
+        let _ = self.draft(new, rules, moment, |draft| depot.disk.renew(stored, draft, now));
     }
 
     fn draft<T>(
@@ -214,7 +214,7 @@ impl Store {
     }
 }
 
-impl Shelf {
+impl Depot {
     pub(super) const fn new(disk: Disk) -> Self {
         Self { disk, renewals: AtomicUsize::new(0) }
     }
