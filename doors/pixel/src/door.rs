@@ -7,6 +7,8 @@ use crate::quick::Lane;
 use crate::request;
 use crate::settings::Settings;
 use crate::socket;
+use crate::splice::{self, Bounds, Way};
+use crate::tunnels::Tunnels;
 use arc_swap::ArcSwap;
 use http::Method;
 use http_engine::upgrade::OnUpgrade;
@@ -15,14 +17,17 @@ use ledger::Ledger;
 use policy::Policy;
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
 use transport::trust::{Sign, TrustBook};
 use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
+use upstream::origins::Dialer;
 use vocab::{DomainName, Listen, Name, Scheme};
 
 /// What the door is built from.
@@ -40,12 +45,18 @@ pub struct Parts {
     pub trust: Arc<TrustBook>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
     pub dashboard: Arc<OnceLock<SocketAddr>>,
+    /// What opens connections to the servers of names that were let through.
+    pub dialer: Dialer,
 }
 
 /// The pixel door.
 pub struct Door {
     pub(crate) parts: Parts,
     pub(crate) counters: Arc<Counters>,
+    /// The connections that are carried to other servers.
+    pub(crate) tunnels: Arc<Tunnels>,
+    /// Where they may lead.
+    pub(crate) bounds: ArcSwap<Bounds>,
     settings: ArcSwap<Settings>,
     /// The caps that were handed out last, which know how many were refused.
     limits: ArcSwap<((u32, u32), ConnectionLimits)>,
@@ -59,6 +70,15 @@ pub(crate) struct Connection {
     requests: Cell<u64>,
     /// A WebSocket that waits for the connection to leave HTTP.
     pub(crate) upgrade: Cell<Option<OnUpgrade>>,
+    over: Cell<Over>,
+    waiting: Cell<Option<Waker>>,
+}
+
+/// Whether a connection is to take no more requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    No,
+    Yes,
 }
 
 /// What carries HTTP.
@@ -71,7 +91,28 @@ pub(crate) enum Transport {
 
 impl Connection {
     fn new(client: IpAddr, transport: Transport) -> Self {
-        Self { client, transport, requests: Cell::new(0), upgrade: Cell::new(None) }
+        Self {
+            client,
+            transport,
+            requests: Cell::new(0),
+            upgrade: Cell::new(None),
+            over: Cell::new(Over::No),
+            waiting: Cell::new(None),
+        }
+    }
+
+    /// Has the client open another connection for its next request. Says whether this one was to go on
+    /// until now.
+    pub(crate) fn end(&self) -> bool {
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+        self.over.replace(Over::Yes) == Over::No
+    }
+
+    /// Whether it takes no more requests.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.get() == Over::Yes
     }
 
     /// Counts a request.
@@ -106,16 +147,19 @@ impl Transport {
 
 impl Door {
     /// A door with settings that [`Settings::check`] finds right.
-    pub fn new(settings: Settings, parts: Parts) -> Arc<Self> {
+    pub fn new(settings: Settings, bounds: Bounds, parts: Parts) -> Arc<Self> {
         let caps = (settings.connections, settings.connections_per_client);
         let limits = ArcSwap::from_pointee((caps, limits_of(&settings)));
         let settings = ArcSwap::from_pointee(settings);
-        Arc::new(Self { parts, counters: Arc::new(Counters::new()), settings, limits })
+        let (bounds, tunnels) = (ArcSwap::from_pointee(bounds), Arc::default());
+        let counters = Arc::new(Counters::new());
+        Arc::new(Self { parts, counters, tunnels, bounds, settings, limits })
     }
 
     /// Takes new settings. Listeners are the caller's.
-    pub fn reload(&self, settings: Settings) {
+    pub fn reload(&self, settings: Settings, bounds: Bounds) {
         self.settings.store(Arc::new(settings));
+        self.bounds.store(Arc::new(bounds));
     }
 
     /// Where to listen. Connections of `http` entries go to [`Door::serve_connection`], those of
@@ -139,7 +183,8 @@ impl Door {
 
     /// The door's own figures, for the metrics page.
     pub fn figures(&self) -> Arc<dyn ledger::Collector> {
-        Arc::new(Figures::new(Arc::clone(&self.counters), self.limits.load().1.counts()))
+        let (limits, tunnels) = (self.limits.load().1.counts(), Arc::clone(&self.tunnels));
+        Arc::new(Figures::new(Arc::clone(&self.counters), limits, tunnels))
     }
 
     /// Where devices find our authority's certificate; none if there is no listener for it.
@@ -158,6 +203,7 @@ impl Door {
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+        let Some(stream) = self.unless_spared(stream, Way::Plain, &drain).await else { return };
         let client = stream.peer().ip().to_canonical();
         let connection = Connection::new(client, Transport::Plain);
         self.counters.one(Count::ConnectionPlain);
@@ -166,10 +212,12 @@ impl Door {
 
     /// Serves one connection with TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let client = stream.peer().ip().to_canonical();
         let started = Instant::now();
+        let Some(stream) = self.unless_spared(stream, Way::Tls, &drain).await else { return };
+        let client = stream.peer().ip().to_canonical();
+        let left = HANDSHAKE_DEADLINE.saturating_sub(started.elapsed());
         let accepted = tokio::select! {
-            accepted = self.parts.tls.accept(stream, HANDSHAKE_DEADLINE) => accepted,
+            accepted = self.parts.tls.accept(stream, left) => accepted,
             // A handshake that is not through yet has asked for nothing.
             () = drain.begun() => return,
         };
@@ -194,6 +242,28 @@ impl Door {
         }
     }
 
+    /// Gives the connection back, unless it is for a name that passes for a leave or a pause alone: such
+    /// a one is carried to its server, to the end. While there is no leave, this costs two loads.
+    async fn unless_spared(&self, stream: Stream, way: Way, drain: &Drain) -> Option<Stream> {
+        if !self.parts.policy.load().spares_some(transport::clock::now()) {
+            return Some(stream);
+        }
+        // Boxed: most connections never need it.
+        Box::pin(self.given_back(stream, way, drain)).await
+    }
+
+    async fn given_back(&self, mut stream: Stream, way: Way, drain: &Drain) -> Option<Stream> {
+        let looking = splice::spared(self, &mut stream, way);
+        let found = tokio::select! {
+            // Whoever is slow is told so by what comes next, within the same time.
+            found = tokio::time::timeout(HANDSHAKE_DEADLINE, looking) => found.ok().flatten(),
+            () = drain.begun() => None,
+        };
+        let Some(spared) = found else { return Some(stream) };
+        splice::carry(self, stream, spared).await;
+        None
+    }
+
     async fn serve<I>(
         self: Arc<Self>,
         io: I,
@@ -210,7 +280,7 @@ impl Door {
             let (door, connection) = (Arc::clone(&door), Rc::clone(&at));
             async move { request::answer(&door, &connection, incoming).await }
         };
-        let stop = drain.begun();
+        let stop = Stop { begun: drain.begun(), connection: Rc::clone(&connection) };
         let lane = Lane { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve_quickly(io, versions, Limits::default(), stop, lane, handler).await);
@@ -230,6 +300,26 @@ impl Door {
             Session::Resumed => Count::Resumed,
             Session::New => Count::Full,
         });
+    }
+}
+
+/// When a connection takes no more requests: the program ends, or the connection is over.
+struct Stop<F> {
+    begun: F,
+    connection: Rc<Connection>,
+}
+
+impl<F: Future<Output = ()> + Unpin> Future for Stop<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.connection.over.get() == Over::Yes {
+            return Poll::Ready(());
+        }
+        // One task polls it, so the first waker is good for all.
+        let waker = self.connection.waiting.take().unwrap_or_else(|| cx.waker().clone());
+        self.connection.waiting.set(Some(waker));
+        Pin::new(&mut self.begun).poll(cx)
     }
 }
 

@@ -6,11 +6,10 @@
 
 mod door;
 mod pages;
-mod reach;
 mod request;
 mod settings;
 mod target;
 mod ticket;
 
 pub use crate::door::{Door, Parts};
-pub use crate::settings::{CacheSettings, Destinations, DiskSettings, Settings};
+pub use crate::settings::{CacheSettings, DiskSettings, Settings};

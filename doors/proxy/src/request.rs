@@ -2,7 +2,6 @@
 
 use crate::door::{Door, Setup};
 use crate::pages;
-use crate::reach::Reach;
 use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN, REFERER};
@@ -14,7 +13,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{
-    BecomesTunnel, Blame, Connection, Metered, Origin, SendError, add_via, tunnel,
+    BecomesTunnel, Blame, Connection, Metered, Origin, Reach, SendError, add_via, tunnel,
 };
 use vocab::{Action, DomainName, Kind, Now, Source};
 

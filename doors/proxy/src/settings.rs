@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
+use upstream::origins::Destinations;
 use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
 
 /// A quiet tunnel is kept at most a day: long enough for any push channel.
@@ -43,18 +44,6 @@ pub struct Settings {
     pub parent: Option<String>,
     /// The cache. Not built yet: must be absent.
     pub cache: Option<CacheSettings>,
-}
-
-/// Where clients may be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Destinations {
-    /// The internet for all, private networks for private clients, loopback for loopback.
-    Guarded,
-    /// The internet only.
-    Public,
-    /// Everywhere but link-local and the admin listener.
-    Any,
 }
 
 /// The proxy's cache. Not built yet.

@@ -6,7 +6,7 @@
 mod support;
 
 use arc_swap::ArcSwap;
-use door_proxy::{Destinations, Door, Parts, Settings};
+use door_proxy::{Door, Parts, Settings};
 use ledger::{Ledger, RuleTexts};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -59,8 +59,9 @@ impl Doors {
                 signer: Arc::clone(&app.signer),
                 trust: Arc::clone(&app.trust),
                 dashboard: Arc::clone(&app.dashboard),
+                dialer: app.dialer(),
             };
-            door_pixel::Door::new(settings, parts)
+            door_pixel::Door::new(settings, build::splice_bounds(plan), parts)
         });
         let proxy = file.proxy.clone().map(|settings| {
             let parts = door_proxy::Parts {
@@ -119,7 +120,7 @@ impl Doors {
     pub(super) fn take_settings(&self, plan: &Plan) -> Result<(), String> {
         let file = &plan.file;
         if let (Some(door), Some(settings)) = (&self.pixel, &file.pixel) {
-            door.reload(settings.clone());
+            door.reload(settings.clone(), build::splice_bounds(plan));
         }
         if let (Some(door), Some(settings)) = (&self.proxy, &file.proxy) {
             door.reload(settings.clone());

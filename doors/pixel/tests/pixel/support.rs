@@ -1,7 +1,7 @@
 //! A pixel door on real sockets, and clients that show every byte.
 
 use arc_swap::ArcSwap;
-use door_pixel::{Door, Parts, Settings};
+use door_pixel::{Bounds, Door, Parts, Settings};
 use ledger::{Filter, Ledger, Row, RuleTexts};
 use policy::{Ask, ListKind, ListSource, Policy, Profiles, compile};
 use std::collections::HashMap;
@@ -15,8 +15,11 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use transport::{
-    Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, listen_tcp,
+    ClientTls, Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop,
+    listen_tcp,
 };
+use upstream::origins::{Destinations, Dialer};
+use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::{Action, Door as DoorName, Kind, Name, RuleRef};
 
 /// No step of a test may take longer.
@@ -66,6 +69,13 @@ pub(crate) fn policy_of(rules: &str) -> Policy {
     Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone())
 }
 
+/// Opens connections to hosts given by address alone: nobody is there to ask about names.
+pub(crate) fn dialer() -> Dialer {
+    let settings = ResolverSettings::default();
+    let resolver = Resolver::start(&settings, ClientTls::new()).unwrap();
+    Dialer::new(resolver, ClientTls::new())
+}
+
 impl Edge {
     /// A door that blocks by these rules, one a line.
     pub(crate) fn start(rules: &str) -> Self {
@@ -86,8 +96,10 @@ impl Edge {
             signer,
             trust: Arc::default(),
             dashboard: Arc::new(OnceLock::from(SocketAddr::from(([127, 0, 0, 1], 9053)))),
+            dialer: dialer(),
         };
-        let door = Door::new(Settings::default(), parts);
+        let bounds = Bounds { destinations: Destinations::Guarded, doors: Vec::new() };
+        let door = Door::new(Settings::default(), bounds, parts);
         let drain = Drain::new();
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let http = listen_tcp(any, WaitForData::No).unwrap();
