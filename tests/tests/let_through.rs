@@ -101,6 +101,7 @@ fn the_block_page_leads_to_the_page_that_lets_the_name_through() {
         r#"
 policy: { lists: [{ name: mine, rules: ["||shop.example^"] }] }
 pixel: { listen: ["http://127.0.0.1:0"], addresses: [127.0.0.1] }
+dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://127.0.0.1:9"], timeout: 100ms }
 admin: { listen: "127.0.0.1:0" }
 "#,
     );
@@ -131,6 +132,6 @@ admin: { listen: "127.0.0.1:0" }
     let act = format!("http://{admin}/allow");
     let (status, _) = curl(&["-b", jar, "-H", &origin, "-d", &form, &act]);
     assert_eq!(status, 303);
-    assert_eq!(curl(&page).0, 421, "the pixel door has nothing to say to it any more");
+    assert_eq!(curl(&page).0, 421, "its own server cannot be found here");
     assert!(edge.told(&["ctl", "allows"]).starts_with("shop.example passes for 127.0.0.1 until"));
 }

@@ -163,7 +163,8 @@ fn connections_that_would_go_round_or_inside_are_refused() {
         assert_eq!(row["status"], status, "{row}");
         let to = format!("::{PIXEL}:80");
         let url = format!("http://{name}/");
-        assert_eq!(curl(&["--interface", ONE, "--connect-to", &to, &url]).0, 0, "{name}");
+        let page = ["--interface", ONE, "--connect-to", &to, "-H", "Accept: text/html", &url];
+        assert_eq!(curl(&page).0, 421, "{name}: a page says so");
     }
     assert!(street.is_blocked(ONE), "the door goes on");
 }

