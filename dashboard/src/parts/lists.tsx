@@ -69,7 +69,7 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
 }
 
 function ListEntry({ list }: { list: List }) {
-  const loaded = list.loaded_at ? `read ${moment(list.loaded_at, today.value)}` : "";
+  const changed = list.changed_at ? `unchanged since ${moment(list.changed_at, today.value)}` : "";
   return (
     <li class="entry">
       <div class="entry-main">
@@ -79,7 +79,7 @@ function ListEntry({ list }: { list: List }) {
         </span>
         <span class="entry-figure">{plural(list.rules_names + list.rules_urls, "rule")}</span>
       </div>
-      <div class="entry-sub" title={loaded}>
+      <div class="entry-sub" title={changed}>
         <span class="entry-from">{printable(list.from)}</span>
         <span>{list.syntax}</span>
         {list.rules_urls > 0 && <span>{count(list.rules_urls)} about URLs</span>}

@@ -5,7 +5,7 @@ use admin::Question;
 use admin::model::{Rule, RuleMatch, Why};
 use config::Plan;
 use door_dns::Style;
-use policy::{Ask, Considered, Explanation, Manner, Outcome, Policy, RuleText, Until};
+use policy::{Ask, Considered, Explanation, Manner, Outcome, Policy, RuleText, Until, Verdict};
 use vocab::{Action, Cause, Door, Kind, Name, Now};
 
 /// The answer to a question, as the running program or a fresh one would give it.
@@ -44,7 +44,7 @@ pub(crate) fn why(
             .and_then(|rule| policy.list_changed_ms(rule.list))
             .map(admin::iso),
         matches: explanation.considered.iter().map(considered).collect(),
-        door_outcome: outcome(plan, question, explanation.verdict.action),
+        door_outcome: outcome(plan, question, explanation.verdict),
     }
 }
 
@@ -100,10 +100,13 @@ fn summary(explanation: &Explanation) -> String {
 }
 
 /// What the door would do, in a few words.
-fn outcome(plan: &Plan, question: &Question, action: Action) -> String {
-    if action == Action::Pass {
+fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
+    if verdict.action == Action::Pass {
         return match question.door {
             Door::Dns => "asks the upstream resolvers, or answers from the cache",
+            Door::Pixel if verdict.cause == Cause::Paused => {
+                "carries the connection to its real server, if a rule would block the name"
+            }
             Door::Pixel => {
                 "refuses: the name is not blocked, so it gets no certificate and no answer"
             }
