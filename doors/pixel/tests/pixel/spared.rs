@@ -3,12 +3,10 @@
 use crate::support::{DEADLINE, Edge};
 use http::Request;
 use http_engine::Body;
-use http_engine::client::connect_http2;
 use policy::{Leave, Until, Whom};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use transport::tls::Alpn;
-use transport::{ClientTls, clock, dial};
+use transport::clock;
 use vocab::DomainName;
 
 const RULES: &str = "||ads.example^\n||tracker.example.org^\n";
@@ -24,10 +22,7 @@ fn over_http2_the_name_is_asked_for_on_a_new_connection() {
     let edge = Edge::start(RULES);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = tokio::task::LocalSet::new().block_on(&runtime, async {
-        let stream = dial(edge.https, DEADLINE).await.unwrap();
-        let tls = ClientTls::new().trusting(&edge.ca()).unwrap();
-        let stream = tls.connect(stream, "x.tracker.example.org", &[Alpn::Http2]).await.unwrap();
-        let mut sender = connect_http2(stream).await.unwrap();
+        let mut sender = edge.http2("x.tracker.example.org").await;
         let mut answers = Vec::new();
         let steps = [
             ("x.tracker.example.org", None),

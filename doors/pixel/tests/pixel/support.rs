@@ -2,6 +2,7 @@
 
 use arc_swap::ArcSwap;
 use door_pixel::{Bounds, Door, Parts, Settings};
+use http_engine::client::{Sender, connect_http2};
 use ledger::{Filter, Ledger, Row, RuleTexts};
 use policy::{Ask, ListKind, ListSource, Policy, Profiles, compile};
 use std::collections::HashMap;
@@ -14,8 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use transport::tls::Alpn;
 use transport::{
-    ClientTls, Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop,
+    ClientTls, Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, dial,
     listen_tcp,
 };
 use upstream::origins::{Destinations, Dialer};
@@ -161,6 +163,14 @@ impl Edge {
     /// Our certificate authority, as PEM.
     pub(crate) fn ca(&self) -> Vec<u8> {
         std::fs::read(self.folder.join("ca/ca.pem")).unwrap()
+    }
+
+    /// An HTTP/2 connection for this name, by a client that trusts our CA.
+    pub(crate) async fn http2(&self, name: &str) -> Sender {
+        let stream = dial(self.https, DEADLINE).await.unwrap();
+        let tls = ClientTls::new().trusting(&self.ca()).unwrap();
+        let stream = tls.connect(stream, name, &[Alpn::Http2]).await.unwrap();
+        connect_http2(stream).await.unwrap()
     }
 
     /// What curl gets over HTTPS, with our CA trusted: the head and the body.
