@@ -51,18 +51,7 @@ impl Doors {
                 Some(door_dns::Door::new(settings, parts).map_err(|why| why.to_string())?)
             }
         };
-        let pixel = file.pixel.clone().map(|settings| {
-            let parts = door_pixel::Parts {
-                policy: Arc::clone(&app.policy),
-                ledger: app.ledger.clone(),
-                tls: ServerTls::with_signer(Arc::clone(&app.signer)),
-                signer: Arc::clone(&app.signer),
-                trust: Arc::clone(&app.trust),
-                dashboard: Arc::clone(&app.dashboard),
-                dialer: app.dialer(),
-            };
-            door_pixel::Door::new(settings, build::splice_bounds(plan), parts)
-        });
+        let pixel = file.pixel.clone().map(|settings| pixel(app, plan, settings));
         let proxy = file.proxy.clone().map(|settings| {
             let parts = door_proxy::Parts {
                 policy: Arc::clone(&app.policy),
@@ -157,6 +146,19 @@ impl Doors {
         });
         [pixel, proxy, web, gateway]
     }
+}
+
+fn pixel(app: &App, plan: &Plan, settings: door_pixel::Settings) -> Arc<door_pixel::Door> {
+    let parts = door_pixel::Parts {
+        policy: Arc::clone(&app.policy),
+        ledger: app.ledger.clone(),
+        tls: ServerTls::with_signer(Arc::clone(&app.signer)),
+        signer: Arc::clone(&app.signer),
+        trust: Arc::clone(&app.trust),
+        dashboard: Arc::clone(&app.dashboard),
+        dialer: app.dialer(),
+    };
+    door_pixel::Door::new(settings, build::splice_bounds(plan), parts)
 }
 
 fn opening<D>(
