@@ -122,7 +122,7 @@ function why(words) {
   const outcome = { dns: "the address of the pixel door, 127.0.0.1, for 300 s", pixel: "204 without a body", proxy: "403 with a page that names list and rule" };
   return [200, {
     target, client: words.get("client") || "127.0.0.1", profile: "default", door, kind,
-    action: blocked ? "block" : "pass", cause: paused && bad ? "paused" : decided ? "rule" : "none", rule: decided,
+    action: blocked ? "block" : "pass", cause: paused && bad ? "paused" : decided ? "rule" : "none", rule: decided, list_changed_at: decided ? new Date(STARTED).toISOString() : null,
     summary: "", matches,
     door_outcome: blocked ? (outcome[door] ?? "403") : door === "dns" ? "asks the cache, then the upstreams" : "fetches it from the origin",
   }];
@@ -152,12 +152,17 @@ async function answer(request, url) {
     case "GET /api/top": return [200, MODE === "empty" ? { what: words.get("what"), range, lines: [] } : top(words.get("what"), range, Number(words.get("limit") ?? 10))];
     case "GET /api/requests": return [200, requests(words)];
     case "GET /api/why": return why(words);
-    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, ...list, loaded_at: new Date(STARTED).toISOString() })) }];
+    case "GET /api/lists": return [200, { lists: LISTS.map((list) => ({ unfit: null, subscription: null, ...list, loaded_at: new Date(STARTED).toISOString(), changed_at: new Date(STARTED).toISOString() })) }];
     case "GET /api/upstreams": return [200, { upstreams: [
       { group: "", name: "quad9", timeouts: 29, unproved: 0, address: "https://dns.quad9.example/dns-query", queries: 61_204, failures: 31, latency_us: 14_300, healthy: true },
       { group: "", name: "cf", timeouts: 9, unproved: 0, address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },
       { group: "kids", name: "isp", timeouts: 1_880, unproved: 0, address: "udp://198.51.100.53", queries: 2_104, failures: 1_902, latency_us: MODE === "empty" ? null : 188_000, healthy: MODE === "open" },
     ] }];
+    case "GET /api/allows": return [200, { allows: MODE === "empty" ? [] : [
+      { host: "shop.example", client: "192.168.1.7", profile: null, until: new Date(Date.now() + 240_000).toISOString(), left_s: 240 },
+      { host: "tracker.example", client: null, profile: null, until: null, left_s: null },
+    ] }];
+    case "POST /api/revoke": return [200, { allows: [] }];
     case "POST /api/reload": return MODE === "open"
       ? [422, { error: "The configuration was not taken; the old one goes on.", remedy: "Mend these and reload again.", complaints: ["tidegate.yaml:14:7: upstreams.0: \"tls:/1.1.1.1\" is no address; write it like tls://1.1.1.1", "tidegate.yaml:22:3: web.rot: no such key; root?"] }]
       : [200, { lists: LISTS.length, rules: 151_409, took_ms: 412, warnings: [] }];

@@ -3,6 +3,7 @@
 
 import { asSentence } from "./format";
 import type {
+  Allow,
   List,
   Paused,
   Problem,
@@ -143,6 +144,8 @@ export const api = {
     get<Why>(withQuery("api/why", { ...query }), signal),
   lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
   upstreams: (signal?: AbortSignal) => get<{ upstreams: Upstream[] }>("api/upstreams", signal),
+  allows: (signal?: AbortSignal) => get<{ allows: Allow[] }>("api/allows", signal),
+  revoke: (host: string, client: string | null) => post<unknown>("api/revoke", { host, client }),
   reload: () => post<Reloaded>("api/reload", {}, RELOAD_TIMEOUT_MS),
   pause: (seconds: number) => post<Paused>("api/pause", { seconds }),
   resume: () => post<Paused>("api/resume", {}),

@@ -125,6 +125,8 @@ export interface Why {
   action: Action;
   cause: Cause;
   rule: Rule | null;
+  /** Since when the list that the rule stands on is unchanged. */
+  list_changed_at: string | null;
   summary: string;
   /** Every rule that matched, the deciding one first. */
   matches: RuleMatch[];
@@ -150,6 +152,8 @@ export interface List {
   skipped_by_reason: { reason: string; count: number }[];
   skipped_lines: { line: number; reason: string; text: string }[];
   loaded_at: string | null;
+  /** Since when it is unchanged. */
+  changed_at: string | null;
   /** Why nothing of it is in force. */
   unfit: string | null;
   subscription: Subscription | null;
@@ -178,6 +182,16 @@ export interface Upstream {
   unproved: number;
   latency_us: number | null;
   healthy: boolean;
+}
+
+/** A name that passes though rules block it. */
+export interface Allow {
+  host: string;
+  client: string | null;
+  profile: string | null;
+  /** Null until it is revoked. */
+  until: string | null;
+  left_s: number | null;
 }
 
 export interface Reloaded {

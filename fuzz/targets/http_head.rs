@@ -3,12 +3,17 @@
 #![no_main]
 
 use http::{Response, header};
+use http_engine::first_head::{self, FirstHead};
+use http_engine::refuse::is_host;
 use http_engine::{Body, Limits, Versions, serve};
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, LocalOptions};
 
 fuzz_target!(|data: &[u8]| {
+    if let FirstHead::For(host) = first_head::read(data) {
+        assert!(is_host(host.as_bytes()), "no host was looked for");
+    }
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

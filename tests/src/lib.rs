@@ -8,6 +8,7 @@
 // Tests stop at the first surprise, and talk on standard error.
 #![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
+pub mod browser;
 pub mod clients;
 pub mod compare_pack;
 pub mod list_server;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 /// What an origin answers at a path.
 #[derive(Clone, Debug)]
@@ -29,7 +29,10 @@ impl Page {
 pub struct Origin {
     pub address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
+    pages: Pages,
 }
+
+type Pages = Arc<RwLock<HashMap<String, Page>>>;
 
 impl Origin {
     pub fn start(pages: &[(&str, Page)]) -> Self {
@@ -39,19 +42,25 @@ impl Origin {
     pub fn start_at(address: SocketAddr, pages: &[(&str, Page)]) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let pages: Arc<HashMap<String, Page>> =
-            Arc::new(pages.iter().map(|(path, page)| ((*path).to_owned(), page.clone())).collect());
+        let pages = pages.iter().map(|(path, page)| ((*path).to_owned(), page.clone())).collect();
+        let pages: Pages = Arc::new(RwLock::new(pages));
+        let served = Arc::clone(&pages);
         let requests = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (pages, kept) = (Arc::clone(&pages), Arc::clone(&kept));
+                let (pages, kept) = (Arc::clone(&served), Arc::clone(&kept));
                 std::thread::spawn(move || {
                     let _ = answer_all(stream, &pages, &kept);
                 });
             }
         });
-        Self { address, requests }
+        Self { address, requests, pages }
+    }
+
+    /// From now on there is one more page.
+    pub fn add(&self, path: &str, page: Page) {
+        self.pages.write().unwrap().insert(path.to_owned(), page);
     }
 
     /// Heads of the requests so far: request line and headers.
@@ -83,7 +92,7 @@ pub fn header(head: &str, name: &str) -> Option<String> {
 
 fn answer_all(
     stream: TcpStream,
-    pages: &HashMap<String, Page>,
+    pages: &RwLock<HashMap<String, Page>>,
     kept: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -108,9 +117,10 @@ fn answer_all(
         kept.lock().unwrap().push(head);
         let missing = Page::new("text/plain", "not here");
         let plain_path = path.split('?').next().unwrap_or("");
-        let (status, page) = match pages.get(plain_path) {
+        let page = pages.read().unwrap().get(plain_path).cloned();
+        let (status, page) = match page {
             Some(page) => ("200 OK", page),
-            None => ("404 Not Found", &missing),
+            None => ("404 Not Found", missing),
         };
         let mut answer = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {}\r\nContent-Length: {}\r\n",

@@ -165,6 +165,16 @@ impl Tidegate {
 
     /// Asks the admin API and reads its JSON.
     pub fn api(&self, path: &str) -> serde_json::Value {
+        let body = self.asked(path);
+        serde_json::from_str(&body).unwrap_or_else(|error| panic!("{path}: {error}: {body}"))
+    }
+
+    /// The metrics page.
+    pub fn figures(&self) -> String {
+        self.asked("/metrics")
+    }
+
+    fn asked(&self, path: &str) -> String {
         let token = std::fs::read_to_string(self.state().join("admin.token")).unwrap();
         let address = self.address("admin", "http");
         let (status, body) = crate::clients::curl(&[
@@ -173,7 +183,7 @@ impl Tidegate {
             &format!("http://{address}{path}"),
         ]);
         assert_eq!(status, 200, "{path}: {body}");
-        serde_json::from_str(&body).unwrap_or_else(|error| panic!("{path}: {error}: {body}"))
+        body
     }
 }
 

@@ -6,11 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use tidegate_tests::browser::{Browser, trust};
 use tidegate_tests::namespace::Namespace;
 use tidegate_tests::origin::{Origin, Page};
 use tidegate_tests::resolver::{Reply, Resolver};
@@ -81,74 +78,6 @@ const BLOCKED: [&str; 9] = [
 const BROWSERS_OWN: [&str; 4] =
     ["clients2.google.com", "update.googleapis.com", "accounts.google.com", "www.google.com"];
 
-struct Browser {
-    child: Child,
-    said: Arc<Mutex<Vec<String>>>,
-}
-
-impl Browser {
-    fn open(namespace: &Namespace, home: &Path, url: &str) -> Self {
-        let mut child = namespace
-            .command("chromium")
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,OptimizationHints,MediaRouter",
-                "--enable-logging=stderr",
-                "--remote-debugging-port=0",
-            ])
-            .arg(format!("--user-data-dir={}", home.join("profile").display()))
-            .arg(url)
-            .env("HOME", home)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let kept = Arc::clone(&said);
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                kept.lock().unwrap().push(line);
-            }
-        });
-        Self { child, said }
-    }
-
-    /// What pages said on their console.
-    fn console(&self) -> Vec<String> {
-        let said = self.said.lock().unwrap();
-        said.iter().filter(|line| line.contains("CONSOLE")).cloned().collect()
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Has the browser of this home trust the CA.
-fn trust(home: &Path, ca: &Path) {
-    let database = home.join(".pki/nssdb");
-    std::fs::create_dir_all(&database).unwrap();
-    let database = format!("sql:{}", database.display());
-    for args in [
-        vec!["-N", "--empty-password", "-d", &database],
-        vec!["-A", "-d", &database, "-n", "tidegate", "-t", "C,,", "-i", ca.to_str().unwrap()],
-    ] {
-        let status = Command::new("certutil").args(args).status().unwrap();
-        assert!(status.success(), "certutil of libnss3-tools");
-    }
-}
-
 fn percent_decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::new();
@@ -214,7 +143,7 @@ admin: {{ listen: "127.0.0.1:0" }}
         lists.display()
     ));
     let home = Scratch::new();
-    trust(home.path(), &edge.state().join("ca/ca.pem"));
+    trust(home.path(), &[&edge.state().join("ca/ca.pem")]);
     let browser = Browser::open(&namespace, home.path(), "http://www.site.example/");
 
     let report = wait::until("the page to finish and report", || {

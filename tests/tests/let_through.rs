@@ -60,14 +60,30 @@ fn one_client_may_have_what_others_have_not() {
 }
 
 #[test]
-fn always_is_refused_with_the_rule_to_write() {
+fn always_is_until_it_is_revoked() {
+    let upstream = upstream();
+    let yaml = YAML.replace("UPSTREAM", &upstream.address.to_string());
+    let edge = Tidegate::start(&yaml);
+    let said = edge.told(&["ctl", "allow", "shop.example", "--always"]);
+    assert_eq!(said.trim(), "shop.example passes for everybody always, until it is revoked");
+    assert!(passes(&edge));
+    let (_, scratch) = edge.stop_by("KILL");
+    let edge = Tidegate::start_in(scratch, &yaml);
+    assert!(passes(&edge), "over a restart");
+    let why = edge.told(&["ctl", "allows"]);
+    assert_eq!(why, said);
+    edge.told(&["ctl", "revoke", "shop.example"]);
+    assert!(!passes(&edge));
+}
+
+#[test]
+fn a_length_that_is_none_is_refused() {
     let upstream = upstream();
     let edge = Tidegate::start(&YAML.replace("UPSTREAM", &upstream.address.to_string()));
     for (span, part) in [
-        ("always", "write @@||shop.example^ under `rules`"),
         ("25h", "1 to 1440 minutes"),
         ("30s", "whole minutes only"),
-        ("soon", "write 5m, 1h or 24h"),
+        ("soon", "write 5m, 1h, 24h or always"),
     ] {
         let output = edge.command(&["ctl", "allow", "shop.example", "--for", span]);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -85,6 +101,7 @@ fn the_block_page_leads_to_the_page_that_lets_the_name_through() {
         r#"
 policy: { lists: [{ name: mine, rules: ["||shop.example^"] }] }
 pixel: { listen: ["http://127.0.0.1:0"], addresses: [127.0.0.1] }
+dns: { listen: ["udp://127.0.0.1:0"], upstreams: ["udp://127.0.0.1:9"], timeout: 100ms }
 admin: { listen: "127.0.0.1:0" }
 "#,
     );
@@ -115,6 +132,6 @@ admin: { listen: "127.0.0.1:0" }
     let act = format!("http://{admin}/allow");
     let (status, _) = curl(&["-b", jar, "-H", &origin, "-d", &form, &act]);
     assert_eq!(status, 303);
-    assert_eq!(curl(&page).0, 421, "the pixel door has nothing to say to it any more");
+    assert_eq!(curl(&page).0, 421, "its own server cannot be found here");
     assert!(edge.told(&["ctl", "allows"]).starts_with("shop.example passes for 127.0.0.1 until"));
 }

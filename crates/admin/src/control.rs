@@ -45,7 +45,7 @@ pub trait Control: Send + Sync + 'static {
     /// Until when everything passes, in milliseconds since 1970; in the past if nothing is paused.
     fn paused_until(&self) -> u64;
 
-    /// Lets a name pass for a while; or says why not.
+    /// Lets a name pass; or says why not.
     fn allow(&self, grant: &Grant, now: Now) -> Result<(), String>;
 
     /// What is let through, by name.
@@ -75,15 +75,15 @@ pub enum Purge {
     Suffix(DomainName),
 }
 
-/// A name that is to pass for a while.
+/// A name that is to pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The name, with all below it.
     pub host: DomainName,
     /// For which client; for all if none.
     pub client: Option<IpAddr>,
-    /// Until when, in milliseconds since 1970.
-    pub until_unix_ms: u64,
+    /// Until when, in milliseconds since 1970; until it is revoked if none.
+    pub until_unix_ms: Option<u64>,
 }
 
 /// A question why something is blocked or not.

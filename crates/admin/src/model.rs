@@ -9,6 +9,7 @@ mod allows;
 mod clients;
 mod lists;
 mod notes;
+mod why;
 
 pub use self::allows::{Allow, AllowRequest, Allows, Minutes, RevokeRequest};
 pub use self::clients::{ClientTrust, ClientsTrust};
@@ -16,6 +17,7 @@ pub use self::lists::{
     List, Lists, SkippedCount, SkippedLine, Subscription, UpdateRequest, Updated, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
+pub use self::why::{RuleMatch, Why, WhyQuery};
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -282,60 +284,6 @@ pub struct Rule {
     pub line: u32,
     /// The rule as it is written there.
     pub text: String,
-}
-
-/// A question why something is blocked or not.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct WhyQuery {
-    /// A domain name or an absolute URL.
-    pub target: String,
-    /// The client's address; 127.0.0.1 if left out.
-    pub client: Option<String>,
-    /// `script`, `image`, `A` and so on; guessed from the target if left out.
-    pub kind: Option<String>,
-    /// `dns`, `pixel`, `proxy`, `web` or `gateway`; `dns` for a name and `proxy` for a URL if left
-    /// out.
-    pub door: Option<String>,
-}
-
-/// Why something is blocked or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Why {
-    /// What was asked about.
-    pub target: String,
-    /// For this client.
-    pub client: String,
-    /// The client's profile.
-    pub profile: String,
-    /// At this door.
-    pub door: String,
-    /// As this kind.
-    pub kind: String,
-    /// `pass` or `block`.
-    pub action: String,
-    /// `none` (no rule matched), `rule`, `paused` or `not_asked`.
-    pub cause: String,
-    /// The rule that decided; null if none did.
-    pub rule: Option<Rule>,
-    /// The verdict in one sentence.
-    pub summary: String,
-    /// Every rule that matched, with why it won or lost; the deciding one first.
-    pub matches: Vec<RuleMatch>,
-    /// What the door would do: `NODATA with SOA, EDE 15`.
-    pub door_outcome: String,
-}
-
-/// A rule that matched.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct RuleMatch {
-    /// The rule.
-    #[serde(flatten)]
-    pub rule: Rule,
-    /// Whether it decided.
-    pub decides: bool,
-    /// Why it won or lost.
-    pub note: String,
 }
 
 /// The upstream resolvers.

@@ -65,14 +65,6 @@ pub(crate) struct Wish {
     back: Option<String>,
 }
 
-/// What became of a form.
-enum Done {
-    /// It was done as asked.
-    Changed(Wish),
-    /// Nothing: what passes always is a rule to write, for this client or for all.
-    Always(Wish, Option<IpAddr>),
-}
-
 impl Wish {
     fn read(host: &str, client: &str, back: &str) -> Result<Self, Refused> {
         let (host, client) = (allows::host(host)?, allows::client(Some(client))?);
@@ -146,10 +138,7 @@ pub(crate) async fn act(
     sent: Result<Form<Sent>, FormRejection>,
 ) -> Response {
     match acted(&app, asked, &headers, sent).await {
-        Ok(Done::Always(wish, client)) => show::always(&wish, client),
-        Ok(Done::Changed(wish)) => {
-            (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response()
-        }
+        Ok(wish) => (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response(),
         Err(refused) => show::refused(&refused),
     }
 }
@@ -159,7 +148,7 @@ async fn acted(
     asked: Asked,
     headers: &HeaderMap,
     sent: Result<Form<Sent>, FormRejection>,
-) -> Result<Done, Refused> {
+) -> Result<Wish, Refused> {
     app.gate.check_pass(headers, asked.client, asked.now)?;
     let Form(sent) = sent.map_err(|why| {
         Refused::new(why.status(), why.body_text(), "send the form of the page as it is")
@@ -176,16 +165,13 @@ async fn acted(
     let client = wish.client.filter(|_| sent.whom == "client");
     if sent.act == "end" {
         revoked(app, wish.host.clone(), client, asked.now).await?;
-        return Ok(Done::Changed(wish));
-    }
-    if sent.act == "always" {
-        return Ok(Done::Always(wish, client));
+        return Ok(wish);
     }
     let minutes = sent.act.parse().map_or_else(|_| Minutes::Word(sent.act.clone()), Minutes::Count);
     let client = client.map(|it| it.to_string());
     let request = AllowRequest { host: wish.host.to_string(), minutes, client };
     allowed(app, allows::grant(&request, asked.now)?, asked.now).await?;
-    Ok(Done::Changed(wish))
+    Ok(wish)
 }
 
 /// The style sheet of the page.

@@ -38,6 +38,11 @@ impl Plan {
         self.source == Path::new("built-in")
     }
 
+    /// Every listener of every door, the admin's among them.
+    pub fn listeners(&self) -> Vec<Listen> {
+        listeners(&self.file).into_iter().map(|(_, listen)| listen).collect()
+    }
+
     /// The folder that relative paths of the file start from: the file's own, or the state folder
     /// for the embedded default.
     pub fn base<'p>(&'p self, state_dir: &'p Path) -> &'p Path {

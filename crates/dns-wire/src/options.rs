@@ -19,6 +19,10 @@ use std::fmt;
 /// Client subnet (RFC 7871 §6).
 pub const OPTION_SUBNET: u16 = 8;
 
+/// Structured DNS error: the client reads a JSON object in the text of an extended error
+/// (draft-ietf-dnsop-structured-dns-error-22 section 5.4; the number is IANA's).
+pub const OPTION_STRUCTURED_ERROR: u16 = 26;
+
 /// Bytes before an option's data: its code and its length.
 const OPTION_HEAD_BYTES: usize = 4;
 
@@ -33,6 +37,8 @@ pub struct ClientOptions<'q> {
     pub is_padded: bool,
     /// Whether it asks how long its connection may stay idle (RFC 7828 §3.2).
     pub wants_keepalive: bool,
+    /// Whether it reads structured errors.
+    pub reads_structured: bool,
 }
 
 /// An option that is not what its number says: the query gets FORMERR.
@@ -81,6 +87,8 @@ impl<'q> ClientOptions<'q> {
                     found.subnet = Some(subnet);
                 }
                 OPTION_PADDING => found.is_padded = true,
+                // Whatever its data, which is to be ignored.
+                OPTION_STRUCTURED_ERROR => found.reads_structured = true,
                 OPTION_KEEPALIVE if matches!(data.len(), 0 | 2) => found.wants_keepalive = true,
                 OPTION_KEEPALIVE => return Err(BadOption::Keepalive),
                 _ => {}
@@ -116,9 +124,16 @@ mod tests {
         check(b"", Ok(ClientOptions::default()));
         let raw = b"\0\x0b\0\0\xff\xf0\0\x02xy\0\x0a\0\x08COOKIE!!\0\x0c\0\x03\0\0\0\0\x08\0\x07\0\x01\x18\0\xc0\0\x02";
         let read = ClientOptions::read(raw).unwrap();
-        assert!(read.is_padded && read.wants_keepalive);
+        assert!(read.is_padded && read.wants_keepalive && !read.reads_structured);
         assert_eq!(read.cookie, Cookie::read(b"COOKIE!!"));
         assert_eq!(read.subnet, Some(ClientSubnet::of("192.0.2.77".parse().unwrap(), 24)));
+    }
+
+    #[test]
+    fn structured_errors_are_asked_for_with_data_or_without() {
+        for raw in [&b"\0\x1a\0\0"[..], b"\0\x1a\0\x02de"] {
+            assert!(ClientOptions::read(raw).unwrap().reads_structured);
+        }
     }
 
     #[test]

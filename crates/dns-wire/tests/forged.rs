@@ -3,7 +3,7 @@
 
 mod oracle;
 
-use dns_wire::{Answer, Ede, EdeCode, Query, Rcode, forge};
+use dns_wire::{Answer, EDE_TEXT_BYTES_MAX, Ede, EdeCode, Query, Rcode, forge};
 use domain::base::Rtype;
 use domain::base::iana::Rcode as Code;
 use oracle::{Edns, Read, parse, query, read};
@@ -92,20 +92,25 @@ fn any_is_answered_by_as_little_as_is_allowed() {
 fn the_largest_of_them_fit_the_smallest_client() {
     let owner = format!("{0}.{0}.{0}.{1}", "a".repeat(63), "b".repeat(61));
     let addresses: Vec<IpAddr> = (0..20).map(|i| IpAddr::from([i; 16])).collect();
-    let long = "x".repeat(79) + "ü";
+    let long = "x".repeat(EDE_TEXT_BYTES_MAX - 1) + "ü";
     let ede = Some(Ede { code: EdeCode::Filtered, text: &long });
     let packet = query(&owner, Rtype::AAAA, Edns::Size(512));
-    let (query, _) = parse(&packet).unwrap();
+    let (small, _) = parse(&packet).unwrap();
     let mut out = Vec::new();
-    forge::addresses(&query, &addresses, 10, ede, &mut out);
+    forge::addresses(&small, &addresses, 10, ede, &mut out);
     assert!(out.len() <= 512);
     assert_eq!(read(&out).answers.len(), forge::ADDRESSES_MAX);
     out.clear();
-    forge::nodata(&query, 10, ede, &mut out);
+    forge::nodata(&small, 10, ede, &mut out);
     assert!(out.len() <= 512);
+    assert!(read(&out).opt.unwrap().ede.is_none(), "the reason goes before the answer outgrows");
+    let packet = query("a.test", Rtype::AAAA, Edns::Size(1232));
+    let (large, _) = parse(&packet).unwrap();
+    out.clear();
+    forge::nodata(&large, 10, ede, &mut out);
     assert_eq!(
         read(&out).opt.unwrap().ede.unwrap().1,
-        "x".repeat(79),
+        "x".repeat(EDE_TEXT_BYTES_MAX - 1),
         "cut before a letter's half"
     );
 }

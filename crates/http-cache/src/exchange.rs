@@ -13,14 +13,17 @@ use crate::shape::{self, For};
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use store::disk::OpenError;
 use store::freshness::{
     Answered, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused, Rules,
     Trouble, cache_status, freshness, rescue,
 };
 use store::{Entry, Filed, Found, Join, Joined, Lead, Reader, Seed, Store, Unfetched};
 use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
 use vocab::Now;
 
 static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
@@ -71,18 +74,22 @@ pub enum Missed<E> {
 
 impl Cache {
     /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored stays,
-    /// unless the store itself is to be another.
+    /// unless the store itself is to be another. Waits for the disk. Relative paths start from `state`.
     pub fn open(
         settings: &Settings,
         of_door: &Rules,
+        state: &Path,
         before: Option<&Self>,
         clock: fn() -> Now,
-    ) -> Arc<Self> {
-        let wanted = settings.store();
+    ) -> Result<Arc<Self>, OpenError> {
+        let wanted = settings.store(state);
         let kept = before.filter(|it| it.settings == wanted).map(|it| Arc::clone(&it.store));
         let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
-        let store = kept.unwrap_or_else(|| Store::new(wanted.clone(), Seed::random(), cores));
-        Arc::new(Self { settings: wanted, store, rules: settings.rules(of_door), clock })
+        let store = match kept {
+            Some(store) => store,
+            None => Store::open(wanted.clone(), Seed::random(), cores, clock())?.0,
+        };
+        Ok(Arc::new(Self { settings: wanted, store, rules: settings.rules(of_door), clock }))
     }
 
     /// Answers a `GET` or `HEAD` without a body. Within a `LocalSet` or local runtime only: fetches
@@ -95,7 +102,20 @@ impl Cache {
         let key = self.store.key(&question.url);
         let question = Rc::new(question);
         for _ in 0..LOOK_UPS_MAX {
-            match self.store.look_up(&key, &self.rules, &question.asked()) {
+            let found = match self.store.look_up(&key, &self.rules, &question.asked()) {
+                Found::OnDisk(recall) => match spawn_blocking(move || recall.read()).await {
+                    Ok(recalled) => {
+                        let asked = question.asked();
+                        self.store.look_up_with(recalled, &key, &self.rules, &asked)
+                    }
+                    // A thread that broke off while it read: the origin has it too.
+                    Err(_) => break,
+                },
+                found => found,
+            };
+            match found {
+                // What was on disk has been looked at.
+                Found::OnDisk(_) => break,
                 Found::Hit(entry, freshness) => {
                     let handled = Handled::Hit { freshness, stale: None };
                     return Ok(self.stored(&question, &entry, freshness, &handled));
@@ -127,9 +147,9 @@ impl Cache {
 
     /// Takes note of a request that went past the cache and of its answer's head: what it may have
     /// changed is not used any longer (RFC 9111 §4.4).
-    pub fn changed(&self, question: &Question, response: &http::response::Parts) {
+    pub async fn changed(&self, question: &Question, response: &http::response::Parts) {
         let answered = answered(response, question.now, (self.clock)());
-        self.store.invalidate(&question.asked(), &answered);
+        self.store.invalidate(&question.asked(), &answered).await;
     }
 
     /// Waits for another client's head.
@@ -196,17 +216,17 @@ impl Cache {
     ) -> Result<Served, Missed<F::Failure>> {
         let fetched = fetch.fetch(&question.method, question.fields.clone()).await;
         let (mut head, body) = fetched.map_err(Missed::Failed)?.into_parts();
-        self.note_head(question, &answered(&head, question.now, (self.clock)()));
+        self.note_head(question, &answered(&head, question.now, (self.clock)())).await;
         let handled = forwarded(why, None, Collapse::None, None);
         Self::sign(&mut head.headers, &handled);
         Ok(Served { response: Response::from_parts(head, body), source: Source::Origin })
     }
 
     /// Takes note of what the answer to a `HEAD` says of what is stored (RFC 9111 §4.3.5).
-    pub(crate) fn note_head(&self, question: &Question, answered: &Answered<'_>) {
+    pub(crate) async fn note_head(&self, question: &Question, answered: &Answered<'_>) {
         if question.method == Method::HEAD {
             let key = self.store.key(&question.url);
-            self.store.head_answered(&key, &self.rules, &question.asked(), answered);
+            self.store.head_answered(&key, &self.rules, &question.asked(), answered).await;
         }
     }
 
@@ -218,7 +238,12 @@ impl Cache {
         freshness: Freshness,
         handled: &Handled,
     ) -> Served {
-        let content = Content::Memory(entry.body().clone());
+        let content = match entry.content() {
+            store::Content::Memory(body) | store::Content::Front(body) => {
+                Content::Memory(body.clone())
+            }
+            store::Content::Disk(stored) => Content::Disk(Arc::clone(stored)),
+        };
         let mut response =
             shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
         Self::sign(response.headers_mut(), handled);

@@ -114,13 +114,16 @@ pub(crate) async fn run<F: Fetch>(errand: Errand<F>, lead: Lead, told: Told<F::F
         let answered = answered(&came.head, came.requested, came.received);
         match lead.answered(&errand.cache.rules, &asked, &answered) {
             Answer::Storing(storing) => {
-                return errand.storing(storing, came, manner, told).await;
+                return errand.storing(*storing, came, manner, told).await;
             }
             Answer::Confirmed(entry) => {
                 return tell(told, errand.confirmed(&entry, manner.why, came.received));
             }
             Answer::Unconfirmed(again) => lead = again,
-            Answer::Not(reason) => return tell(told, errand.passed_on(came, manner.why, reason)),
+            Answer::Not(reason) => {
+                let served = errand.passed_on(came, manner.why, reason).await;
+                return tell(told, served);
+            }
         }
     }
 }
@@ -182,9 +185,9 @@ impl<F: Fetch> Errand<F> {
         self.cache.stored(&self.question, entry, freshness, &handled)
     }
 
-    fn passed_on(&self, came: Came, why: Forward, reason: Unstored) -> Served {
+    async fn passed_on(&self, came: Came, why: Forward, reason: Unstored) -> Served {
         let Came { mut head, body, requested, received } = came;
-        self.cache.note_head(&self.question, &answered(&head, requested, received));
+        self.cache.note_head(&self.question, &answered(&head, requested, received)).await;
         let kept = match reason {
             Unstored::Rules(why) => Some(Kept::Not(why)),
             Unstored::Part(_) | Unstored::Apart => Some(Kept::Not(NotStored::ContentRange)),

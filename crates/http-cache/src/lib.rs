@@ -16,4 +16,5 @@ mod shape;
 pub use asked::Question;
 pub use exchange::{Cache, Missed, Served, Source};
 pub use fetch::Fetch;
-pub use settings::{DiskSettings, Settings, Stale};
+pub use settings::{Settings, Stale};
+pub use store::disk::OpenError;

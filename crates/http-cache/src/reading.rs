@@ -14,12 +14,16 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use store::disk::{self, Corrupted, Stored};
 use store::{Broken, Fill, Reader};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 /// The body of a stored response, or of one that is being stored.
 pub(crate) enum Content {
     /// All of it is in memory.
     Memory(store::Body),
+    /// All of it is on disk.
+    Disk(Arc<Stored>),
     /// It is being fetched, and this client reads it from its first byte on.
     Coming { fill: Arc<Fill>, reader: Reader, again: Again },
 }
@@ -34,6 +38,7 @@ impl Content {
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Memory(body) => Some(body.len()),
+            Self::Disk(stored) => Some(stored.body.len()),
             Self::Coming { fill, .. } => fill.length(),
         }
     }
@@ -43,8 +48,12 @@ impl Content {
         match self {
             Self::Memory(body) => match body.whole() {
                 Some(bytes) => Body::full(bytes),
-                None => Body::boxed(Stored::of(body)),
+                None => Body::boxed(Held::of(body)),
             },
+            Self::Disk(stored) => {
+                let all = 0..stored.body.len();
+                Body::boxed(FromDisk::part(&stored, all))
+            }
             Self::Coming { reader, again, .. } => Body::boxed(Reading::of(reader, None, again)),
         }
     }
@@ -52,7 +61,8 @@ impl Content {
     /// A part of it; none where its bytes are not there and will not be soon.
     pub(crate) fn range(&self, range: Range<u64>) -> Option<Body> {
         match self {
-            Self::Memory(body) => Some(Body::boxed(Stored::part(body.clone(), range))),
+            Self::Memory(body) => Some(Body::boxed(Held::part(body.clone(), range))),
+            Self::Disk(stored) => Some(Body::boxed(FromDisk::part(stored, range))),
             Self::Coming { fill, again, .. } => {
                 let last = range.end.checked_sub(1);
                 let reader = fill.attach(range).ok()?;
@@ -81,7 +91,7 @@ pub(crate) fn parts(
         Piece::Between(bytes) => Run::Bytes(bytes),
         Piece::Part(part) => Run::Stored(part.first..part.last + 1),
     });
-    let body = Stored { body: stored.clone(), runs: runs.collect() };
+    let body = Held { body: stored.clone(), runs: runs.collect() };
     Parts { media: laid_out.media, length, body: Body::boxed(body) }
 }
 
@@ -92,12 +102,12 @@ enum Run {
 }
 
 /// Runs of a body in memory, and what stands between them.
-struct Stored {
+struct Held {
     body: store::Body,
     runs: VecDeque<Run>,
 }
 
-impl Stored {
+impl Held {
     fn of(body: store::Body) -> Self {
         let all = 0..body.len();
         Self::part(body, all)
@@ -124,7 +134,7 @@ impl Stored {
     }
 }
 
-impl HttpBody for Stored {
+impl HttpBody for Held {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -145,6 +155,80 @@ impl HttpBody for Stored {
             Run::Stored(range) => range.end - range.start,
         });
         SizeHint::with_exact(lengths.sum())
+    }
+}
+
+/// A body on disk, read on threads that may wait, a block at a time.
+struct FromDisk {
+    left: Range<u64>,
+    step: Step,
+}
+
+enum Step {
+    /// Nothing is being read. None after an error.
+    Ready(Option<disk::Body>),
+    Reading(JoinHandle<(disk::Body, Result<Bytes, Corrupted>)>),
+}
+
+impl FromDisk {
+    fn part(stored: &Stored, left: Range<u64>) -> Self {
+        Self { left, step: Step::Ready(Some(stored.body.clone())) }
+    }
+
+    /// The bytes that came of a read, as far as they are wanted.
+    fn take(&mut self, mut piece: Bytes) -> Bytes {
+        let wanted = self.left.end - self.left.start;
+        piece.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+        self.left.start += piece.len() as u64;
+        piece
+    }
+}
+
+impl HttpBody for FromDisk {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        loop {
+            if self.left.is_empty() {
+                return Poll::Ready(None);
+            }
+            match &mut self.step {
+                Step::Ready(body) => {
+                    let Some(mut body) = body.take() else { return Poll::Ready(None) };
+                    let at = self.left.start;
+                    self.step = Step::Reading(spawn_blocking(move || {
+                        let read = body.read(at);
+                        (body, read)
+                    }));
+                }
+                Step::Reading(reading) => {
+                    let read = ready!(Pin::new(reading).poll(context));
+                    return Poll::Ready(Some(match read {
+                        Ok((body, Ok(piece))) if !piece.is_empty() => {
+                            self.step = Step::Ready(Some(body));
+                            Ok(Frame::data(self.take(piece)))
+                        }
+                        // The client must not take what came for all of it.
+                        Ok((_, Ok(_) | Err(_))) | Err(_) => {
+                            self.step = Step::Ready(None);
+                            Err(BodyError::Aborted)
+                        }
+                    }));
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left.end - self.left.start)
     }
 }
 

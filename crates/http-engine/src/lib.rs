@@ -11,6 +11,7 @@ pub mod client;
 pub mod conditional;
 pub mod date;
 pub mod encoding;
+pub mod first_head;
 pub mod hop_by_hop;
 pub mod html;
 mod incoming;

@@ -50,16 +50,21 @@ pub fn render(null: &Null<'_>, keep: Keep, method: &Method, headers: &HeaderMap)
         Null::Preflight => preflight(headers),
     };
     let fields = answer.headers_mut();
-    if let Some(origin) = headers.get(ORIGIN) {
-        // `null` is echoed like any origin: it is what sandboxed frames have.
-        fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        fields.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE);
-    }
+    share(fields, headers);
     // A fetch that was posted, or an answer that stands for a name not blocked by itself.
     if keep == Keep::No || (*method != Method::GET && *method != Method::HEAD) {
         fields.insert(CACHE_CONTROL, NO_STORE);
     }
     answer
+}
+
+/// Lets the page that asks read the answer.
+pub fn share(fields: &mut HeaderMap, asked: &HeaderMap) {
+    if let Some(origin) = asked.get(ORIGIN) {
+        // `null` is echoed like any origin: it is what sandboxed frames have.
+        fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        fields.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE);
+    }
 }
 
 fn copy(ready: &Ready) -> Response<Body> {

@@ -16,7 +16,7 @@ pub mod page;
 mod ready;
 mod stubs;
 
-pub use crate::answer::{Keep, Written, render, write};
+pub use crate::answer::{Keep, Written, render, share, write};
 pub use crate::null::{Blank, Due, Hints, Null, Seat, due, seat};
 pub use crate::ready::{Carrier, FORGET_HTTP3};
 pub use crate::stubs::Stub;

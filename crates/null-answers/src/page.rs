@@ -43,6 +43,7 @@ pub struct Told<'p> {
 /// The page in place of a blocked one: 403.
 pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> {
     let rule = told.verdict.cause.rule();
+    let since = rule.and_then(|rule| told.policy.list_changed_ms(rule.list)).map(since);
     let rule = rule.and_then(|rule| told.policy.rule_text(rule, host.as_name()));
     let law = match rule {
         // The lists have been replaced since the verdict.
@@ -53,6 +54,7 @@ pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> 
                 ("rule", &escape(&rule.text)),
                 ("list", &escape(&rule.list)),
                 ("line", &rule.line.to_string()),
+                ("since", &since.unwrap_or_default()),
             ],
         ),
     };
@@ -77,6 +79,17 @@ pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> 
         ],
     );
     html::page(StatusCode::FORBIDDEN, &format!("Blocked: {host}"), &content)
+}
+
+/// Since when a list is unchanged: `, unchanged since 12 Nov 2026, 14:03 UTC`.
+fn since(unix_ms: u64) -> String {
+    // `Thu, 12 Nov 2026 14:03:37 GMT` (RFC 9110 section 5.6.7).
+    let date = conditional::format_date(unix_ms / 1000);
+    let date = date.to_str().unwrap_or("");
+    match (date.get(5..16), date.get(17..22)) {
+        (Some(day), Some(time)) => format!(", unchanged since {day}, {time} UTC"),
+        (None, _) | (_, None) => String::new(),
+    }
 }
 
 /// The number of a request: its time in the ledger, in milliseconds since 1970, as twelve hex digits.
@@ -150,6 +163,11 @@ fn shortened(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_unchanged_since_a_minute_of_a_day() {
+        assert_eq!(since(1_794_492_217_000), ", unchanged since 12 Nov 2026, 14:03 UTC");
+    }
 
     #[test]
     fn what_people_paste_is_one_word() {

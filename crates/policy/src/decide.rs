@@ -6,7 +6,7 @@
 
 use crate::aliased::Aliased;
 use crate::ask::{Ask, Who};
-use crate::clients::leaves::{Leave, Leaves, LeavesFull, Whom};
+use crate::clients::leaves::{Leave, Leaves, LeavesFull, Until, Whom};
 use crate::profiles::Profiles;
 use crate::request::{Request, URL_BYTES_MAX};
 use crate::rules::Rules;
@@ -15,7 +15,7 @@ use crate::verdict::{Manner, RuleText, StandInId, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vocab::{Action, Cause, DomainName, Kind, Name, Now, RuleRef};
+use vocab::{Action, Cause, DomainName, Kind, ListId, Name, Now, RuleRef};
 
 /// Rules, who they hold for, and whether they are in force.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Policy {
     paused_until_ms: AtomicU64,
     aliased: Aliased,
     leaves: Leaves,
+    list_times: Vec<Option<u64>>,
 }
 
 impl Policy {
@@ -36,7 +37,20 @@ impl Policy {
             paused_until_ms: AtomicU64::new(0),
             aliased: Aliased::default(),
             leaves: Leaves::default(),
+            list_times: Vec::new(),
         }
+    }
+
+    /// The same, knowing when each list last changed, in milliseconds since 1970, as far as that is
+    /// known; in the order of the lists.
+    #[must_use]
+    pub fn with_list_times(self, list_times: Vec<Option<u64>>) -> Self {
+        Self { list_times, ..self }
+    }
+
+    /// When a list last changed, in milliseconds since 1970; none where nobody knows.
+    pub fn list_changed_ms(&self, list: ListId) -> Option<u64> {
+        self.list_times.get(usize::from(list.0)).copied().flatten()
     }
 
     /// What is to be done about a request: rules that rewrite a look-up come first; an important exception passes before an important block
@@ -45,18 +59,36 @@ impl Policy {
         if let Some(verdict) = self.verdict_for_all(now) {
             return verdict;
         }
-        let mut verdict = self.with_request(ask, now, |request| self.rules.judge(request));
+        let verdict = self.by_rules(ask, now);
+        if verdict.action == Action::Block && self.holding_leave(ask, now).is_some() {
+            return Verdict::usual(Action::Pass, Cause::Paused);
+        }
+        verdict
+    }
+
+    /// What the rules say, as if there were no pause and no leave.
+    fn by_rules(&self, ask: &Ask<'_>, now: Now) -> Verdict {
+        let verdict = self.with_request(ask, now, |request| self.rules.judge(request));
         // A look-up has its aliases judged by the DNS door itself, answer by answer.
         if verdict == Verdict::NO_RULE
             && !matches!(ask.kind, Kind::Lookup(_))
             && let Some(behind) = self.aliased.behind(ask.host, now)
         {
-            verdict = Verdict::usual(Action::Block, Cause::Rule(behind.rule));
-        }
-        if verdict.action == Action::Block && self.holding_leave(ask, now).is_some() {
-            return Verdict::usual(Action::Pass, Cause::Paused);
+            return Verdict::usual(Action::Block, Cause::Rule(behind.rule));
         }
         verdict
+    }
+
+    /// Whether anything may pass at this moment that rules block. Costs two loads.
+    pub fn spares_some(&self, now: Now) -> bool {
+        self.is_paused(now) || !self.leaves.is_empty(now)
+    }
+
+    /// Whether a request passes for a leave or a pause alone: a rule would block it.
+    pub fn spares(&self, ask: &Ask<'_>, now: Now) -> bool {
+        self.spares_some(now)
+            && self.holding_leave(ask, now).is_some()
+            && self.by_rules(ask, now).action == Action::Block
     }
 
     /// What is to be done about any request at this moment, where it makes no difference what it asks
@@ -90,7 +122,7 @@ impl Policy {
         self.with_request(ask, now, |request| self.rules.trimmed(request, url))
     }
 
-    /// Lets pass for a while what rules block; one for the same name and clients is replaced.
+    /// Lets pass what rules block; one for the same name and clients is replaced.
     pub fn grant(&self, leave: Leave, now: Now) -> Result<(), LeavesFull> {
         self.leaves.grant(leave, now)
     }
@@ -108,8 +140,8 @@ impl Policy {
     /// By which leave a request passes, if by one.
     pub(crate) fn holding_leave(&self, ask: &Ask<'_>, now: Now) -> Option<Leave> {
         if self.is_paused(now) {
-            let until_ms = self.paused_until();
-            return Some(Leave { host: None, whom: Whom::Everyone, until_ms });
+            let until = Until::Moment(self.paused_until());
+            return Some(Leave { host: None, whom: Whom::Everyone, until });
         }
         self.leaves.holding(ask, || self.profiles.of(ask.client, ask.who).name.as_str(), now)
     }

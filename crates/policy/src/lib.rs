@@ -55,7 +55,7 @@ pub use self::settings::{
     Settings,
 };
 pub use ask::{Ask, Who};
-pub use clients::leaves::{LEAVES_MAX, Leave, LeavesFull, Whom};
+pub use clients::leaves::{LEAVES_MAX, Leave, LeavesFull, Until, Whom};
 pub use compile::{ListSource, compile, recompile};
 pub use decide::Policy;
 pub use fingerprint::{fold, split_mix};

@@ -36,7 +36,7 @@ pub use drain::{Drain, Held, StillOpen};
 pub use listen::{
     BACKLOG, BindError, BindReason, TcpListener, WaitForData, listen_tcp, listen_tcp_on_each,
 };
-pub use own_addresses::own_addresses;
+pub use own_addresses::{is_own_address, own_addresses};
 pub use signer::{MintPolicy, Signer};
 pub use stream::{DialError, DialReason, Stream, dial, dial_with, readable};
 pub use tls::{ClientTls, HandshakeError, ServerTls, TlsStream};

@@ -1,7 +1,9 @@
-//! The addresses of ours that clients may know us by: what a certificate of our own is for.
+//! The addresses of ours: those that clients may know us by, for which a certificate of our own is, and
+//! whether one is ours at all.
 //!
 //! It sends nothing and asks no interface list: the kernel is asked from which address it would
-//! write to a stranger. Called by the doors that have our authority sign their certificate.
+//! write to a stranger. Called by the doors that have our authority sign their certificate, and by those that
+//! must not call themselves.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -35,6 +37,12 @@ pub fn own_addresses(listening: &[SocketAddr]) -> Vec<IpAddr> {
     own
 }
 
+/// Whether an address is this machine's, so that a connection to it stays here. The kernel is asked
+/// whether it would let us have it as our own.
+pub fn is_own_address(address: IpAddr) -> bool {
+    UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()
+}
+
 /// The address of ours from which packets go out; none where no way leads anywhere.
 fn outgoing(any: IpAddr) -> Option<IpAddr> {
     let (_, somewhere) = SOMEWHERE.into_iter().find(|(unspecified, _)| *unspecified == any)?;
@@ -52,6 +60,12 @@ mod tests {
     fn own(listening: &[&str]) -> Vec<IpAddr> {
         let listening: Vec<_> = listening.iter().map(|it| it.parse().unwrap()).collect();
         own_addresses(&listening)
+    }
+
+    #[test]
+    fn our_own_addresses_are_told_from_others() {
+        assert!(["127.0.0.1", "127.9.9.9"].iter().all(|it| is_own_address(it.parse().unwrap())));
+        assert!(["192.0.2.7", "2001:db8::7"].iter().all(|it| !is_own_address(it.parse().unwrap())));
     }
 
     #[test]

@@ -155,6 +155,32 @@ impl Stream {
         .await
     }
 
+    /// Looks at what has come, once it is more than `seen` bytes, and takes nothing out of the
+    /// socket: `bytes` then begins with it. Gives how much that is: no more than `seen` if no more
+    /// will come, and all of `bytes` if they are too few.
+    pub async fn peek_beyond(&mut self, seen: usize, bytes: &mut [u8]) -> io::Result<usize> {
+        poll_fn(|cx| {
+            let socket = match self.registered() {
+                Ok(socket) => socket,
+                Err(why) => return Poll::Ready(Err(why)),
+            };
+            loop {
+                let mut data = ready!(socket.poll_read_ready(cx))?;
+                let count = match recv(socket, &mut *bytes, RecvFlags::PEEK) {
+                    Ok((_, count)) => count,
+                    Err(Errno::AGAIN) => 0,
+                    Err(why) => return Poll::Ready(Err(why.into())),
+                };
+                if count > seen || count == bytes.len() || data.ready().is_read_closed() {
+                    return Poll::Ready(Ok(count));
+                }
+                // What comes from now on is reported anew.
+                data.clear_ready();
+            }
+        })
+        .await
+    }
+
     /// This end: the address that the client connected to.
     pub fn local(&self) -> io::Result<SocketAddr> {
         self.local

@@ -9,6 +9,7 @@ mod client;
 mod client_hello;
 mod failed;
 mod files;
+mod hello;
 mod identity;
 mod pins;
 mod records;
@@ -23,6 +24,7 @@ pub use files::{
     FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
     Watched, read_pem,
 };
+pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, Hello, peek_hello};
 pub use identity::{IDENTITY_NAMES_MAX, Identity, Subject};
 pub use pins::{PINS_MAX, Verify, key_pin};
 pub(crate) use server::server_config;

@@ -1,8 +1,9 @@
 // A verdict and its reasoning, the same in the log's drawer and in the "why" view.
 
 import { sentence, whyCommand, doorName } from "../explain";
-import { printable } from "../format";
+import { moment, printable } from "../format";
 import type { Rule, Why } from "../model";
+import { today } from "../state";
 import { Copyable } from "./copy";
 
 /** "Blocked: rule `||ads.example^` on line 12 of list starter." */
@@ -38,6 +39,12 @@ export function Explanation({ why, around }: { why: Why; around: "given" | "want
             <dd>
               <code>{printable(why.target)}</code> as {printable(why.kind)}
             </dd>
+          </div>
+        )}
+        {why.list_changed_at && (
+          <div>
+            <dt>List</dt>
+            <dd>unchanged since {moment(why.list_changed_at, today.value)}</dd>
           </div>
         )}
         <div>

@@ -71,6 +71,8 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
 function ListEntry({ list }: { list: List }) {
   const kept = list.subscription;
   const next = kept?.next_at ? `next try ${moment(kept.next_at, today.value)}` : "";
+  const changed = list.changed_at ? `unchanged since ${moment(list.changed_at, today.value)}` : "";
+  const when = [changed, next].filter((it) => it !== "").join(", ");
   return (
     <li class="entry">
       <div class="entry-main">
@@ -83,7 +85,7 @@ function ListEntry({ list }: { list: List }) {
         </span>
         <span class="entry-figure">{plural(list.rules_names + list.rules_urls, "rule")}</span>
       </div>
-      <div class="entry-sub" title={next}>
+      <div class="entry-sub" title={when}>
         <span class="entry-from">{printable(list.from)}</span>
         <span>{list.syntax}</span>
         {list.rules_urls > 0 && <span>{count(list.rules_urls)} about URLs</span>}

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { api } from "../api";
 import { asSentence, bytes, count, micros, moment, percent, plural, share, span } from "../format";
 import { RANGES, type Range, type Status, type TopTable, type Totals } from "../model";
+import { Allows } from "../parts/allows";
 import { Chart } from "../parts/chart";
 import { Choice } from "../parts/choice";
 import { Doors } from "../parts/doors";
@@ -71,8 +72,12 @@ export function Overview() {
     return { totals, series, blocked, names, clients };
   });
   const slow = usePolled("lists and upstreams", SLOW_EVERY_MS, async (signal) => {
-    const [lists, upstreams] = await Promise.all([api.lists(signal), api.upstreams(signal)]);
-    return { lists: lists.lists, upstreams: upstreams.upstreams };
+    const [lists, upstreams, allows] = await Promise.all([
+      api.lists(signal),
+      api.upstreams(signal),
+      api.allows(signal),
+    ]);
+    return { lists: lists.lists, upstreams: upstreams.upstreams, allows: allows.allows };
   });
   const { data } = counts;
   const nothing = data !== null && data.totals.requests === 0;
@@ -126,6 +131,9 @@ export function Overview() {
       </div>
       {status.value && <Doors status={status.value} totals={data?.totals ?? null} />}
       {slow.fault && slow.fault.kind === "refused" && <Notice tone="fault" fault={slow.fault} />}
+      {slow.data && slow.data.allows.length > 0 && (
+        <Allows allows={slow.data.allows} onChanged={slow.refresh} />
+      )}
       <div class="columns columns-2">
         <Lists lists={slow.data?.lists ?? null} onReloaded={slow.refresh} />
         <Upstreams upstreams={slow.data?.upstreams ?? null} />

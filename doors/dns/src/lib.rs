@@ -28,6 +28,7 @@ mod settings;
 mod shape;
 mod simple;
 mod special;
+mod structured;
 mod surroundings;
 mod tcp;
 mod tls;

@@ -10,6 +10,7 @@ use crate::outside::Outside;
 use crate::settings::Settings;
 use crate::simple;
 use crate::special::SpecialNames;
+use crate::structured::InCharge;
 use crate::tcp;
 use dns_wire::records::LocalRecords;
 use pipeline::program::{Place, Program};
@@ -25,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) local: LocalRecords,
     pub(crate) special: SpecialNames,
     pub(crate) blocked: Blocked,
+    /// Whom to ask about what is blocked.
+    pub(crate) in_charge: InCharge,
     /// Types that are answered as empty.
     pub(crate) filtered: Box<[u16]>,
     pub(crate) outside: Outside,
@@ -56,6 +59,7 @@ impl Plan {
             local: settings.local_records().map_err(StartError::Settings)?,
             special: SpecialNames::new(settings.canaries, settings.delegated()),
             blocked: Blocked::new(settings.blocked, settings.blocked_ttl_s(), pixel),
+            in_charge: InCharge::new(settings),
             // A pipeline alone says what is done.
             filtered: match &settings.foreign {
                 Some(_) => Box::default(),

@@ -222,7 +222,7 @@ pub(crate) fn finish(
         reviewed.findings.error = Some(error);
     }
     let Reviewed { findings, source } = reviewed;
-    shape::shape(view, asked, (source, findings.error), state, out);
+    shape::shape(view, asked, (source, findings), state, out);
     if out.is_empty() {
         // The flood that it belongs to is refused, whatever would have been answered.
         reviewed.source = Source::Refused;

@@ -11,6 +11,7 @@ use crate::guard::{
     RebindingSettings, ResponseRateLimitSettings,
 };
 use crate::lookups::{FallbackSettings, ViewSettings};
+use crate::structured;
 use dns_wire::records::{BadRecord, LocalRecords};
 use pipeline::records::{BadEntry, Redirect};
 use schemars::JsonSchema;
@@ -87,6 +88,11 @@ pub struct Settings {
     pub blocked: Style,
     /// How long clients may keep the answer for a blocked name. Default 10s, at most 1d.
     pub blocked_ttl: Text<Span>,
+    /// Whom to ask about what is blocked, for programs that show it (structured DNS errors):
+    /// `mailto:NAME@HOST` or `tel:NUMBER`. At most 3 of 80 bytes. Default: nobody.
+    pub contact: Vec<String>,
+    /// Who blocks it, for the same programs: a name of at most 64 bytes. Default: none.
+    pub organization: Option<String>,
     /// Records answered from here, before policy and cache: `NAME TYPE VALUE` for one name,
     /// `||NAME^ TYPE VALUE` for it and all below.
     pub local: Vec<String>,
@@ -179,6 +185,8 @@ impl Default for Settings {
             filter_types: Vec::new(),
             blocked: Style::default(),
             blocked_ttl: Text(Span(Duration::from_secs(10))),
+            contact: Vec::new(),
+            organization: None,
             local: Vec::new(),
             canaries: Canaries::Answer,
             ddr: Ddr::default(),
@@ -225,6 +233,7 @@ impl Settings {
         complaints.extend(Forwarded::new(&self.doh).err());
         complaints.extend(self.check_lookups());
         complaints.extend(self.guard().check());
+        complaints.extend(structured::check(self));
         if let Err(found) = self.redirects() {
             complaints.extend(found);
         }

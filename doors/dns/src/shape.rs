@@ -5,13 +5,13 @@
 //! read the question.
 
 use crate::guard::{self, Outgoing, Seen, Sender, SubnetMode};
-use crate::request::{Asked, View, Way, bare, is_foreign};
+use crate::request::{Asked, Findings, View, Way, bare, is_foreign};
 use dns_wire::options::{ClientSubnet, OPTION_SUBNET, each};
 use dns_wire::reply::{self, Section};
 use dns_wire::{CLASS_IN, Ede, EdeCode, forge, record_type, svcb};
 use pipeline::machine::{self, Returned};
 use pipeline::state::{Failure, Response, State};
-use vocab::Source;
+use vocab::{Cause, Source};
 
 /// Longest answer over a stream: what its two length bytes can say (RFC 1035 §4.2.2).
 const STREAM_REPLY_BYTES_MAX: usize = 65_535;
@@ -51,16 +51,16 @@ pub(crate) fn send_or_not(
     }
 }
 
-/// Makes the answer of `state`, which came from `source` and carries `error`, fit for the client;
+/// Makes the answer of `state`, which came from `source`, with what was found, fit for the client;
 /// left empty, none goes out.
 pub(crate) fn shape(
     view: &View<'_>,
     asked: &Asked<'_>,
-    (source, mut error): (Source, Option<EdeCode>),
+    (source, findings): (Source, Findings),
     state: &State,
     out: &mut Vec<u8>,
 ) {
-    let query = asked.query;
+    let (query, mut error) = (asked.query, findings.error);
     match state.response() {
         Response::Made => {}
         Response::Kept(answer, _) if source == Source::Stale => {
@@ -81,15 +81,18 @@ pub(crate) fn shape(
         forge::nodata(&bare(query), EMPTIED_TTL_S, None, out);
         error = Some(EdeCode::Filtered);
     }
-    let error = error.map(|code| Ede { code, text: "" });
+    let plainly = |code| Ede { code, text: "" };
     let (limit, rcode) = (limit_of(asked), state.extended_rcode());
     // It was read when the query came in, and reads the same now.
     let Ok(mut seen) = view.plan.guard.read(query, &asked.caller) else {
-        return reply::finish(query, rcode, error, &[], limit, 0, out);
+        return reply::finish(query, rcode, error.map(plainly), &[], limit, 0, out);
     };
     let returned = machine::returned(&view.plan.program, state, query);
     seen.answer.subnet = echoed(view, source, &returned, seen.subnet);
     let room = limit.saturating_sub(out.len() + OPT_BYTES_MAX + seen.answer.len());
+    let text = reason(view, asked, &seen, (error, findings.cause), room);
+    let error = error.map(|code| Ede { code, text: &text });
+    let room = room.saturating_sub(text.len());
     let passed = passed_back(source, &returned, room);
     let options = seen.answer.write(query, error, out.len() + passed.len(), limit);
     if passed.is_empty() {
@@ -99,6 +102,19 @@ pub(crate) fn shape(
         reply::finish(query, rcode, error, &all, limit, 0, out);
     }
     send_or_not(view, asked, Some(&seen), out);
+}
+
+/// The reason in a form that programs show, for a client that reads it; mostly none.
+fn reason(
+    view: &View<'_>,
+    asked: &Asked<'_>,
+    seen: &Seen,
+    (error, cause): (Option<EdeCode>, Cause),
+    room: usize,
+) -> String {
+    let Some(code) = error.filter(|_| seen.reads_structured) else { return String::new() };
+    let rule = cause.rule().and_then(|rule| view.policy.rule_text(rule, asked.name));
+    view.plan.in_charge.text(code, rule.as_ref(), room)
 }
 
 /// What is the matter with the hints of an answer.

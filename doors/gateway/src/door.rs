@@ -31,6 +31,8 @@ pub struct Parts {
     pub dialer: Dialer,
     /// The folder from which relative paths of pattern files start.
     pub base: PathBuf,
+    /// The state folder, from which relative paths of caches start.
+    pub state: PathBuf,
 }
 
 /// The gateway door.
@@ -182,8 +184,14 @@ impl Setup {
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
-            Cache::open(&settings.cache, &Rules::reverse(), before, clock::now)
+            Cache::open(&settings.cache, &Rules::reverse(), &parts.state, before, clock::now)
         });
+        let cache = cache.transpose().map_err(|why| {
+            vec![
+                Complaint::new("cache.disk", why.to_string())
+                    .remedy("mend the folder, or leave disk out"),
+            ]
+        })?;
         Ok(Self { settings, trusted, routes, origins, cache })
     }
 

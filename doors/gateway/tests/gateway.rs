@@ -59,6 +59,7 @@ fn parts(rules: &str) -> Parts {
         ledger: open_ledger(),
         dialer: Dialer::new(resolver, ClientTls::new()),
         base: scratch(),
+        state: std::env::temp_dir(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the door counts of itself, beside the ledger: answers by kind, handshakes, connections.
 //!
 //! A count is one addition on a line of its thread's own. Nothing is ever reset, and nobody reads
-//! but the metrics page (`figures`). Written by `door`, `request`, `quick` and `handshake`.
+//! but the metrics page (`figures`). Written by `door`, `request`, `quick`, `splice` and
+//! `handshake`.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use transport::HandshakeError;
@@ -29,6 +30,7 @@ counted! {
     StandIn, Callback, Socket, Preflight, BlockPage, NotBlocked, NotCovered, Certificate, Setup,
     Get, Head, Post, Options, OtherMethod,
     Plain, Secure, Quick, Gone, BodyBytes, BodyCut,
+    Spliced, SpliceFull, SpliceCircle, SpliceForbidden, SpliceUnreached, Anew,
     ConnectionPlain, ConnectionSecure, SilentPlain, SilentSecure,
     Tls12, Tls13, Resumed, Full,
     ClosedEarly, ClosedAtCertificate, Unsigned, Slow, Busy, NotTls, NoName, BadName, NameNotBlocked, RateLimited, UnknownCa,

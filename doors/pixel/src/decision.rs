@@ -1,9 +1,11 @@
 //! What is to be done with a request: the policy's word, and whether the connection may give it.
 //!
-//! The same for both lanes. It reads no bytes and makes no answer. Called by `request` and `quick`.
+//! The same for both lanes. It reads no bytes and makes no answer. Called by `request` and `quick`,
+//! and by `splice` for the name alone.
 
 use crate::door::{Connection, Transport};
 use policy::{Ask, Manner, Policy, Verdict};
+use std::net::IpAddr;
 use vocab::{Action, Kind, Name, Now};
 
 /// DNS type A, the question that led here.
@@ -68,7 +70,7 @@ pub(crate) fn decide(
     // RFC 9110 §15.5.20: HTTP/2 lets one connection serve many hosts, those of its certificate.
     let is_covered = match &connection.transport {
         Transport::Plain => true,
-        Transport::Tls(names) => names.as_ref().is_some_and(|it| it.cover(host.as_str())),
+        Transport::Tls(secured) => secured.names.as_ref().is_some_and(|it| it.cover(host.as_str())),
     };
     if !is_covered {
         return Decision::NotCovered(verdict);
@@ -77,6 +79,23 @@ pub(crate) fn decide(
         Action::Block => Decision::Block(verdict),
         Action::Pass => Decision::NotBlocked(verdict),
     }
+}
+
+/// Whether a name passes for a leave or a pause alone: rules about it, or about what stands behind it,
+/// would block it, and led here.
+pub(crate) fn is_spared(policy: &Policy, client: IpAddr, host: Name<'_>, now: Now) -> bool {
+    let asks = [Kind::Lookup(TYPE_A), Kind::Other].map(|kind| Ask {
+        door: vocab::Door::Pixel,
+        client,
+        who: None,
+        host,
+        kind,
+        url: None,
+        page: None,
+    });
+    policy.spares_some(now)
+        && asks.iter().any(|ask| policy.spares(ask, now))
+        && asks.iter().all(|ask| policy.decide(ask, now).action == Action::Pass)
 }
 
 /// What the DNS door would say to the question for the name's address.

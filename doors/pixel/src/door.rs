@@ -7,6 +7,8 @@ use crate::quick::Lane;
 use crate::request;
 use crate::settings::Settings;
 use crate::socket;
+use crate::splice::{self, Bounds, Way};
+use crate::tunnels::Tunnels;
 use arc_swap::ArcSwap;
 use http::Method;
 use http_engine::upgrade::OnUpgrade;
@@ -16,16 +18,19 @@ use null_answers::Carrier;
 use policy::Policy;
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::signer::LeafNames;
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
 use transport::trust::{Sign, TrustBook};
 use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
-use vocab::{Listen, Scheme};
+use upstream::origins::Dialer;
+use vocab::{DomainName, Listen, Name, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -42,12 +47,18 @@ pub struct Parts {
     pub trust: Arc<TrustBook>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
     pub dashboard: Arc<OnceLock<SocketAddr>>,
+    /// What opens connections to the servers of names that were let through.
+    pub dialer: Dialer,
 }
 
 /// The pixel door.
 pub struct Door {
     pub(crate) parts: Parts,
     pub(crate) counters: Arc<Counters>,
+    /// The connections that are carried to other servers.
+    pub(crate) tunnels: Arc<Tunnels>,
+    /// Where they may lead.
+    pub(crate) bounds: ArcSwap<Bounds>,
     settings: ArcSwap<Settings>,
     /// The caps that were handed out last, which know how many were refused.
     limits: ArcSwap<((u32, u32), ConnectionLimits)>,
@@ -61,19 +72,68 @@ pub(crate) struct Connection {
     requests: Cell<u64>,
     /// A WebSocket that waits for the connection to leave HTTP.
     pub(crate) upgrade: Cell<Option<OnUpgrade>>,
+    /// What came of carrying it to the real server.
+    pub(crate) attempt: Attempt,
+    over: Cell<Over>,
+    waiting: Cell<Option<Waker>>,
+}
+
+/// What came of carrying a connection to its real server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// There was no reason to.
+    None,
+    /// It could not be: another one would not fare better.
+    Failed,
+}
+
+/// Whether a connection is to take no more requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    No,
+    Yes,
 }
 
 /// What carries HTTP.
 pub(crate) enum Transport {
     /// Nothing but TCP.
     Plain,
-    /// TLS, and the names that its certificate is for; none where the door was given one.
-    Tls(Option<Arc<LeafNames>>),
+    /// TLS.
+    Tls(Secured),
+}
+
+/// What a TLS connection was opened for.
+pub(crate) struct Secured {
+    /// The name that was asked for; the root where there was none.
+    pub(crate) asked: DomainName,
+    /// The names that its certificate is for; none where the door was given one.
+    pub(crate) names: Option<Arc<LeafNames>>,
 }
 
 impl Connection {
-    fn new(client: IpAddr, transport: Transport) -> Self {
-        Self { client, transport, requests: Cell::new(0), upgrade: Cell::new(None) }
+    fn new(client: IpAddr, transport: Transport, attempt: Attempt) -> Self {
+        Self {
+            client,
+            transport,
+            attempt,
+            requests: Cell::new(0),
+            upgrade: Cell::new(None),
+            over: Cell::new(Over::No),
+            waiting: Cell::new(None),
+        }
+    }
+
+    /// Has the client open another connection for its next request.
+    pub(crate) fn end(&self) {
+        self.over.set(Over::Yes);
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    /// Whether it takes no more requests.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.get() == Over::Yes
     }
 
     /// Counts a request.
@@ -115,16 +175,19 @@ impl Transport {
 
 impl Door {
     /// A door with settings that [`Settings::check`] finds right.
-    pub fn new(settings: Settings, parts: Parts) -> Arc<Self> {
+    pub fn new(settings: Settings, bounds: Bounds, parts: Parts) -> Arc<Self> {
         let caps = (settings.connections, settings.connections_per_client);
         let limits = ArcSwap::from_pointee((caps, limits_of(&settings)));
         let settings = ArcSwap::from_pointee(settings);
-        Arc::new(Self { parts, counters: Arc::new(Counters::new()), settings, limits })
+        let (bounds, tunnels) = (ArcSwap::from_pointee(bounds), Arc::default());
+        let counters = Arc::new(Counters::new());
+        Arc::new(Self { parts, counters, tunnels, bounds, settings, limits })
     }
 
     /// Takes new settings. Listeners are the caller's.
-    pub fn reload(&self, settings: Settings) {
+    pub fn reload(&self, settings: Settings, bounds: Bounds) {
         self.settings.store(Arc::new(settings));
+        self.bounds.store(Arc::new(bounds));
     }
 
     /// Where to listen. Connections of `http` entries go to [`Door::serve_connection`], those of
@@ -148,7 +211,8 @@ impl Door {
 
     /// The door's own figures, for the metrics page.
     pub fn figures(&self) -> Arc<dyn ledger::Collector> {
-        Arc::new(Figures::new(Arc::clone(&self.counters), self.limits.load().1.counts()))
+        let (limits, tunnels) = (self.limits.load().1.counts(), Arc::clone(&self.tunnels));
+        Arc::new(Figures::new(Arc::clone(&self.counters), limits, tunnels))
     }
 
     /// Where devices find our authority's certificate; none if there is no listener for it.
@@ -167,30 +231,38 @@ impl Door {
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+        let Some((stream, attempt)) = self.unless_spared(stream, Way::Plain, &drain).await else {
+            return;
+        };
         let client = stream.peer().ip().to_canonical();
-        let connection = Connection::new(client, Transport::Plain);
+        let connection = Connection::new(client, Transport::Plain, attempt);
         self.counters.one(Count::ConnectionPlain);
         self.serve(stream, connection, Versions::Http1, drain).await;
     }
 
     /// Serves one connection with TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let client = stream.peer().ip().to_canonical();
         let started = Instant::now();
+        let Some((stream, attempt)) = self.unless_spared(stream, Way::Tls, &drain).await else {
+            return;
+        };
+        let client = stream.peer().ip().to_canonical();
+        let left = HANDSHAKE_DEADLINE.saturating_sub(started.elapsed());
         let accepted = tokio::select! {
-            accepted = self.parts.tls.accept(stream, HANDSHAKE_DEADLINE) => accepted,
+            accepted = self.parts.tls.accept(stream, left) => accepted,
             // A handshake that is not through yet has asked for nothing.
             () = drain.begun() => return,
         };
         match accepted {
             Ok(stream) => {
-                let names = stream.leaf_names().cloned();
+                let secured =
+                    Secured { asked: asked_name(&stream), names: stream.leaf_names().cloned() };
                 let versions = match stream.alpn() {
                     Some(Alpn::Http2) => Versions::Http2,
                     Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
                 };
                 self.note_handshake(&stream);
-                let connection = Connection::new(client, Transport::Tls(names));
+                let connection = Connection::new(client, Transport::Tls(secured), attempt);
                 self.serve(stream, connection, versions, drain).await;
             }
             Err(why) => {
@@ -199,6 +271,43 @@ impl Door {
                     self.parts.trust.learn(client, sign, transport::clock::now());
                 }
                 handshake::record(&self.parts.ledger, client, started, &why);
+            }
+        }
+    }
+
+    /// Gives the connection back, unless it is for a name that passes for a leave or a pause alone: such
+    /// a one is carried to its server, to the end, if that can be reached. While there is no leave, this
+    /// costs two loads.
+    async fn unless_spared(
+        &self,
+        stream: Stream,
+        way: Way,
+        drain: &Drain,
+    ) -> Option<(Stream, Attempt)> {
+        if !self.parts.policy.load().spares_some(transport::clock::now()) {
+            return Some((stream, Attempt::None));
+        }
+        // Boxed: most connections never need it.
+        Box::pin(self.given_back(stream, way, drain)).await
+    }
+
+    async fn given_back(
+        &self,
+        mut stream: Stream,
+        way: Way,
+        drain: &Drain,
+    ) -> Option<(Stream, Attempt)> {
+        let looking = splice::spared(self, &mut stream, way);
+        let found = tokio::select! {
+            // Whoever is slow is told so by what comes next, within the same time.
+            found = tokio::time::timeout(HANDSHAKE_DEADLINE, looking) => found.ok().flatten(),
+            () = drain.begun() => None,
+        };
+        match found {
+            None => Some((stream, Attempt::None)),
+            Some(spared) => {
+                let back = splice::carry(self, stream, spared).await;
+                back.map(|stream| (stream, Attempt::Failed))
             }
         }
     }
@@ -219,7 +328,7 @@ impl Door {
             let (door, connection) = (Arc::clone(&door), Rc::clone(&at));
             async move { request::answer(&door, &connection, incoming).await }
         };
-        let stop = drain.begun();
+        let stop = Stop { begun: drain.begun(), connection: Rc::clone(&connection) };
         let lane = Lane { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve_quickly(io, versions, Limits::default(), stop, lane, handler).await);
@@ -239,6 +348,26 @@ impl Door {
             Session::Resumed => Count::Resumed,
             Session::New => Count::Full,
         });
+    }
+}
+
+/// When a connection takes no more requests: the program ends, or the connection is over.
+struct Stop<F> {
+    begun: F,
+    connection: Rc<Connection>,
+}
+
+impl<F: Future<Output = ()> + Unpin> Future for Stop<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.connection.over.get() == Over::Yes {
+            return Poll::Ready(());
+        }
+        // One task polls it, so the first waker is good for all.
+        let waker = self.connection.waiting.take().unwrap_or_else(|| cx.waker().clone());
+        self.connection.waiting.set(Some(waker));
+        Pin::new(&mut self.begun).poll(cx)
     }
 }
 
@@ -280,4 +409,10 @@ fn bracketed(address: IpAddr) -> String {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     }
+}
+
+/// The name that a handshake asked for.
+fn asked_name(stream: &TlsStream) -> DomainName {
+    let name = stream.sni().and_then(|name| DomainName::parse(name).ok());
+    name.unwrap_or_else(|| Name::ROOT.to_owned())
 }

@@ -4,6 +4,7 @@
 //! each stands for. Made by [`crate::Door::figures`].
 
 use crate::counters::{Count, Counters};
+use crate::tunnels::Tunnels;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
@@ -45,6 +46,18 @@ const FAMILIES: &[Family] = &[
             ("not_covered", Count::NotCovered),
             ("setup", Count::Setup),
             ("certificate", Count::Certificate),
+        ],
+    ),
+    (
+        "tidegate_pixel_splices",
+        "Connections to names that were let through, by whether they were carried to their server",
+        "outcome",
+        &[
+            ("carried", Count::Spliced),
+            ("full", Count::SpliceFull),
+            ("circle", Count::SpliceCircle),
+            ("forbidden", Count::SpliceForbidden),
+            ("unreached", Count::SpliceUnreached),
         ],
     ),
     (
@@ -98,6 +111,11 @@ const FAMILIES: &[Family] = &[
 /// Name, help, and what is counted.
 const SINGLE: &[(&str, &str, Count)] = &[
     ("tidegate_pixel_quick", "Requests answered in the quick lane", Count::Quick),
+    (
+        "tidegate_pixel_anew",
+        "Requests sent back to ask on a new connection, since their name was let through",
+        Count::Anew,
+    ),
     ("tidegate_pixel_gone", "Clients that left before their answer", Count::Gone),
     ("tidegate_pixel_body_bytes", "Bytes of request bodies, thrown away", Count::BodyBytes),
     ("tidegate_pixel_bodies_cut", "Request bodies over the cap or too slow", Count::BodyCut),
@@ -116,11 +134,16 @@ const MADE: [(&str, Count); 4] = [
 pub(crate) struct Figures {
     counters: Arc<Counters>,
     limits: ConnectionCounts,
+    tunnels: Arc<Tunnels>,
 }
 
 impl Figures {
-    pub(crate) fn new(counters: Arc<Counters>, limits: ConnectionCounts) -> Self {
-        Self { counters, limits }
+    pub(crate) fn new(
+        counters: Arc<Counters>,
+        limits: ConnectionCounts,
+        tunnels: Arc<Tunnels>,
+    ) -> Self {
+        Self { counters, limits, tunnels }
     }
 
     fn answers(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -165,7 +188,9 @@ impl Collector for Figures {
         ] {
             single(to, name, help, MetricType::Gauge, value.load(Relaxed))?;
         }
-        Ok(())
+        let (name, help) =
+            ("tidegate_pixel_tunnels_open", "Connections carried to their servers now");
+        single(to, name, help, MetricType::Gauge, self.tunnels.count())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The pixel door: answers in place of blocked hosts, so that the page which asked goes on.
 //!
 //! A script gets an empty script, an image a transparent one, a preflight its headers, a person a
-//! page that says why. It never fetches anything and sets nothing that outlives a block. The binary
-//! makes a [`Door`] and hands it connections.
+//! page that says why. It never fetches anything and sets nothing that outlives a block; connections to
+//! names that were let through are carried on, unread. The binary makes a [`Door`] and hands it
+//! connections.
 
 mod counters;
 mod decision;
@@ -15,8 +16,11 @@ mod request;
 mod settings;
 mod setup;
 mod socket;
+mod splice;
 mod ticket;
+mod tunnels;
 mod wish;
 
 pub use crate::door::{Door, Parts};
 pub use crate::settings::Settings;
+pub use crate::splice::Bounds;

@@ -4,21 +4,23 @@
 //! `door`, once per request.
 
 use crate::counters::Count;
-use crate::decision::{Asked, Decision, decide};
-use crate::door::{Connection, Door, Transport};
+use crate::decision::{Asked, Decision, decide, is_spared};
+use crate::door::{Attempt, Connection, Door, Transport};
 use crate::page;
 use crate::setup::{self, Wanted};
 use crate::socket;
+use crate::splice::{Way, names_no_other_port};
 use crate::ticket::Ticket;
 use crate::wish::{host_of, page_text};
 use http::header::{
-    ACCEPT, ALT_SVC, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, UPGRADE,
+    ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION,
+    UPGRADE,
 };
-use http::{Method, Request, Response, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_engine::upgrade::{self, OnUpgrade};
-use http_engine::{Body, Incoming, authority, kind};
+use http_engine::{Body, Incoming, authority, kind, reply};
 use ledger::Subject;
 use null_answers::page::Told;
 use null_answers::{Blank, Due, FORGET_HTTP3, Hints, Keep, Null, due, render, seat};
@@ -51,6 +53,8 @@ enum Outcome<'r> {
     BlockPage(Verdict),
     NotBlockedPage,
     NotCoveredPage,
+    /// The name was let through since the connection began: it is to be asked for on a new one.
+    Anew,
     Own(Wanted),
 }
 
@@ -86,11 +90,16 @@ pub(crate) async fn answer(
     let verdict = decision.verdict();
 
     // act
-    let outcome = act(&decision, connection, &policy, &wish, &head);
+    let outcome = if is_spared_since(&decision, connection, &policy, &wish, now) {
+        Outcome::Anew
+    } else {
+        act(&decision, connection, &policy, &wish, &head)
+    };
 
     // review: nothing comes from elsewhere, so there is nothing to distrust.
     let (source, action, cause) = match outcome {
         Outcome::Own(_) => (Source::Local, Action::Pass, Cause::NotAsked),
+        Outcome::Anew => (Source::Local, verdict.action, verdict.cause),
         Outcome::Null(..) if verdict.action == Action::Pass => {
             (Source::Local, verdict.action, verdict.cause)
         }
@@ -118,6 +127,12 @@ pub(crate) async fn answer(
         Outcome::NotCoveredPage => {
             door.counters.one(Count::NotCovered);
             page::not_covered(&wish.host)
+        }
+        Outcome::Anew => {
+            door.counters.one(Count::Anew);
+            // Over HTTP/2 a client may ask once more before it has heard of the end.
+            connection.end();
+            anew(&wish, &head)
         }
         Outcome::Own(wanted) => setup::answer(door, wanted, &head.headers),
     };
@@ -227,6 +242,41 @@ fn act<'r>(
     }
 }
 
+/// Whether the name was let through after this connection had begun: the next one to it is carried to
+/// its server. Over a connection for another name it is asked for on one of its own, by 421.
+fn is_spared_since(
+    decision: &Decision,
+    connection: &Connection,
+    policy: &Policy,
+    wish: &Wish,
+    now: vocab::Now,
+) -> bool {
+    let (is_own, way) = match &connection.transport {
+        Transport::Plain => (true, Way::Plain),
+        Transport::Tls(secured) => (secured.asked == wish.host, Way::Tls),
+    };
+    let authority = wish.url.split('/').nth(2).unwrap_or("");
+    matches!(decision, Decision::NotBlocked(_))
+        && is_own
+        && names_no_other_port(authority, way)
+        && wish.own.is_none()
+        && connection.attempt == Attempt::None
+        && is_spared(policy, connection.client, wish.host.as_name(), now)
+}
+
+/// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A
+/// preflight must not be redirected (Fetch section 4.10), and fails once.
+fn anew(wish: &Wish, head: &http::request::Parts) -> Response<Body> {
+    let location = HeaderValue::try_from(&wish.url).ok().filter(|_| head.method != Method::OPTIONS);
+    let Some(location) = location else { return page::not_blocked(&wish.host) };
+    let mut response = reply::empty(StatusCode::TEMPORARY_REDIRECT);
+    let fields = response.headers_mut();
+    fields.insert(LOCATION, location);
+    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    null_answers::share(fields, &head.headers);
+    response
+}
+
 /// Opens a WebSocket, which `door` closes once the connection has left HTTP; one that cannot be
 /// opened is refused.
 fn open_socket(
@@ -283,7 +333,8 @@ fn shape(
         // The length stands in its field already.
         *response.body_mut() = Body::empty();
     }
-    if matches!(drained, Drained::No(_)) && head.version != Version::HTTP_2 {
+    let is_last = matches!(drained, Drained::No(_)) || connection.is_over();
+    if is_last && head.version != Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }

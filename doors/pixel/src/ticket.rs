@@ -55,7 +55,15 @@ impl<'d> Ticket<'d> {
         }
     }
 
-    /// The answer is made: `bytes` of body.
+    /// A tunnel stands: how long it took is how long that took.
+    pub(crate) fn begun(&mut self, source: Source, status: u16) {
+        if let Some(event) = &mut self.event {
+            (event.source, event.status) = (source, status);
+            event.took_us = elapsed_us(self.started).max(1);
+        }
+    }
+
+    /// The answer is made, or the tunnel over: `bytes` of body went to the client.
     pub(crate) fn close(mut self, source: Source, status: u16, bytes: u64) {
         if let Some(event) = &mut self.event {
             (event.source, event.status) = (source, status);
@@ -70,8 +78,15 @@ impl Drop for Ticket<'_> {
             if event.status == CLIENT_GONE {
                 self.counters.one(Count::Gone);
             }
-            event.took_us = u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX);
+            if event.took_us == 0 {
+                event.took_us = elapsed_us(self.started);
+            }
             self.ledger.record(event);
         }
     }
+}
+
+/// Microseconds since `started`.
+fn elapsed_us(started: Instant) -> u32 {
+    u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX)
 }

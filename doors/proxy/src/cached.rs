@@ -4,7 +4,6 @@
 //! other requests may have changed. Called by `request`.
 
 use crate::door::{Door, Setup};
-use crate::reach::Reach;
 use crate::request::Trip;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version, request};
@@ -14,7 +13,7 @@ use http_engine::{Body, Incoming};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Metered, Origin, SendError};
+use upstream::origins::{Metered, Origin, Reach, SendError};
 use vocab::Now;
 
 /// Why the cache's fetch brought nothing.
@@ -73,7 +72,7 @@ pub(crate) async fn answer(
 }
 
 /// Drops what a request may have changed that went past the cache.
-pub(crate) fn passed(
+pub(crate) async fn passed(
     trip: &Trip<'_>,
     method: &Method,
     origin: &Origin,
@@ -88,7 +87,7 @@ pub(crate) fn passed(
         fields: HeaderMap::new(),
         now: trip.now,
     };
-    cache.changed(&question, &head);
+    cache.changed(&question, &head).await;
     Response::from_parts(head, body)
 }
 

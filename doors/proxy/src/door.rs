@@ -34,6 +34,8 @@ pub struct Parts {
     pub off_limits: Vec<SocketAddr>,
     /// The folder from which relative paths start.
     pub base: PathBuf,
+    /// The state folder, from which relative paths of caches start.
+    pub state: PathBuf,
     /// Who signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
@@ -157,16 +159,23 @@ impl Setup {
         let access = access
             .transpose()
             .map_err(|wrong| wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>())?;
+        let cache = settings.cache.as_ref().map(|wanted| {
+            let before = before.and_then(|setup| setup.cache.as_deref());
+            Cache::open(wanted, &Rules::forward(), &parts.state, before, clock::now)
+        });
+        let cache = cache.transpose().map_err(|why| {
+            vec![
+                Complaint::new("cache.disk", why.to_string())
+                    .remedy("mend the folder, or leave disk out"),
+            ]
+        })?;
         Ok(Self {
             origins: Origins::new(parts.dialer.clone(), limits),
             access,
             routes: Routes::new(&settings),
             fields: Fields::new(&settings),
             secure: Secure::open(&settings, parts)?,
-            cache: settings.cache.as_ref().map(|wanted| {
-                let before = before.and_then(|setup| setup.cache.as_deref());
-                Cache::open(wanted, &Rules::forward(), before, clock::now)
-            }),
+            cache,
             settings,
         })
     }

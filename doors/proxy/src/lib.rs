@@ -13,7 +13,6 @@ mod headers;
 mod own;
 mod pac;
 mod pages;
-mod reach;
 mod request;
 mod routes;
 mod secure;
@@ -25,6 +24,6 @@ mod tunnel;
 
 pub use crate::door::{Door, Parts, check_files};
 pub use crate::settings::{
-    AuthSettings, ConnectSni, Destinations, PacFallback, PacSettings, ParentSettings, ParentsOf,
-    Place, Referer, Settings, Shown, TlsSettings, TokenDigest,
+    AuthSettings, ConnectSni, PacFallback, PacSettings, ParentSettings, ParentsOf, Place, Referer,
+    Settings, Shown, TlsSettings, TokenDigest,
 };

@@ -7,7 +7,6 @@ use crate::door::{Caller, Door, Setup};
 use crate::headers::{max_forwards, page_of, wanted_protocol};
 use crate::own::{self, Own};
 use crate::pages;
-use crate::reach::Reach;
 use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
 use crate::tunnel;
@@ -18,7 +17,7 @@ use ledger::Subject;
 use policy::{Ask, Verdict, Who};
 use std::sync::Arc;
 use transport::clock;
-use upstream::origins::{Blame, Metered, Origin, SendError};
+use upstream::origins::{Blame, Metered, Origin, Reach, SendError};
 use vocab::{Action, DomainName, Kind, Now, Source};
 
 /// What a client wants, once it is understood.
@@ -241,7 +240,7 @@ async fn fetch(
                 Outcome::Switched(response, client)
             }
             Some(_) | None => {
-                Outcome::Fetched(cached::passed(trip, &method, origin, path, response))
+                Outcome::Fetched(cached::passed(trip, &method, origin, path, response).await)
             }
         },
         Err(unanswered) => Outcome::Failed(unanswered.why),

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
+use upstream::origins::Destinations;
 use vocab::{Listen, Network, Scheme, Span};
 
 /// The proxy door.
@@ -76,18 +77,6 @@ pub struct Settings {
     pub pac: PacSettings,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<http_cache::Settings>,
-}
-
-/// Where clients may be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Destinations {
-    /// The internet for all, private networks for private clients, loopback for loopback.
-    Guarded,
-    /// The internet only.
-    Public,
-    /// Everywhere but link-local and the admin listener.
-    Any,
 }
 
 impl Default for Settings {

@@ -1,11 +1,9 @@
-//! Letting a name through for a while, and taking that back.
+//! Letting a name through, for a while or until that is taken back.
 //!
-//! It grants nothing for ever, for that is a rule's to do, and never a whole top-level domain. Behind
-//! the guard; the page for people asks here too.
+//! Never a whole top-level domain. Behind the guard; the page for people asks here too.
 
 use super::{App, Asked};
 use crate::control::Grant;
-use crate::iso::iso;
 use crate::model::{Allow, AllowRequest, Allows, Minutes, Problem, RevokeRequest};
 use crate::refused::Refused;
 use axum::Json;
@@ -16,15 +14,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{DomainName, Now};
 
-/// Longest leave, in minutes: a day, as with a pause. What is to last longer is a rule.
+/// Longest leave that ends by itself, in minutes: a day, as with a pause.
 const MINUTES_MAX: u32 = 1440;
 
-/// Lets a name and all below it through for a while, for all clients or for one.
+/// Lets a name and all below it through, for all clients or for one, for a while or until that is
+/// revoked.
 #[utoipa::path(post, path = "/api/allow", request_body = AllowRequest, responses(
     (status = 200, body = Allow),
     (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
-    (status = 409, body = Problem, description = "As many are let through as may be"),
-    (status = 422, body = Problem, description = "`always`: with the rule to write")
+    (status = 409, body = Problem, description = "As many are let through as may be")
 ))]
 pub(crate) async fn allow(
     State(app): State<Arc<App>>,
@@ -67,11 +65,8 @@ pub(crate) async fn revoke(
 /// Has the program let it through.
 pub(crate) async fn allowed(app: &Arc<App>, grant: Grant, now: Now) -> Result<Allow, Refused> {
     let allow = Allow {
-        host: grant.host.to_string(),
         client: grant.client.map(|client| client.to_string()),
-        profile: None,
-        until: iso(grant.until_unix_ms),
-        left_s: grant.until_unix_ms.saturating_sub(now.unix_ms) / 1000,
+        ..Allow::of(grant.host.to_string(), grant.until_unix_ms, now.unix_ms)
     };
     let done = app.ask(move |app| app.control.allow(&grant, now)).await?;
     done.map_err(|why| {
@@ -98,34 +93,26 @@ pub(crate) async fn revoked(
 /// Reads what was asked for.
 pub(crate) fn grant(sent: &AllowRequest, now: Now) -> Result<Grant, Refused> {
     let (host, client) = (host(&sent.host)?, client(sent.client.as_deref())?);
-    let minutes = match &sent.minutes {
-        Minutes::Count(minutes @ 1..=MINUTES_MAX) => u64::from(*minutes),
+    let until_unix_ms = match &sent.minutes {
+        Minutes::Count(minutes @ 1..=MINUTES_MAX) => {
+            Some(now.unix_ms + u64::from(*minutes) * 60_000)
+        }
         Minutes::Count(minutes) => {
             return Err(Refused::new(
                 StatusCode::BAD_REQUEST,
                 format!("{minutes} minutes is no length of a leave"),
-                format!("send 1 to {MINUTES_MAX} minutes"),
+                format!("send 1 to {MINUTES_MAX} minutes, or \"always\""),
             ));
         }
-        Minutes::Word(word) if word == "always" => {
-            return Err(Refused::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "what passes always is a rule, and rules stand in the configuration",
-                format!(
-                    "write {} under `rules` of a list in policy.lists, or into a list's file, then \
-                     reload",
-                    rule(&host, client)
-                ),
-            ));
-        }
+        Minutes::Word(word) if word == "always" => None,
         Minutes::Word(word) => {
             return Err(Refused::word("minutes", word, "a number of minutes, \"always\""));
         }
     };
-    Ok(Grant { host, client, until_unix_ms: now.unix_ms + minutes * 60_000 })
+    Ok(Grant { host, client, until_unix_ms })
 }
 
-/// The rule that lets a name through always.
+/// The rule that lets a name through as well, for who keeps such things in the configuration.
 pub(crate) fn rule(host: &DomainName, client: Option<IpAddr>) -> String {
     match client {
         None => format!("@@||{host}^"),

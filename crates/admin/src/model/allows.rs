@@ -1,5 +1,6 @@
-//! What is let through for a while, as JSON.
+//! What is let through, as JSON.
 
+use crate::iso::iso;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -21,7 +22,7 @@ pub struct AllowRequest {
 pub enum Minutes {
     /// Minutes from now, 1 to 1440.
     Count(u32),
-    /// `always`: refused with the rule to write, for what holds for ever stands in the configuration.
+    /// `always`: until it is revoked.
     Word(String),
 }
 
@@ -42,7 +43,7 @@ pub struct Allows {
     pub allows: Vec<Allow>,
 }
 
-/// A name that passes for a while though rules block it.
+/// A name that passes though rules block it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Allow {
     /// The name, with all below it.
@@ -51,8 +52,22 @@ pub struct Allow {
     pub client: Option<String>,
     /// The profile it passes for; null if it is for all, or for one client.
     pub profile: Option<String>,
-    /// Until when.
-    pub until: String,
-    /// Seconds until then.
-    pub left_s: u64,
+    /// Until when; null if until it is revoked.
+    pub until: Option<String>,
+    /// Seconds until then; null if it does not end by itself.
+    pub left_s: Option<u64>,
+}
+
+impl Allow {
+    /// A name that passes for all, until a moment in milliseconds since 1970 or, without one, until
+    /// it is revoked.
+    pub fn of(host: String, until_unix_ms: Option<u64>, now_unix_ms: u64) -> Self {
+        Self {
+            host,
+            client: None,
+            profile: None,
+            until: until_unix_ms.map(iso),
+            left_s: until_unix_ms.map(|until| until.saturating_sub(now_unix_ms) / 1000),
+        }
+    }
 }

@@ -37,6 +37,9 @@ pub struct List {
     pub skipped_lines: Vec<SkippedLine>,
     /// When the text in force was fetched; null if it was not.
     pub loaded_at: Option<String>,
+    /// Since when it is unchanged: its file's time, when it was fetched, or the configuration's time for
+    /// rules written there; null where that is unknown, and for built-in lists.
+    pub changed_at: Option<String>,
     /// Why nothing of it is in force, though there is a list; null if something is.
     pub unfit: Option<String>,
     /// How it is fetched; null for a list without URL.

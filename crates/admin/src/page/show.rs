@@ -14,6 +14,7 @@ use http_engine::html::{FRAME, escape, fill};
 const CHOOSE: &str = include_str!("choose.html");
 const WHOM: &str = include_str!("whom.html");
 const PASSING: &str = include_str!("passing.html");
+const RULE: &str = include_str!("rule.html");
 const TOLD: &str = include_str!("told.html");
 const LOGIN: &str = include_str!("login.html");
 const ONWARD: &str = include_str!("onward.html");
@@ -82,9 +83,8 @@ fn passes(wish: &Wish, allow: &Allow, once: &str) -> Response {
             ("host", &escape(wish.host.as_str())),
             ("who", &who),
             ("whom", whom),
-            // `2026-11-21T12:00:00.000Z`: the date is today's or tomorrow's.
-            ("time", &format!("{} UTC", allow.until.get(11..16).unwrap_or(&allow.until))),
-            ("left", &left(allow.left_s)),
+            ("end", &end(allow)),
+            ("rule", &rule_for(wish, allow)),
             ("client", &client),
             ("back", &escape(wish.back.as_deref().unwrap_or_default())),
             ("once", once),
@@ -134,26 +134,6 @@ fn told(status: StatusCode, label: &str, title: &str, text: &str, onward: &str) 
     page(status, title, &fill(TOLD, &slots))
 }
 
-/// The rule that lets it through always, for who asks for that.
-pub(super) fn always(wish: &Wish, rule_for: Option<std::net::IpAddr>) -> Response {
-    let more = format!(
-        "<code class=\"command\">{}</code><p class=\"more\">Then <code>tidegate ctl reload</code>, or \
-         reload in the dashboard.</p>",
-        escape(&rule(&wish.host, rule_for))
-    );
-    let slots = [
-        ("label", "Always"),
-        ("title", "What passes always is a rule"),
-        (
-            "text",
-            "Write it under `rules` of a list in the configuration's policy.lists, or into a list's file:",
-        ),
-        ("more", more.as_str()),
-        ("onward", ""),
-    ];
-    page(StatusCode::UNPROCESSABLE_ENTITY, "Always", &fill(TOLD, &slots))
-}
-
 fn page(status: StatusCode, title: &str, content: &str) -> Response {
     framed(status, title, LINK, content)
 }
@@ -182,6 +162,26 @@ fn onward(wish: &Wish) -> String {
 
 fn shown(wish: &Wish) -> String {
     wish.client.map(|it| it.to_string()).unwrap_or_default()
+}
+
+/// When it ends: `until 12:00 UTC: 5 minutes are left`.
+fn end(allow: &Allow) -> String {
+    match (&allow.until, allow.left_s) {
+        (Some(until), Some(left_s)) => {
+            // `2026-11-21T12:00:00.000Z`: the date is today's or tomorrow's.
+            format!("until {} UTC: {}", until.get(11..16).unwrap_or(until), left(left_s))
+        }
+        (None, _) | (_, None) => "until it is blocked again".into(),
+    }
+}
+
+/// What passes always may as well stand in the configuration, where others see it.
+fn rule_for(wish: &Wish, allow: &Allow) -> String {
+    if allow.until.is_some() {
+        return String::new();
+    }
+    let client = allow.client.as_ref().and_then(|client| client.parse().ok());
+    fill(RULE, &[("rule", &escape(&rule(&wish.host, client)))])
 }
 
 fn left(seconds: u64) -> String {

@@ -36,7 +36,7 @@ async fn a_program_lets_a_name_through_and_takes_it_back() {
     let house = House::new();
     let sent = r#"{"host": "ADS.example.", "minutes": 60, "client": "192.168.1.7"}"#;
     let allow: Allow = house.post("/api/allow", sent).await.json();
-    assert_eq!((allow.host.as_str(), allow.left_s), ("ads.example", 3600));
+    assert_eq!((allow.host.as_str(), allow.left_s), ("ads.example", Some(3600)));
     let all: Allows = house.get("/api/allows").await.json();
     assert_eq!(all.allows.len(), 1);
     let other = house.post("/api/revoke", r#"{"host": "ads.example"}"#).await;
@@ -44,8 +44,10 @@ async fn a_program_lets_a_name_through_and_takes_it_back() {
     let end = r#"{"host": "ads.example", "client": "192.168.1.7"}"#;
     assert_eq!(house.post("/api/revoke", end).await.json::<Allows>().allows, []);
     let always = house.post("/api/allow", r#"{"host": "ads.example", "minutes": "always"}"#).await;
-    assert_eq!(always.status, 422);
-    assert!(always.problem().remedy.contains("@@||ads.example^"));
+    let always: Allow = always.json();
+    assert_eq!((always.until, always.left_s), (None, None));
+    let end = house.post("/api/revoke", r#"{"host": "ads.example"}"#).await;
+    assert_eq!(end.json::<Allows>().allows, []);
     for wrong in [
         r#"{"host": "ads.example", "minutes": 0}"#,
         r#"{"host": "ads.example", "minutes": 1441}"#,
@@ -87,9 +89,12 @@ async fn the_page_changes_nothing_and_its_form_works_once() {
     assert!(page.contains("href=\"https://ads.example/a\""), "a link back");
     assert_eq!(send(&house, &cookie, None, "whom=client&act=end").await.status, 303);
     assert!(house.program.grants.lock().unwrap().is_empty());
-    let always = send(&house, &cookie, None, "whom=all&act=always").await;
-    assert_eq!(always.status, 422);
-    assert!(text(&always).contains("@@||ads.example^"));
+    let always = send(&house, &cookie, None, "whom=client&act=always").await;
+    assert_eq!(always.status, 303);
+    assert_eq!(house.program.grants.lock().unwrap()[0].until_unix_ms, None);
+    let page = text(&house.ask("GET", PAGE, &[("cookie", &cookie)], "").await);
+    assert!(page.contains("until it is blocked again"), "{page}");
+    assert!(page.contains("@@||ads.example^$client=192.168.1.7"), "the rule as advice: {page}");
 }
 
 #[tokio::test]

@@ -41,6 +41,7 @@ impl Control for Program {
             action: "block".into(),
             cause: "none".into(),
             rule: None,
+            list_changed_at: None,
             summary: String::new(),
             matches: Vec::new(),
             door_outcome: "NODATA with SOA, EDE 15".into(),
@@ -85,11 +86,8 @@ impl Control for Program {
     }
     fn allows(&self, now: Now) -> Vec<Allow> {
         let allow = |grant: &Grant| Allow {
-            host: grant.host.to_string(),
             client: grant.client.map(|it| it.to_string()),
-            profile: None,
-            until: crate::iso(grant.until_unix_ms),
-            left_s: grant.until_unix_ms.saturating_sub(now.unix_ms) / 1000,
+            ..Allow::of(grant.host.to_string(), grant.until_unix_ms, now.unix_ms)
         };
         self.grants.lock().unwrap().iter().map(allow).collect()
     }

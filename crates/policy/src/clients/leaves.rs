@@ -1,7 +1,6 @@
-//! Leaves: what passes for a while though rules block it, for one name or for all, for one client or
-//! for all.
+//! Leaves: what passes though rules block it, for one name or for all, for one client or for all.
 //!
-//! Each ends by itself; it is never longer than its maker said, and forgotten with the program unless
+//! Each ends when its maker said, or not until it is withdrawn; it is forgotten with the program unless
 //! carried over. Bounded. Granted by the admin API and the block page, looked at only when something
 //! would be blocked.
 
@@ -24,8 +23,27 @@ pub struct Leave {
     pub host: Option<DomainName>,
     /// For whom.
     pub whom: Whom,
-    /// Until when, in milliseconds since 1970; at that moment it has ended.
-    pub until_ms: u64,
+    /// Until when.
+    pub until: Until,
+}
+
+/// When a leave ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Until {
+    /// At this moment, in milliseconds since 1970: then it has ended.
+    Moment(u64),
+    /// When it is withdrawn, and not before.
+    Withdrawn,
+}
+
+impl Until {
+    /// Whether it has not come yet.
+    pub const fn is_ahead(self, now: Now) -> bool {
+        match self {
+            Self::Moment(unix_ms) => now.unix_ms < unix_ms,
+            Self::Withdrawn => true,
+        }
+    }
 }
 
 /// For whom a leave is.
@@ -55,7 +73,8 @@ impl std::error::Error for LeavesFull {}
 #[derive(Debug, Default)]
 pub(crate) struct Leaves {
     granted: RwLock<HashMap<Box<str>, Vec<Leave>>>,
-    /// When the last of them ends: while nothing is granted, nobody takes the lock.
+    /// When the last of them ends, in milliseconds since 1970, the greatest number for never: while
+    /// nothing is granted, nobody takes the lock.
     latest_ms: AtomicU64,
 }
 
@@ -66,7 +85,7 @@ impl Leaves {
         let key: Box<str> = leave.host.as_ref().map_or("", DomainName::as_str).into();
         granted.retain(|host, leaves| {
             let same = |other: &Leave| **host == *key && other.whom == leave.whom;
-            leaves.retain(|other| other.until_ms > now.unix_ms && !same(other));
+            leaves.retain(|other| other.until.is_ahead(now) && !same(other));
             !leaves.is_empty()
         });
         let full = granted.values().map(Vec::len).sum::<usize>() >= LEAVES_MAX;
@@ -82,7 +101,7 @@ impl Leaves {
         let mut granted = self.granted.write().unwrap_or_else(PoisonError::into_inner);
         let key = host.map_or("", DomainName::as_str);
         let Some(leaves) = granted.get_mut(key) else { return false };
-        let held = leaves.iter().any(|leave| leave.whom == *whom && leave.until_ms > now.unix_ms);
+        let held = leaves.iter().any(|leave| leave.whom == *whom && leave.until.is_ahead(now));
         leaves.retain(|leave| leave.whom != *whom);
         if leaves.is_empty() {
             granted.remove(key);
@@ -92,8 +111,17 @@ impl Leaves {
     }
 
     fn note_latest(&self, granted: &HashMap<Box<str>, Vec<Leave>>) {
-        let latest = granted.values().flatten().map(|leave| leave.until_ms).max();
-        self.latest_ms.store(latest.unwrap_or(0), Ordering::Relaxed);
+        let latest = match granted.values().flatten().map(|leave| leave.until).max() {
+            None => 0,
+            Some(Until::Moment(unix_ms)) => unix_ms,
+            Some(Until::Withdrawn) => u64::MAX,
+        };
+        self.latest_ms.store(latest, Ordering::Relaxed);
+    }
+
+    /// Whether none holds at this moment, whatever is asked for.
+    pub(crate) fn is_empty(&self, now: Now) -> bool {
+        now.unix_ms >= self.latest_ms.load(Ordering::Relaxed)
     }
 
     /// The leave that holds for a request by a client of this profile, if one does.
@@ -103,7 +131,7 @@ impl Leaves {
         profile: impl Fn() -> &'p str,
         now: Now,
     ) -> Option<Leave> {
-        if now.unix_ms >= self.latest_ms.load(Ordering::Relaxed) {
+        if self.is_empty(now) {
             return None;
         }
         let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +143,7 @@ impl Leaves {
                 Whom::Address(address) => address.to_canonical() == ask.client.to_canonical(),
                 Whom::Profile(name) => name == profile(),
             };
-            whom && now.unix_ms < leave.until_ms
+            whom && leave.until.is_ahead(now)
         };
         std::iter::once(host)
             .chain(parents)
@@ -127,10 +155,10 @@ impl Leaves {
     /// Those that have not ended, by name.
     pub(crate) fn all(&self, now: Now) -> Vec<Leave> {
         let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
-        let held = |leave: &&Leave| leave.until_ms > now.unix_ms;
+        let held = |leave: &&Leave| leave.until.is_ahead(now);
         let mut all: Vec<Leave> = granted.values().flatten().filter(held).cloned().collect();
         let name = |leave: &Leave| leave.host.as_ref().map(|it| it.as_str().to_owned());
-        all.sort_by_key(|leave| (name(leave), leave.until_ms));
+        all.sort_by_key(|leave| (name(leave), leave.until));
         all
     }
 }

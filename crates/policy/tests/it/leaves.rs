@@ -1,7 +1,7 @@
 //! Leaves and pauses: what passes for a while, and for whom.
 
 use crate::support::{CLIENT, NOW, blocks, name, policy};
-use policy::{Ask, LEAVES_MAX, Leave, LeavesFull, Outcome, Policy, Whom};
+use policy::{Ask, LEAVES_MAX, Leave, LeavesFull, Outcome, Policy, Until, Whom};
 use std::net::IpAddr;
 use vocab::{Cause, DomainName, Now};
 
@@ -9,7 +9,7 @@ const MINUTE_MS: u64 = 60_000;
 
 fn leave(host: Option<&str>, whom: Whom, minutes: u64) -> Leave {
     let host = host.map(|host| DomainName::parse(host).expect("tests name valid hosts"));
-    Leave { host, whom, until_ms: NOW.unix_ms + minutes * MINUTE_MS }
+    Leave { host, whom, until: Until::Moment(NOW.unix_ms + minutes * MINUTE_MS) }
 }
 
 fn after(minutes: u64) -> Now {
@@ -98,4 +98,33 @@ fn a_leave_that_is_withdrawn_ends_at_once_and_others_stay() {
     assert!(!policy.withdraw(Some(&host), &mine, NOW), "it is gone");
     check(&policy, "a.example", CLIENT, NOW, true);
     check(&policy, "b.example", CLIENT, NOW, false);
+}
+
+#[test]
+fn a_leave_without_an_end_holds_until_it_is_withdrawn() {
+    let policy = policy("||example^");
+    let host = DomainName::parse("a.example").unwrap();
+    let always = Leave { host: Some(host.clone()), whom: Whom::Everyone, until: Until::Withdrawn };
+    policy.grant(always.clone(), NOW).unwrap();
+    let late = Now { unix_ms: u64::MAX - 1, ..NOW };
+    check(&policy, "a.example", CLIENT, late, false);
+    policy.grant(leave(Some("b.example"), Whom::Everyone, 1), NOW).unwrap();
+    assert_eq!(policy.leaves(late), [always]);
+    assert!(policy.withdraw(Some(&host), &Whom::Everyone, late));
+    check(&policy, "a.example", CLIENT, late, true);
+}
+
+#[test]
+fn what_passes_for_a_leave_alone_is_told_from_what_no_rule_blocks() {
+    let policy = policy("||example^\n@@||good.example^");
+    let spares = |host: &str, now| policy.spares(&Ask::lookup(name(host), 1, CLIENT), now);
+    assert!(!policy.spares_some(NOW) && !spares("a.example", NOW));
+    policy.grant(leave(Some("a.example"), Whom::Everyone, 5), NOW).unwrap();
+    assert!(policy.spares_some(NOW) && spares("www.a.example", NOW));
+    assert!(!spares("b.example", NOW), "blocked");
+    assert!(!spares("a.example", after(5)) && !policy.spares_some(after(5)), "ended");
+    policy.pause_until(after(1).unix_ms);
+    assert!(spares("b.example", NOW), "paused");
+    assert!(!spares("good.example", NOW) && !spares("other.test", NOW), "no rule blocks them");
+    assert!(!spares("b.example", after(1)));
 }

@@ -24,7 +24,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use transport::{ClientTls, Cores, Drain};
-use upstream::origins::Dialer;
+use upstream::origins::{Destinations, Dialer};
 use upstream::resolver::Resolver;
 use vocab::{ListId, Listen, Name, RuleRef, Scheme};
 
@@ -93,7 +93,8 @@ pub(crate) fn compile(
         return Err(Failure::complaints(&texts.problems));
     }
     let (rules, origin) = texts.rules(state_dir, before);
-    Ok((Policy::new(rules, profiles(plan)), origin))
+    let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
+    Ok((policy, origin))
 }
 
 /// Who gets which lists.
@@ -133,6 +134,18 @@ pub(super) fn pixel_addresses(plan: &Plan) -> Vec<IpAddr> {
         | Style::Null
         | Style::Refused => pixel.addresses.iter().map(|address| address.0).collect(),
     }
+}
+
+/// Where the pixel door may carry connections to names that were let through: to where the DNS door
+/// would send their clients, and never back to a door of ours.
+pub(super) fn splice_bounds(plan: &Plan) -> door_pixel::Bounds {
+    let protects = plan.file.dns.as_ref().is_none_or(|dns| dns.rebinding.protect);
+    let destinations = if protects { Destinations::Public } else { Destinations::Guarded };
+    let listening = plan.listeners().into_iter().map(|listen| listen.address);
+    // What clients get for blocked names leads here, whatever stands in between.
+    let given = plan.file.pixel.iter().flat_map(|pixel| &pixel.addresses);
+    let given = given.flat_map(|address| [80, 443].map(|port| (address.0, port).into()));
+    door_pixel::Bounds { destinations, doors: listening.chain(given).collect() }
 }
 
 /// What is worth saying of the addresses that clients get for blocked names, where they get any: from

@@ -8,12 +8,12 @@ use admin::model::{
     UpdatedList, Upstream,
 };
 use admin::{Admin, Control, Grant, Purge, Question, Token};
-use policy::Whom;
+use policy::{Until, Whom};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
 use upstream::resolver::{Flush, FlushIn, Standing};
-use vocab::{DomainName, Listen, Now, Scheme};
+use vocab::{DomainName, ListId, Listen, Now, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
 const ADMIN_CONNECTIONS_MAX: usize = 256;
@@ -105,7 +105,8 @@ impl Control for Handle {
         let reports = policy.rules().lists().iter();
         reports
             .zip(&running.plan.file.policy.lists)
-            .map(|(report, settings)| List {
+            .zip(0..)
+            .map(|((report, settings), number)| List {
                 name: report.name.clone(),
                 kind: report.kind.to_string(),
                 from: super::lists::origin_of(settings),
@@ -132,6 +133,7 @@ impl Control for Handle {
                     })
                     .collect(),
                 loaded_at: None,
+                changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
                 unfit: report.unfit.map(|why| why.to_string()),
                 subscription: self.0.subscriptions.state(&report.name),
             })
@@ -229,10 +231,13 @@ impl Control for Handle {
                     Whom::Address(address) => (Some(address.to_string()), None),
                     Whom::Profile(name) => (None, Some(name)),
                 };
-                let (until, left_s) =
-                    (admin::iso(leave.until_ms), leave.until_ms.saturating_sub(now.unix_ms) / 1000);
+                let until = match leave.until {
+                    Until::Moment(unix_ms) => Some(unix_ms),
+                    Until::Withdrawn => None,
+                };
                 // One for everything is a pause by another name, and nobody can ask for it.
-                Some(model::Allow { host: leave.host?.to_string(), client, profile, until, left_s })
+                let host = leave.host?.to_string();
+                Some(model::Allow { client, profile, ..model::Allow::of(host, until, now.unix_ms) })
             })
             .collect()
     }

@@ -52,17 +52,7 @@ impl Doors {
                 Some(door_dns::Door::new(settings, parts).map_err(|why| why.to_string())?)
             }
         };
-        let pixel = file.pixel.clone().map(|settings| {
-            let parts = door_pixel::Parts {
-                policy: Arc::clone(&app.policy),
-                ledger: app.ledger.clone(),
-                tls: ServerTls::with_signer(Arc::clone(&app.signer)),
-                signer: Arc::clone(&app.signer),
-                trust: Arc::clone(&app.trust),
-                dashboard: Arc::clone(&app.dashboard),
-            };
-            door_pixel::Door::new(settings, parts)
-        });
+        let pixel = file.pixel.clone().map(|settings| pixel(app, plan, settings));
         let proxy = make_proxy(app, plan, &base)?;
         let web = match file.web.as_slice() {
             [] => None,
@@ -86,6 +76,7 @@ impl Doors {
                     ledger: app.ledger.clone(),
                     dialer: app.dialer(),
                     base,
+                    state: app.state.path().to_path_buf(),
                 };
                 let made = door_gateway::Door::new(settings, parts);
                 Some(made.map_err(|complaints| lines(plan, "gateway", complaints))?)
@@ -112,7 +103,7 @@ impl Doors {
     pub(super) fn take_settings(&self, plan: &Plan) -> Result<(), String> {
         let file = &plan.file;
         if let (Some(door), Some(settings)) = (&self.pixel, &file.pixel) {
-            door.reload(settings.clone());
+            door.reload(settings.clone(), build::splice_bounds(plan));
         }
         if let (Some(door), Some(settings)) = (&self.proxy, &file.proxy) {
             door.reload(settings.clone()).map_err(|wrong| lines(plan, "proxy", wrong))?;
@@ -164,12 +155,26 @@ fn make_proxy(
         dialer: app.dialer(),
         off_limits: vec![plan.file.admin.listen.0],
         base: base.to_path_buf(),
+        state: app.state.path().to_path_buf(),
         signer: Some(Arc::clone(&app.signer)),
         dashboard: Arc::clone(&app.dashboard),
         tell: Arc::new(|line| eprintln!("tidegate: {line}")),
     };
     let made = door_proxy::Door::new(settings, parts);
     made.map(Some).map_err(|complaints| lines(plan, "proxy", complaints))
+}
+
+fn pixel(app: &App, plan: &Plan, settings: door_pixel::Settings) -> Arc<door_pixel::Door> {
+    let parts = door_pixel::Parts {
+        policy: Arc::clone(&app.policy),
+        ledger: app.ledger.clone(),
+        tls: ServerTls::with_signer(Arc::clone(&app.signer)),
+        signer: Arc::clone(&app.signer),
+        trust: Arc::clone(&app.trust),
+        dashboard: Arc::clone(&app.dashboard),
+        dialer: app.dialer(),
+    };
+    door_pixel::Door::new(settings, build::splice_bounds(plan), parts)
 }
 
 fn opening<D>(

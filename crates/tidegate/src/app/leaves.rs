@@ -1,4 +1,4 @@
-//! What people have let through for a while, and the file that has it outlive a restart.
+//! What people have let through, and the file that has it outlive a restart.
 //!
 //! The policy holds the leaves; this writes them down after each change, as a whole, and grants them
 //! again at the start. A file that cannot be read or written is told and does no other harm. Called
@@ -7,7 +7,7 @@
 use super::App;
 use super::state::replace_file;
 use admin::Grant;
-use policy::{LEAVES_MAX, Leave, Policy, Whom};
+use policy::{LEAVES_MAX, Leave, Policy, Until, Whom};
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::io::{ErrorKind, Read};
@@ -22,13 +22,14 @@ const FILE: &str = "allows.json";
 const FILE_BYTES_MAX: u64 = LEAVES_MAX as u64 * 512;
 
 impl App {
-    /// Lets a name pass for a while.
+    /// Lets a name pass.
     pub(super) fn allow(&self, grant: &Grant, now: Now) -> Result<(), String> {
         // A reload carries the leaves over: none may come between its copy and its swap.
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
         let whom = whom(grant.client);
-        let leave = Leave { host: Some(grant.host.clone()), whom, until_ms: grant.until_unix_ms };
+        let until = grant.until_unix_ms.map_or(Until::Withdrawn, Until::Moment);
+        let leave = Leave { host: Some(grant.host.clone()), whom, until };
         policy.grant(leave, now).map_err(|why| why.to_string())?;
         self.keep_leaves(&policy, now);
         Ok(())
@@ -67,7 +68,7 @@ pub(super) fn restore(state_dir: &Path, policy: &Policy, now: Now) {
         return tell(&path, &"no list of leaves stands there; the next one replaces it");
     };
     for leave in rows.iter().take(LEAVES_MAX).filter_map(leave) {
-        if leave.until_ms > now.unix_ms {
+        if leave.until.is_ahead(now) {
             // The policy is fresh and has room for as many as the file may hold.
             let _ = policy.grant(leave, now);
         }
@@ -100,9 +101,11 @@ fn written(leave: &Leave) -> Option<Json> {
         Whom::Profile(name) => (None, Some(name)),
     };
     let host = leave.host.as_ref()?.as_str();
-    Some(json!({
-        "host": host, "client": client, "profile": profile, "until_unix_ms": leave.until_ms
-    }))
+    let until = match leave.until {
+        Until::Moment(unix_ms) => Some(unix_ms),
+        Until::Withdrawn => None,
+    };
+    Some(json!({ "host": host, "client": client, "profile": profile, "until_unix_ms": until }))
 }
 
 /// A leave read back; none for what is none.
@@ -113,7 +116,11 @@ fn leave(row: &Json) -> Option<Leave> {
         (None, None) => Whom::Everyone,
     };
     let host = DomainName::parse(row["host"].as_str()?).ok()?;
-    Some(Leave { host: Some(host), whom, until_ms: row["until_unix_ms"].as_u64()? })
+    let until = match row.get("until_unix_ms")? {
+        Json::Null => Until::Withdrawn,
+        moment => Until::Moment(moment.as_u64()?),
+    };
+    Some(Leave { host: Some(host), whom, until })
 }
 
 #[cfg(test)]
@@ -129,8 +136,10 @@ mod tests {
             Whom::Address("2001:db8::7".parse().unwrap()),
             Whom::Profile("kids".into()),
         ] {
-            let one = Leave { host: host.clone(), whom, until_ms: 1_800_000_000_000 };
-            assert_eq!(leave(&written(&one).unwrap()), Some(one));
+            for until in [Until::Moment(1_800_000_000_000), Until::Withdrawn] {
+                let one = Leave { host: host.clone(), whom: whom.clone(), until };
+                assert_eq!(leave(&written(&one).unwrap()), Some(one));
+            }
         }
     }
 
@@ -140,6 +149,7 @@ mod tests {
             json!(null),
             json!({}),
             json!({ "host": "a b", "until_unix_ms": 1 }),
+            json!({ "host": "a.example" }),
             json!({ "host": "a.example", "until_unix_ms": "soon" }),
             json!({ "host": "a.example", "client": "everybody", "until_unix_ms": 1 }),
         ] {

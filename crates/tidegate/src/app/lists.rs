@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 use vocab::Complaint;
 
 /// The lists that come with the binary.
@@ -25,6 +26,8 @@ struct ListText {
     name: String,
     kind: ListKind,
     text: Vec<u8>,
+    /// When it last changed, in milliseconds since 1970; none where nobody knows.
+    changed_ms: Option<u64>,
 }
 
 /// All texts that could be read, and what could not.
@@ -47,22 +50,33 @@ pub(crate) enum Origin {
 pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
     let base = plan.base(state_dir);
     let mut texts = Texts { lists: Vec::new(), problems: Vec::new() };
+    // What stands in the configuration has not changed since that did.
+    let configured_ms = changed_ms(&plan.source);
     for (index, list) in plan.file.policy.lists.iter().enumerate() {
         let kind = list.kind;
         let text = if list.builtin.is_some() {
-            Ok(STARTER.as_bytes().to_vec())
+            Ok((STARTER.as_bytes().to_vec(), None))
         } else if let Some(path) = &list.path {
             let path = base.join(path);
-            let text = read_capped(&path, list.bytes_max()).and_then(fit);
-            text.map_err(|what| ("path", format!("{}: {what}", path.display())))
+            let size_max = list.bytes_max();
+            // Before it is read: what is read has then not changed since, or later.
+            let changed_ms = changed_ms(&path);
+            let text = read_capped(&path, size_max).and_then(fit);
+            text.map(|text| (text, changed_ms))
+                .map_err(|what| ("path", format!("{}: {what}", path.display())))
         } else if let Some(subscription) = Subscription::of(list, state_dir) {
-            let text = subscription.map(|it| it.stored().unwrap_or_default());
+            let text = subscription.map(|it| {
+                let changed_ms = changed_ms(&it.path);
+                (it.stored().unwrap_or_default(), changed_ms)
+            });
             text.map_err(|what| ("url", what.to_string()))
         } else {
-            Ok(list.rules.join("\n").into_bytes())
+            Ok((list.rules.join("\n").into_bytes(), configured_ms))
         };
         match text {
-            Ok(text) => texts.lists.push(ListText { name: list.name.clone(), kind, text }),
+            Ok((text, changed_ms)) => {
+                texts.lists.push(ListText { name: list.name.clone(), kind, text, changed_ms });
+            }
             Err((key, what)) => {
                 let at = format!("policy.lists.{index}.{key}");
                 let message = format!("list {:?}: {what}", list.name);
@@ -72,9 +86,17 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
         }
     }
     for (name, text) in plan.file.policy.schedule_lists() {
-        texts.lists.push(ListText { name, kind: ListKind::Block, text: text.into_bytes() });
+        let (kind, text) = (ListKind::Block, text.into_bytes());
+        texts.lists.push(ListText { name, kind, text, changed_ms: configured_ms });
     }
     texts
+}
+
+/// When a file last changed, in milliseconds since 1970, as far as the file system tells.
+fn changed_ms(path: &Path) -> Option<u64> {
+    let changed = std::fs::metadata(path).and_then(|it| it.modified()).ok()?;
+    let since = changed.duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok()
 }
 
 /// The text of a list, unless it is none at all; an empty file is a list without rules.
@@ -104,6 +126,11 @@ pub(crate) fn origin_of(list: &ListSettings) -> String {
 }
 
 impl Texts {
+    /// When each list last changed.
+    pub(crate) fn changed(&self) -> Vec<Option<u64>> {
+        self.lists.iter().map(|list| list.changed_ms).collect()
+    }
+
     /// What identifies these texts: name, kind and content of each list.
     fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();

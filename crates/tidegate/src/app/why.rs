@@ -5,7 +5,7 @@ use admin::Question;
 use admin::model::{Rule, RuleMatch, Why};
 use config::Plan;
 use door_dns::Style;
-use policy::{Ask, Considered, Explanation, Manner, Outcome, Policy, RuleText};
+use policy::{Ask, Considered, Explanation, Manner, Outcome, Policy, RuleText, Until, Verdict};
 use vocab::{Action, Cause, Door, Kind, Name, Now};
 
 /// The answer to a question, as the running program or a fresh one would give it.
@@ -37,8 +37,14 @@ pub(crate) fn why(
         action: explanation.verdict.action.to_string(),
         cause: cause_word(explanation.verdict.cause).into(),
         rule: explanation.winner.as_ref().map(rule),
+        list_changed_at: explanation
+            .verdict
+            .cause
+            .rule()
+            .and_then(|rule| policy.list_changed_ms(rule.list))
+            .map(admin::iso),
         matches: explanation.considered.iter().map(considered).collect(),
-        door_outcome: outcome(plan, question, explanation.verdict.action),
+        door_outcome: outcome(plan, question, explanation.verdict),
     }
 }
 
@@ -66,9 +72,14 @@ fn cause_word(cause: Cause) -> &'static str {
 fn summary(explanation: &Explanation) -> String {
     let verdict = explanation.verdict;
     match (&explanation.winner, verdict.action, verdict.cause) {
-        (_, _, Cause::Paused) => match explanation.leave.as_ref().and_then(|it| it.host.as_ref()) {
-            Some(host) => format!("passes: {host} is let through for a while"),
-            None => "passes: protection is paused".into(),
+        (_, _, Cause::Paused) => match explanation.leave.as_ref().map(|it| (&it.host, it.until)) {
+            Some((Some(host), Until::Moment(_))) => {
+                format!("passes: {host} is let through for a while")
+            }
+            Some((Some(host), Until::Withdrawn)) => {
+                format!("passes: {host} is let through, until that is taken back")
+            }
+            Some((None, _)) | None => "passes: protection is paused".into(),
         },
         (Some(rule), _, _) if verdict.manner == Manner::Rewrite => {
             format!("rewritten: {} stands on line {} of list {:?}", rule.text, rule.line, rule.list)
@@ -89,10 +100,13 @@ fn summary(explanation: &Explanation) -> String {
 }
 
 /// What the door would do, in a few words.
-fn outcome(plan: &Plan, question: &Question, action: Action) -> String {
-    if action == Action::Pass {
+fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
+    if verdict.action == Action::Pass {
         return match question.door {
             Door::Dns => "asks the upstream resolvers, or answers from the cache",
+            Door::Pixel if verdict.cause == Cause::Paused => {
+                "carries the connection to its real server, if a rule would block the name"
+            }
             Door::Pixel => {
                 "refuses: the name is not blocked, so it gets no certificate and no answer"
             }

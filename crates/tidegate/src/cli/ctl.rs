@@ -66,13 +66,13 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is sent to let a name through. `always` goes too: the answer says which rule to write.
+/// What is sent to let a name through.
 fn allow(what: &AllowArgs) -> Result<Json, Failure> {
-    let minutes = if what.span == "always" {
+    let minutes = if what.always || what.span == "always" {
         json!("always")
     } else {
         let wrong = |why: &dyn std::fmt::Display| {
-            let message = format!("--for {}: {why}; write 5m, 1h or 24h", what.span);
+            let message = format!("--for {}: {why}; write 5m, 1h, 24h or always", what.span);
             Failure::new(Exit::Wrong, message)
         };
         let span = what.span.parse::<Span>().map_err(|why| wrong(&why))?;
@@ -92,11 +92,9 @@ fn print_allow(allow: &Json) {
         (None, Some(profile)) => format!("for the profile {profile}"),
         (None, None) => "for everybody".into(),
     };
-    println!(
-        "{} passes {whom} until {}",
-        text("host").unwrap_or("?"),
-        text("until").unwrap_or("?")
-    );
+    let end =
+        text("until").map_or("always, until it is revoked".into(), |it| format!("until {it}"));
+    println!("{} passes {whom} {end}", text("host").unwrap_or("?"));
 }
 
 fn print_allows(answer: &Json) {

@@ -157,7 +157,7 @@ pub(crate) enum CtlCommand {
     },
     /// End a pause
     Resume,
-    /// Let a blocked name, and all below it, pass for a while
+    /// Let a blocked name, and all below it, pass for a while, or always
     Allow(AllowArgs),
     /// What is let through, and until when
     Allows,
@@ -174,8 +174,11 @@ pub(crate) struct AllowArgs {
     #[arg(value_name = "HOST")]
     host: String,
     /// For how long: 5m, 1h, at most 24h
-    #[arg(long = "for", value_name = "TIME", default_value = "5m")]
+    #[arg(long = "for", value_name = "TIME", default_value = "5m", conflicts_with = "always")]
     span: String,
+    /// Until it is revoked
+    #[arg(long)]
+    always: bool,
     /// For the client with this address only [default: for all]
     #[arg(long, value_name = "IP")]
     client: Option<IpAddr>,

@@ -70,6 +70,9 @@ fn print(why: &Why) {
     println!("  target   {} ({})", why.target, why.kind);
     println!("  client   {} (profile {})", why.client, why.profile);
     println!("  door     {}: {}", why.door, why.door_outcome);
+    if let Some(changed) = &why.list_changed_at {
+        println!("  list     unchanged since {changed}");
+    }
     let others: Vec<_> = why.matches.iter().filter(|found| !found.decides).collect();
     if !others.is_empty() {
         println!("  also matched:");

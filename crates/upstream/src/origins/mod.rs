@@ -2,7 +2,8 @@
 //!
 //! It dials, keeps idle HTTP/1.1 connections per core, sends one request and hands back the
 //! response as it streams in. It refuses addresses that its caller's [`Guard`] does not permit, and
-//! never repeats a request that might have had an effect. The proxy and gateway doors call it.
+//! never repeats a request that might have had an effect. The proxy, gateway and pixel doors
+//! call it.
 
 mod dialer;
 mod error;
@@ -10,6 +11,7 @@ mod metered;
 mod origin;
 mod parent;
 mod pool;
+mod reach;
 mod send;
 mod through;
 mod tunnel;
@@ -21,6 +23,7 @@ pub use error::{Blame, DialError, SendError, Unanswered};
 pub use metered::{BodyEnd, Metered};
 pub use origin::{Host, Origin, OriginError, OriginScheme};
 pub use parent::{BadParent, Hop, Parent, ParentKind};
+pub use reach::{Destinations, Reach};
 pub use send::{Limits, Origins};
 pub use tunnel::{BecomesTunnel, Carried, ClientStream, TunnelEnd, carry_switched, tunnel};
 pub use via::{HOPS_MAX, Loop, add_via, check_via};

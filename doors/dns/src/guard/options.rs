@@ -94,6 +94,8 @@ pub(crate) struct Seen {
     pub(crate) proof: Proof,
     /// The subnet that the client wants an answer for.
     pub(crate) subnet: Option<ClientSubnet>,
+    /// Whether the client reads structured errors.
+    pub(crate) reads_structured: bool,
     /// What the answer says; without a subnet, whose scope is not known yet.
     pub(crate) answer: AnswerOptions,
 }
@@ -128,6 +130,7 @@ impl OptionReader {
             sender: if caller.way == Way::Udp { Sender::Claimed } else { Sender::Connected },
             proof: Proof::Enough,
             subnet: found.subnet,
+            reads_structured: found.reads_structured,
             answer: AnswerOptions {
                 keepalive: keeps.then_some(self.keepalive),
                 // Where it is not encrypted, everybody can count the zeros (RFC 7830 §6).

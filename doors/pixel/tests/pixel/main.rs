@@ -6,6 +6,7 @@ mod browser;
 mod lane;
 mod pages;
 mod sockets;
+mod spared;
 mod stubs;
 mod support;
 mod tls;

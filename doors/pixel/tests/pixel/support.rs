@@ -1,7 +1,8 @@
 //! A pixel door on real sockets, and clients that show every byte.
 
 use arc_swap::ArcSwap;
-use door_pixel::{Door, Parts, Settings};
+use door_pixel::{Bounds, Door, Parts, Settings};
+use http_engine::client::{Sender, connect_http2};
 use ledger::{Filter, Ledger, Row, RuleTexts};
 use policy::{Ask, ListKind, ListSource, Policy, Profiles, compile};
 use std::collections::HashMap;
@@ -14,9 +15,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use transport::tls::Alpn;
 use transport::{
-    Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, listen_tcp,
+    ClientTls, Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, dial,
+    listen_tcp,
 };
+use upstream::origins::{Destinations, Dialer};
+use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::{Action, Door as DoorName, Kind, Name, RuleRef};
 
 /// No step of a test may take longer.
@@ -66,6 +71,13 @@ pub(crate) fn policy_of(rules: &str) -> Policy {
     Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone())
 }
 
+/// Opens connections to hosts given by address alone: nobody is there to ask about names.
+pub(crate) fn dialer() -> Dialer {
+    let settings = ResolverSettings::default();
+    let resolver = Resolver::start(&settings, ClientTls::new()).unwrap();
+    Dialer::new(resolver, ClientTls::new())
+}
+
 impl Edge {
     /// A door that blocks by these rules, one a line.
     pub(crate) fn start(rules: &str) -> Self {
@@ -86,8 +98,10 @@ impl Edge {
             signer,
             trust: Arc::default(),
             dashboard: Arc::new(OnceLock::from(SocketAddr::from(([127, 0, 0, 1], 9053)))),
+            dialer: dialer(),
         };
-        let door = Door::new(Settings::default(), parts);
+        let bounds = Bounds { destinations: Destinations::Guarded, doors: Vec::new() };
+        let door = Door::new(Settings::default(), bounds, parts);
         let drain = Drain::new();
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let http = listen_tcp(any, WaitForData::No).unwrap();
@@ -149,6 +163,14 @@ impl Edge {
     /// Our certificate authority, as PEM.
     pub(crate) fn ca(&self) -> Vec<u8> {
         std::fs::read(self.folder.join("ca/ca.pem")).unwrap()
+    }
+
+    /// An HTTP/2 connection for this name, by a client that trusts our CA.
+    pub(crate) async fn http2(&self, name: &str) -> Sender {
+        let stream = dial(self.https, DEADLINE).await.unwrap();
+        let tls = ClientTls::new().trusting(&self.ca()).unwrap();
+        let stream = tls.connect(stream, name, &[Alpn::Http2]).await.unwrap();
+        connect_http2(stream).await.unwrap()
     }
 
     /// What curl gets over HTTPS, with our CA trusted: the head and the body.

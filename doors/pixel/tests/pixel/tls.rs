@@ -3,11 +3,8 @@
 use crate::support::{DEADLINE, Edge};
 use http::Request;
 use http_engine::Body;
-use http_engine::client::connect_http2;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use transport::tls::Alpn;
-use transport::{ClientTls, dial};
 use vocab::{Action, Source};
 
 const RULES: &str = "||ads.example.com^\n||tracker.example.org^\n@@||good.ads.example.com^\n";
@@ -44,10 +41,7 @@ fn a_body_over_the_cap_does_not_cost_an_http2_client_its_answer() {
     let edge = Edge::start(RULES);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let status = tokio::task::LocalSet::new().block_on(&runtime, async {
-        let stream = dial(edge.https, DEADLINE).await.unwrap();
-        let tls = ClientTls::new().trusting(&edge.ca()).unwrap();
-        let stream = tls.connect(stream, "ads.example.com", &[Alpn::Http2]).await.unwrap();
-        let mut sender = connect_http2(stream).await.unwrap();
+        let mut sender = edge.http2("ads.example.com").await;
         let request = Request::post("https://ads.example.com/b");
         let request = request.body(Body::full(vec![b'x'; 4 << 20])).unwrap();
         let answer = tokio::time::timeout(DEADLINE, sender.send(request)).await.unwrap();
@@ -79,10 +73,7 @@ fn one_http2_connection_serves_every_name_of_its_certificate_and_no_other() {
     let edge = Edge::start(RULES);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = tokio::task::LocalSet::new().block_on(&runtime, async {
-        let stream = dial(edge.https, DEADLINE).await.unwrap();
-        let tls = ClientTls::new().trusting(&edge.ca()).unwrap();
-        let stream = tls.connect(stream, "x.tracker.example.org", &[Alpn::Http2]).await.unwrap();
-        let mut sender = connect_http2(stream).await.unwrap();
+        let mut sender = edge.http2("x.tracker.example.org").await;
         let mut answers = Vec::new();
         for host in [
             "x.tracker.example.org",

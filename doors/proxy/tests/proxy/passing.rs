@@ -1,7 +1,6 @@
 //! Requests and tunnels: what reaches an origin, what does not, and what comes back.
 
 use crate::support::{DEADLINE, Origin, Reply, ask, get, ok, proxy, read_message, until};
-use door_proxy::Destinations;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
@@ -245,7 +244,7 @@ fn ports_and_destinations_and_clients_have_bounds() {
     let port = origin.address.port();
     let narrow = proxy("", |settings| {
         settings.connect_ports = vec![443];
-        settings.destinations = Destinations::Public;
+        settings.destinations = upstream::origins::Destinations::Public;
     });
     let answer = ask(narrow, &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: a\r\n\r\n"));
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("connect_ports"), "{answer}");

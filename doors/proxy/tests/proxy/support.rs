@@ -219,6 +219,7 @@ pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> So
         dialer: Dialer::new(resolver, tls),
         off_limits: Vec::new(),
         base: scratch(),
+        state: std::env::temp_dir(),
         signer: None,
         dashboard: Arc::default(),
         tell: Arc::new(|_| {}),

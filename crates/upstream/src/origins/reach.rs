@@ -1,39 +1,56 @@
-//! Where a client of the proxy may be taken.
+//! Where a client may be taken that chooses the host itself.
 //!
-//! A proxy stands inside: whoever may use it must not thereby reach what its own address could
-//! not. Judged on the address about to be used, after resolution, so that a name that changes its
-//! answer gains nothing. The origin pool calls it, for new connections and for kept ones.
+//! Whoever dials for it stands inside: it must not thereby reach what its own address could not.
+//! Judged on the address about to be used, after resolution, so that a name that changes its answer
+//! gains nothing. It resolves nothing. The dialer calls it, for new connections and for kept ones;
+//! the proxy and pixel doors make it.
 
-use crate::settings::Destinations;
+use super::dialer::Guard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use upstream::origins::Guard;
+
+/// Where clients may be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Destinations {
+    /// The internet for all, private networks for private clients, loopback for loopback.
+    Guarded,
+    /// The internet only.
+    Public,
+    /// Everywhere but link-local and the admin listener.
+    Any,
+}
 
 /// How near an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Distance {
+enum Distance {
     /// This machine.
     Loopback,
     /// A private network: RFC 1918, RFC 4193, RFC 6598.
     Private,
     /// The internet.
     Public,
-    /// Link-local, multicast, broadcast, a cloud's metadata: nothing that a proxy leads to.
+    /// Link-local, multicast, broadcast, a cloud's metadata: nothing that a client is led to.
     Never,
 }
 
 /// The bounds of one client.
-pub(crate) struct Reach<'s> {
-    pub(crate) client: IpAddr,
-    pub(crate) destinations: Destinations,
-    /// Listeners that no proxied request may reach: the admin's.
-    pub(crate) off_limits: &'s [SocketAddr],
+#[derive(Clone, Copy, Debug)]
+pub struct Reach<'s> {
+    /// The client.
+    pub client: IpAddr,
+    /// How far it is taken.
+    pub destinations: Destinations,
+    /// Listeners that are never reached: the admin's.
+    pub off_limits: &'s [SocketAddr],
 }
 
 /// What AWS answers metadata requests on over IPv6, in the middle of a private range.
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254);
 
 /// How near `address` is.
-pub(crate) fn distance(address: IpAddr) -> Distance {
+fn distance(address: IpAddr) -> Distance {
     match address.to_canonical() {
         IpAddr::V4(v4) => distance_v4(v4),
         IpAddr::V6(v6) => match v6.segments() {

@@ -1,0 +1,62 @@
+//! Why something is blocked or not, as JSON.
+
+use super::Rule;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// A question why something is blocked or not.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WhyQuery {
+    /// A domain name or an absolute URL.
+    pub target: String,
+    /// The client's address; 127.0.0.1 if left out.
+    pub client: Option<String>,
+    /// `script`, `image`, `A` and so on; guessed from the target if left out.
+    pub kind: Option<String>,
+    /// `dns`, `pixel`, `proxy`, `web` or `gateway`; `dns` for a name and `proxy` for a URL if left
+    /// out.
+    pub door: Option<String>,
+}
+
+/// Why something is blocked or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Why {
+    /// What was asked about.
+    pub target: String,
+    /// For this client.
+    pub client: String,
+    /// The client's profile.
+    pub profile: String,
+    /// At this door.
+    pub door: String,
+    /// As this kind.
+    pub kind: String,
+    /// `pass` or `block`.
+    pub action: String,
+    /// `none` (no rule matched), `rule`, `paused` or `not_asked`.
+    pub cause: String,
+    /// The rule that decided; null if none did.
+    pub rule: Option<Rule>,
+    /// Since when the list that it stands on is unchanged: its file's time, or the configuration's for
+    /// rules written there; null where that is unknown, and for built-in lists.
+    pub list_changed_at: Option<String>,
+    /// The verdict in one sentence.
+    pub summary: String,
+    /// Every rule that matched, with why it won or lost; the deciding one first.
+    pub matches: Vec<RuleMatch>,
+    /// What the door would do: `NODATA with SOA, EDE 15`.
+    pub door_outcome: String,
+}
+
+/// A rule that matched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuleMatch {
+    /// The rule.
+    #[serde(flatten)]
+    pub rule: Rule,
+    /// Whether it decided.
+    pub decides: bool,
+    /// Why it won or lost.
+    pub note: String,
+}

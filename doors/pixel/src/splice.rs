@@ -1,0 +1,219 @@
+//! A connection to a name that passes for a leave or a pause alone, carried to its real server unread.
+//!
+//! Browsers keep our address for a minute after a name was let through. The name is read from the first
+//! bytes without taking them, and if a rule would block it and a leave or pause spares it, both ends are
+//! tied together: the client sees the server's own certificate. Nothing is read or changed, and nobody
+//! is led to ourselves or nearer than he is. Called by `door` before anything else is done.
+
+use crate::counters::Count;
+use crate::decision::is_spared;
+use crate::door::Door;
+use crate::ticket::Ticket;
+use crate::tunnels::{Beginning, NoTunnel, Place};
+use http_engine::authority;
+use http_engine::first_head::{self, FirstHead};
+use ledger::Subject;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use transport::tls::peek_hello;
+use transport::{Stream, clock, is_own_address};
+use upstream::origins::{
+    Blame, ClientStream, Connection, Destinations, DialError, Guard, Host, Reach, tunnel,
+};
+use vocab::{Action, Cause, DomainName, Kind, Source};
+
+/// How long a tunnel may be quiet, as at the proxy door.
+const TUNNEL_IDLE: Duration = Duration::from_mins(5);
+/// Bytes of a first request's head that are looked at: as many as most servers take. A longer one is
+/// not read to its end and so has no host.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+
+/// Where connections of clients may be carried.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// How far clients are taken.
+    pub destinations: Destinations,
+    /// Listeners of this program and the addresses that it gives for blocked names: a connection there
+    /// would go round in circles.
+    pub doors: Vec<SocketAddr>,
+}
+
+/// What a connection speaks, and so which port of the server it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// HTTP, at port 80.
+    Plain,
+    /// TLS, at port 443.
+    Tls,
+}
+
+/// A connection that is to be carried on.
+#[derive(Debug)]
+pub(crate) struct Spared {
+    name: DomainName,
+    port: u16,
+    beginning: Option<Beginning>,
+}
+
+/// The bounds of one client.
+struct Within<'b> {
+    reach: Reach<'b>,
+    doors: &'b [SocketAddr],
+}
+
+impl Guard for Within<'_> {
+    fn permits(&self, address: SocketAddr) -> bool {
+        let is_door = |door: &SocketAddr| {
+            door.port() == address.port()
+                && (door.ip().to_canonical() == address.ip().to_canonical()
+                    || door.ip().is_unspecified() && is_own_address(address.ip()))
+        };
+        self.reach.permits(address) && !self.doors.iter().any(is_door)
+    }
+}
+
+/// Whom a connection is for, once its first bytes say so, if that name is spared.
+pub(crate) async fn spared(door: &Door, stream: &mut Stream, way: Way) -> Option<Spared> {
+    let client = stream.peer().ip().to_canonical();
+    let (name, port, beginning) = match way {
+        Way::Plain => (first_host(stream).await?, 80, None),
+        Way::Tls => {
+            let hello = peek_hello(stream).await?;
+            (DomainName::parse(&hello.name).ok()?, 443, Some(hello.beginning))
+        }
+    };
+    let policy = door.parts.policy.load();
+    is_spared(&policy, client, name.as_name(), clock::now()).then_some(Spared {
+        name,
+        port,
+        beginning,
+    })
+}
+
+/// The host of the first request, if it is a name at the usual port.
+async fn first_host(stream: &mut Stream) -> Option<DomainName> {
+    let mut bytes = vec![0; HEAD_BYTES_MAX];
+    let mut seen = 0;
+    loop {
+        let count = stream.peek_beyond(seen, &mut bytes).await.ok()?;
+        if count <= seen {
+            return None;
+        }
+        seen = count;
+        match first_head::read(&bytes[..count]) {
+            FirstHead::Partial => {}
+            FirstHead::Other => return None,
+            FirstHead::For(authority) => {
+                let name = DomainName::parse(authority::host(authority)).ok()?;
+                return names_no_other_port(authority, Way::Plain).then_some(name);
+            }
+        }
+    }
+}
+
+/// Whether an authority is that of the usual port, which is all that a connection is carried to.
+pub(crate) fn names_no_other_port(authority: &str, way: Way) -> bool {
+    let port = &authority[authority::host(authority).len()..];
+    match way {
+        Way::Plain => matches!(port, "" | ":80"),
+        Way::Tls => matches!(port, "" | ":443"),
+    }
+}
+
+/// Carries the connection to its end, or gives it back untouched where its server cannot be reached;
+/// records which.
+pub(crate) async fn carry(door: &Door, stream: Stream, spared: Spared) -> Option<Stream> {
+    let client = stream.peer().ip().to_canonical();
+    let mut ticket = Ticket::open(door, clock::now(), client);
+    ticket.asked(Kind::Tunnel, Subject::name(spared.name.as_name()));
+    ticket.decided(Action::Pass, Cause::Paused);
+    match reached(door, client, spared).await {
+        Ok((place, server)) => {
+            door.counters.one(Count::Spliced);
+            ticket.begun(Source::Tunnel, 200);
+            let (client, becomes) = ClientStream::new(stream);
+            becomes.now();
+            let carried = tunnel(client, Connection::Plain(server), TUNNEL_IDLE).await;
+            drop(place);
+            ticket.close(Source::Tunnel, 200, carried.down);
+            None
+        }
+        Err(why) => {
+            let (count, source, status) = why.told();
+            door.counters.one(count);
+            ticket.close(source, status, 0);
+            Some(stream)
+        }
+    }
+}
+
+/// Why a connection is not carried on.
+#[derive(Debug)]
+enum NotCarried {
+    NoTunnel(NoTunnel),
+    Dial(DialError),
+}
+
+async fn reached(
+    door: &Door,
+    client: IpAddr,
+    spared: Spared,
+) -> Result<(Place, Stream), NotCarried> {
+    let place = door.tunnels.open(client, spared.beginning).map_err(NotCarried::NoTunnel)?;
+    let bounds = door.bounds.load();
+    let reach = Reach { client, destinations: bounds.destinations, off_limits: &[] };
+    let guard = Within { reach, doors: &bounds.doors };
+    let host = Host::Name(spared.name);
+    let server = door.parts.dialer.dial_tcp(&host, spared.port, &guard).await;
+    server.map(|(server, _)| (place, server)).map_err(NotCarried::Dial)
+}
+
+impl NotCarried {
+    /// How it is counted and recorded.
+    fn told(&self) -> (Count, Source, u16) {
+        match self {
+            Self::NoTunnel(NoTunnel::Full | NoTunnel::ClientFull) => {
+                (Count::SpliceFull, Source::Refused, 503)
+            }
+            // RFC 5842 section 7.2.
+            Self::NoTunnel(NoTunnel::Circle) => (Count::SpliceCircle, Source::Refused, 508),
+            Self::Dial(why) => match why.blame() {
+                Blame::Guard | Blame::Client => (Count::SpliceForbidden, Source::Refused, 403),
+                Blame::Origin => (Count::SpliceUnreached, Source::Failed, 502),
+                Blame::Slow => (Count::SpliceUnreached, Source::Failed, 504),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permits(destinations: Destinations, to: &str) -> bool {
+        let doors: Vec<SocketAddr> =
+            ["192.0.2.80:443", "0.0.0.0:80"].iter().map(|it| it.parse().unwrap()).collect();
+        let client = "192.168.1.7".parse().unwrap();
+        let reach = Reach { client, destinations, off_limits: &[] };
+        Within { reach, doors: &doors }.permits(to.parse().unwrap())
+    }
+
+    #[test]
+    fn nobody_is_led_to_ourselves_or_nearer_than_he_is() {
+        for (to, guarded, public) in [
+            ("198.51.100.1:443", true, true),
+            ("192.168.1.9:443", true, false),
+            ("127.0.0.1:443", false, false),
+            ("169.254.169.254:80", false, false),
+            // Our own doors, by their address and by any of this machine's.
+            ("192.0.2.80:443", false, false),
+            ("[::ffff:192.0.2.80]:443", false, false),
+            ("127.0.0.1:80", false, false),
+            // A neighbour of theirs.
+            ("192.0.2.81:443", true, true),
+        ] {
+            assert_eq!(permits(Destinations::Guarded, to), guarded, "{to}");
+            assert_eq!(permits(Destinations::Public, to), public, "{to}");
+        }
+    }
+}
