@@ -87,7 +87,7 @@ impl Street {
     }
 
     /// What a client gets at the pixel door's address over TLS, trusting this authority.
-    fn secure(&self, client: &str, authority: &str, name: &str) -> (u16, String) {
+    fn secure(client: &str, authority: &str, name: &str) -> (u16, String) {
         let to = format!("::{PIXEL}:443");
         let url = format!("https://{name}/");
         curl(&["--interface", client, "--cacert", authority, "--connect-to", &to, &url])
@@ -99,13 +99,13 @@ impl Street {
 
     /// Whether the client gets the shop's own page, with its own certificate.
     fn reaches_shop(&self, client: &str) -> bool {
-        let (status, page) = self.secure(client, &self.certificate, "shop.example");
+        let (status, page) = Street::secure(client, &self.certificate, "shop.example");
         status == 200 && page.contains("s_server")
     }
 
     /// Whether the client gets the null answer.
     fn is_blocked(&self, client: &str) -> bool {
-        self.secure(client, &self.ours(), "shop.example") == (200, String::new())
+        Street::secure(client, &self.ours(), "shop.example") == (200, String::new())
     }
 
     /// The newest recorded request of this kind about a name.
@@ -141,7 +141,7 @@ fn a_pause_carries_what_rules_block_and_ends_by_itself() {
     let street = Street::open("splice-pause");
     street.edge.told(&["ctl", "pause", "1"]);
     assert!(street.reaches_shop(ONE) && street.reaches_shop(OTHER));
-    let (status, _) = street.secure(ONE, &street.ours(), "free.example");
+    let (status, _) = Street::secure(ONE, &street.ours(), "free.example");
     assert_eq!(status, 0, "no rule blocks it: nothing of ours led it here");
     let token = std::fs::read_to_string(street.edge.state().join("admin.token")).unwrap();
     let admin = street.edge.address("admin", "http");
@@ -157,7 +157,7 @@ fn connections_that_would_go_round_or_inside_are_refused() {
     let street = Street::open("splice-loop");
     for (name, status) in [("loop.example", 403), ("near.example", 403)] {
         street.edge.told(&["ctl", "allow", name, "--always"]);
-        let (got, _) = street.secure(ONE, &street.ours(), name);
+        let (got, _) = Street::secure(ONE, &street.ours(), name);
         assert_eq!(got, 0, "{name}");
         let row = street.row(name, "tunnel");
         assert_eq!(row["status"], status, "{row}");

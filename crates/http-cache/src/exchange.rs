@@ -118,14 +118,14 @@ impl Cache {
                 Found::OnDisk(_) => break,
                 Found::Hit(entry, freshness) => {
                     let handled = Handled::Hit { freshness, stale: None };
-                    return Ok(self.stored(&question, &entry, freshness, &handled));
+                    return Ok(Self::stored(&question, &entry, freshness, &handled));
                 }
                 Found::Stale { entry, freshness, why, refresh } => {
                     if let Some(lead) = refresh {
                         self.refresh(&question, fetch, lead);
                     }
                     let handled = Handled::Hit { freshness, stale: Some(why) };
-                    return Ok(self.stored(&question, &entry, freshness, &handled));
+                    return Ok(Self::stored(&question, &entry, freshness, &handled));
                 }
                 Found::Read(filed, fill) => match fill.attach(0..u64::MAX) {
                     Ok(reader) => return Ok(self.shared(&question, &fetch, &filed, reader)),
@@ -136,7 +136,7 @@ impl Cache {
                     Next::Again => {}
                 },
                 Found::Lead(lead) => return self.lead(question, fetch, lead).await,
-                Found::Unfetched(why) => return Ok(self.unfetched(why)),
+                Found::Unfetched(why) => return Ok(Self::unfetched(why)),
                 Found::Pass(why) => {
                     return self.pass(&question, &fetch, Forward::Never(why)).await;
                 }
@@ -168,7 +168,7 @@ impl Cache {
             Joined::Hit(entry, freshness) => {
                 let handled =
                     forwarded(Forward::Doubt(Doubt::Stale), None, Collapse::Collapsed, None);
-                Ok(self.stored(question, &entry, freshness, &handled))
+                Ok(Self::stored(question, &entry, freshness, &handled))
             }
             Joined::Lead(lead) => self.lead(Rc::clone(question), fetch.clone(), lead).await,
             Joined::LookUp => return Next::Again,
@@ -232,7 +232,6 @@ impl Cache {
 
     /// What is stored, shaped for this client.
     pub(crate) fn stored(
-        &self,
         question: &Question,
         entry: &Entry,
         freshness: Freshness,
@@ -281,10 +280,10 @@ impl Cache {
         let trouble = Trouble::Unreachable;
         let (freshness, why) = rescue(&self.rules, &question.asked(), head, terms, trouble).ok()?;
         let handled = Handled::Rescued { freshness, why, status: None };
-        Some(self.stored(question, entry, freshness, &handled))
+        Some(Self::stored(question, entry, freshness, &handled))
     }
 
-    fn unfetched(&self, why: Unfetched) -> Served {
+    fn unfetched(why: Unfetched) -> Served {
         let handled = match why {
             Unfetched::Missing(why) => Handled::Refused(why),
             Unfetched::Stored(NotReused::Offline) => Handled::Refused(NotFetched::Offline),

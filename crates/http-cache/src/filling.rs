@@ -174,7 +174,7 @@ impl<F: Fetch> Errand<F> {
             Trouble::Status(status) => Some(status),
         };
         let handled = Handled::Rescued { freshness, why, status };
-        Some(self.cache.stored(&self.question, entry, freshness, &handled))
+        Some(Cache::stored(&self.question, entry, freshness, &handled))
     }
 
     fn confirmed(&self, entry: &Entry, why: Forward, received: Now) -> Served {
@@ -182,7 +182,7 @@ impl<F: Fetch> Errand<F> {
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let status = Some(StatusCode::NOT_MODIFIED);
         let handled = forwarded(why, status, Collapse::None, Some(stored));
-        self.cache.stored(&self.question, entry, freshness, &handled)
+        Cache::stored(&self.question, entry, freshness, &handled)
     }
 
     async fn passed_on(&self, came: Came, why: Forward, reason: Unstored) -> Served {

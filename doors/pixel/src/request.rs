@@ -97,19 +97,7 @@ pub(crate) async fn answer(
     };
 
     // review: nothing comes from elsewhere, so there is nothing to distrust.
-    let (source, action, cause) = match outcome {
-        Outcome::Own(_) => (Source::Local, Action::Pass, Cause::NotAsked),
-        Outcome::Anew => (Source::Local, verdict.action, verdict.cause),
-        Outcome::Null(..) if verdict.action == Action::Pass => {
-            (Source::Local, verdict.action, verdict.cause)
-        }
-        Outcome::Null(..) | Outcome::BlockPage(_) => {
-            (Source::Policy, verdict.action, verdict.cause)
-        }
-        Outcome::NotBlockedPage | Outcome::NotCoveredPage => {
-            (Source::Refused, verdict.action, verdict.cause)
-        }
-    };
+    let (source, action, cause) = told(&outcome, verdict);
     ticket.decided(action, cause);
 
     // shape
@@ -143,6 +131,18 @@ pub(crate) async fn answer(
     let bytes = response.body().size_hint().exact().unwrap_or(0);
     ticket.close(source, response.status().as_u16(), bytes);
     response
+}
+
+/// What is recorded of an outcome.
+const fn told(outcome: &Outcome, verdict: Verdict) -> (Source, Action, Cause) {
+    let source = match outcome {
+        Outcome::Own(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
+        Outcome::Anew => Source::Local,
+        Outcome::Null(..) if matches!(verdict.action, Action::Pass) => Source::Local,
+        Outcome::Null(..) | Outcome::BlockPage(_) => Source::Policy,
+        Outcome::NotBlockedPage | Outcome::NotCoveredPage => Source::Refused,
+    };
+    (source, verdict.action, verdict.cause)
 }
 
 fn read(connection: &Connection, head: &http::request::Parts) -> Wish {

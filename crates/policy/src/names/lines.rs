@@ -39,7 +39,7 @@ const _: () = assert!(size_of::<Line>() == 64, "a line of the table is one of th
 /// All rows.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    lines: Vec<Line>,
+    full: Vec<Line>,
     /// Rows that found their line full, in their order.
     rest: Vec<Cell>,
     directory: Directory,
@@ -74,13 +74,13 @@ impl Lines {
         debug_assert_eq!(taken, count, "the lines were made for as many rows as come");
         rest.shrink_to_fit();
         let directory = Directory::build(rest.iter().map(|cell| cell.hash), REST_ROWS);
-        Self { lines, rest, directory, count: taken }
+        Self { full: lines, rest, directory, count: taken }
     }
 
     /// Where to look for a name. The line is fetched while others are worked out.
     #[inline]
     pub(super) fn look(&self, hash: u64) -> Look<'_> {
-        let line = self.lines.get(place(hash, self.lines.len() as u64));
+        let line = self.full.get(place(hash, self.full.len() as u64));
         Look { line, mark: line.map_or(0, |line| line.marks[rest_bit(hash).0]) }
     }
 
@@ -117,11 +117,11 @@ impl Lines {
 
     /// Every row, in their order: a line's own come before those that it sent on.
     pub(super) fn cells(&self) -> impl Iterator<Item = Cell> + Clone {
-        let (mut rest, count) = (self.rest.iter(), self.lines.len() as u64);
+        let (mut rest, count) = (self.rest.iter(), self.full.len() as u64);
         let (mut at, mut slot) = (0, 0);
         std::iter::from_fn(move || {
             loop {
-                let line = self.lines.get(at)?;
+                let line = self.full.get(at)?;
                 if slot < ROWS && line.marks[slot] & TAKEN != 0 {
                     slot += 1;
                     return Some(line.cell(slot - 1));
@@ -143,7 +143,7 @@ impl Lines {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> u64 {
-        let lines = self.lines.capacity() * size_of::<Line>();
+        let lines = self.full.capacity() * size_of::<Line>();
         (lines + self.rest.capacity() * size_of::<Cell>()) as u64 + self.directory.bytes()
     }
 }
@@ -182,7 +182,7 @@ impl Line {
 /// The line of a hash: the order of the places is that of the hashes.
 #[inline]
 fn place(hash: u64, lines: u64) -> usize {
-    (u128::from(hash) * u128::from(lines) >> 64) as usize
+    ((u128::from(hash) * u128::from(lines)) >> 64) as usize
 }
 
 /// Which mark of the line speaks of a hash in the rest, and the place of its bit. Lines are told
@@ -232,7 +232,7 @@ mod tests {
     fn every_row_is_found_and_no_other() {
         let mut word = 7;
         for count in [0_u32, 1, 2, 3, 4, 5, 8, 9, 10, 100, 5_000, 60_000] {
-            let names: Vec<u64> = (0..count / 2 + 1).map(|_| split_mix(&mut word)).collect();
+            let names: Vec<u64> = (0..=count / 2).map(|_| split_mix(&mut word)).collect();
             // Some names have no row, some one, some many: as of names in several lists.
             let pick = |word: &mut u64| names[(split_mix(word) % names.len() as u64) as usize];
             let rows: Vec<Cell> = (0..count).map(|number| row(pick(&mut word), number)).collect();
