@@ -134,7 +134,7 @@ pub(crate) async fn answer(
 }
 
 /// What is recorded of an outcome.
-const fn told(outcome: &Outcome, verdict: Verdict) -> (Source, Action, Cause) {
+const fn told(outcome: &Outcome<'_>, verdict: Verdict) -> (Source, Action, Cause) {
     let source = match outcome {
         Outcome::Own(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
         Outcome::Anew => Source::Local,
