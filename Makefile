@@ -9,7 +9,7 @@ TEST_PACKAGES := dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromiu
 	iproute2 procps python3 ipset nftables php-fpm apache2-utils
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help run test dist dashboard test-packages lint unit e2e fuzz-smoke bench clean
+.PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench clean
 
 help:
 	@echo "make run      build Tidegate and start all five doors on this machine"
@@ -57,9 +57,14 @@ unit: dashboard
 	$(CARGO) test --workspace --doc --locked -q
 
 # One test at a time: they start whole servers, browsers and network namespaces.
-e2e: dashboard test-packages
+e2e: dashboard test-packages cache-suite
 	$(CARGO) build --locked -p tidegate
 	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1
+
+# The public suite of HTTP cache tests, as it is published.
+cache-suite: tests/cache-suite/node_modules/.package-lock.json
+tests/cache-suite/node_modules/.package-lock.json: tests/cache-suite/package.json tests/cache-suite/package-lock.json
+	cd tests/cache-suite && npm ci --ignore-scripts --no-audit --no-fund --silent
 
 fuzz-smoke:
 	fuzz/smoke

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use tidegate_tests::origin::{Origin, Page};
 use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::wait;
 
 const YAML: &str = r#"
 proxy: { listen: ["http://127.0.0.1:0"], destinations: any, cache: { memory: 64MiB } }
@@ -202,4 +203,35 @@ fn pass_on(mut client: TcpStream, origin: SocketAddr) {
         let read = server.read(&mut head).unwrap_or(0);
         let _ = client.write_all(&head[..read]);
     }
+}
+
+#[test]
+fn what_is_on_disk_outlives_kill_9() {
+    let page = |bytes: usize| {
+        Page::new("text/plain", vec![b'd'; bytes]).header("Cache-Control", "max-age=600")
+    };
+    let origin = Origin::start(&[("/small", page(1000)), ("/large", page(3 << 20))]);
+    let yaml = r#"
+proxy:
+  listen: ["http://127.0.0.1:0"]
+  destinations: any
+  cache: { memory: 1MiB, disk: { path: cache, size: 64MiB } }
+admin: { listen: "127.0.0.1:0" }
+"#;
+    let mut running = Some(Tidegate::start(yaml));
+    let url = |path: &str| format!("http://{}{path}", origin.address);
+    for path in ["/small", "/large"] {
+        let proxy = running.as_ref().unwrap().address("proxy", "http");
+        text(&curl(proxy, &[], &url(path)));
+    }
+    // Written behind the clients' backs: until it is there, a new start asks the origin again.
+    wait::until("both are on disk", || {
+        let (_, scratch) = running.take().unwrap().stop_by("KILL");
+        let edge = Tidegate::start_in(scratch, yaml);
+        let (proxy, before) = (edge.address("proxy", "http"), origin.requests().len());
+        let answers = ["/small", "/large"].map(|path| text(&curl(proxy, &[], &url(path))));
+        assert!(answers[0].len() > 1000 && answers[1].len() > 3 << 20);
+        running = Some(edge);
+        (origin.requests().len() == before).then_some(())
+    });
 }
