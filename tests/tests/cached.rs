@@ -46,8 +46,8 @@ fn field(answer: &str, name: &str) -> Option<String> {
 
 #[test]
 fn an_answer_is_fetched_once_and_says_why_it_was_not_fetched_again() {
-    let page = Page::new("text/plain", "hello, world").header("Cache-Control", "max-age=600");
-    let page = page.header("ETag", "\"one\"");
+    let page = Page::new("text/plain", "hello, ".repeat(50) + "world");
+    let page = page.header("Cache-Control", "max-age=600").header("ETag", "\"one\"");
     let origin = Origin::start(&[("/kept", page), ("/other", Page::new("text/plain", "x"))]);
     let edge = start(origin.address);
     let proxy = edge.address("proxy", "http");
@@ -62,7 +62,7 @@ fn an_answer_is_fetched_once_and_says_why_it_was_not_fetched_again() {
     assert!(unchanged.starts_with("HTTP/1.1 304"), "{unchanged}");
     let parts = text(&curl(proxy, &["-r", "-5"], &url));
     assert!(parts.starts_with("HTTP/1.1 206") && parts.ends_with("world"), "{parts}");
-    let two = text(&curl(proxy, &["-r", "0-1,7-8"], &url));
+    let two = text(&curl(proxy, &["-r", "0-1,300-301"], &url));
     assert!(field(&two, "content-type").unwrap().starts_with("multipart/byteranges"), "{two}");
     let only =
         text(&curl(proxy, &["-H", "Cache-Control: only-if-cached"], &url.replace("kept", "no")));
