@@ -107,9 +107,12 @@ async fn what_broke_off_for_good_leaves_its_front_for_the_next() {
     assert_eq!(changed.await, 700_000);
     // A part that was not asked for, and a refusal of the range, are no answers for the client.
     for status in [206, 416] {
-        let strange = after_a_break(move |page, request| match request.contains_key("range") {
-            true => Page { status, body: b"x".to_vec(), fields: Vec::new(), breaks_at: None },
-            false => page,
+        let strange = after_a_break(move |page, request| {
+            if request.contains_key("range") {
+                Page { status, body: b"x".to_vec(), fields: Vec::new(), breaks_at: None }
+            } else {
+                page
+            }
         });
         assert_eq!(strange.await, 700_000, "{status}");
     }
