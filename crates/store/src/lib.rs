@@ -7,6 +7,7 @@
 mod budget;
 mod fill;
 pub mod freshness;
+pub mod disk;
 mod head;
 mod herd;
 mod key;

@@ -1,0 +1,311 @@
+//! Where every object of the disk tier is: sixteen bytes a record, less than 24 with the gaps.
+//!
+//! An object is a record with a body and, once a 304 renewed it, a second one with its newer head. The
+//! index reads no file and compares no key beyond 46 bits: whoever follows a slot does. Sixty-four
+//! shards, each behind a lock that is held for a look-up or for one change. Called by doors that look
+//! something up and by the disk's thread.
+
+use super::format::Kind;
+use super::slot::{Place, Slot, TAG_BITS};
+use super::survey::Entry;
+use super::table::Table;
+use crate::key::KeyHash;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Variants of one key. One more takes the place of one that was not asked for lately.
+pub const VARIANTS_MAX: usize = 64;
+
+const SHARD_BITS: u32 = 6;
+
+/// The index.
+pub(super) struct Index {
+    shards: Box<[Mutex<Table>]>,
+    objects: AtomicU64,
+    heads: AtomicU64,
+}
+
+/// An object as a look-up finds it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Object {
+    pub(super) full: Slot,
+    pub(super) head: Option<Slot>,
+}
+
+/// What reading found out about a record.
+#[derive(Clone, Copy)]
+pub(super) enum Mark {
+    /// It was of use.
+    Hot,
+    /// Its body is as it was written.
+    Checked,
+}
+
+fn tag(key: KeyHash) -> u64 {
+    (key.0 >> SHARD_BITS) as u64 & ((1 << TAG_BITS) - 1)
+}
+
+/// A slot for a record in the segment that has the place `segment` in the table.
+pub(super) fn slot(entry: &Entry, segment: u32) -> Slot {
+    let place = Place { segment, at: entry.at };
+    let mut slot = Slot::new(tag(entry.key), entry.variant, entry.kind, place, entry.len);
+    slot.set_until(entry.useful_until_s);
+    slot
+}
+
+/// The body that a newer head is for is not what counts any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoBody;
+
+impl Index {
+    pub(super) fn new() -> Self {
+        Self {
+            shards: (0..1 << SHARD_BITS).map(|_| Mutex::new(Table::new())).collect(),
+            objects: AtomicU64::new(0),
+            heads: AtomicU64::new(0),
+        }
+    }
+
+    /// Makes room for `records`, and for some more in shards that get more than their part.
+    pub(super) fn reserve(&self, records: u64) {
+        let each = records as usize >> SHARD_BITS;
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).reserve(each + each / 64);
+        }
+    }
+
+    fn shard(&self, key: KeyHash) -> MutexGuard<'_, Table> {
+        let shard = &self.shards[key.0 as usize & ((1 << SHARD_BITS) - 1)];
+        // A table is never left half changed: nothing in it panics once it began to move slots.
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Objects in it.
+    pub(super) fn objects(&self) -> u64 {
+        self.objects.load(Relaxed)
+    }
+
+    /// Renewed heads in it.
+    pub(super) fn heads(&self) -> u64 {
+        self.heads.load(Relaxed)
+    }
+
+    const fn count(&self, kind: Kind) -> &AtomicU64 {
+        match kind {
+            Kind::Full => &self.objects,
+            Kind::Head => &self.heads,
+        }
+    }
+
+    fn take(&self, table: &mut Table, position: usize) -> Slot {
+        let taken = table.remove(position);
+        self.count(taken.kind()).fetch_sub(1, Relaxed);
+        taken
+    }
+
+    fn put(&self, table: &mut Table, slot: Slot) {
+        self.count(slot.kind()).fetch_add(1, Relaxed);
+        table.insert(slot);
+    }
+
+    /// The objects under `key`, in no order.
+    pub(super) fn find(&self, key: KeyHash) -> Vec<Object> {
+        let table = self.shard(key);
+        let slots: Vec<Slot> = table.positions(tag(key)).map(|it| table.slot(it)).collect();
+        drop(table);
+        let head_of = |full: &Slot| {
+            slots.iter().find(|it| it.kind() == Kind::Head && it.variant() == full.variant())
+        };
+        let fulls = slots.iter().filter(|slot| slot.kind() == Kind::Full);
+        fulls.map(|full| Object { full: *full, head: head_of(full).copied() }).collect()
+    }
+
+    /// The slot of `variant` with a body.
+    pub(super) fn full(&self, key: KeyHash, variant: u64) -> Option<Slot> {
+        self.of_variant(key, variant, Kind::Full)
+    }
+
+    /// The slot of `variant` with a renewed head.
+    pub(super) fn head(&self, key: KeyHash, variant: u64) -> Option<Slot> {
+        self.of_variant(key, variant, Kind::Head)
+    }
+
+    fn of_variant(&self, key: KeyHash, variant: u64, kind: Kind) -> Option<Slot> {
+        let table = self.shard(key);
+        let mut slots = table.positions(tag(key)).map(|it| table.slot(it));
+        slots.find(|it| it.kind() == kind && it.variant() == variant as u16)
+    }
+
+    /// The slot of the record at `place`.
+    pub(super) fn at(&self, key: KeyHash, place: Place) -> Option<Slot> {
+        let table = self.shard(key);
+        table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.place() == place)
+    }
+
+    /// Puts in an object in place of the one of the same variant; gives back what it took out.
+    pub(super) fn commit(&self, key: KeyHash, slot: Slot) -> Vec<Slot> {
+        let mut table = self.shard(key);
+        if table.positions(slot.tag()).is_empty() {
+            self.put(&mut table, slot);
+            return Vec::new();
+        }
+        let mut gone = self.take_variant(&mut table, slot.tag(), slot.variant());
+        let fulls = table.positions(slot.tag()).filter(|it| table.slot(*it).kind() == Kind::Full);
+        let fulls: Vec<Slot> = fulls.map(|it| table.slot(it)).collect();
+        if fulls.len() >= VARIANTS_MAX {
+            let least = fulls.iter().find(|it| !it.is_hot()).unwrap_or(&fulls[0]);
+            gone.extend(self.take_variant(&mut table, slot.tag(), least.variant()));
+        }
+        self.put(&mut table, slot);
+        gone
+    }
+
+    /// Puts in a renewed head beside the body at `body`; gives back the head whose place it takes.
+    pub(super) fn renew(
+        &self,
+        key: KeyHash,
+        slot: Slot,
+        body: Place,
+        until_s: u32,
+    ) -> Result<Option<Slot>, NoBody> {
+        let mut table = self.shard(key);
+        let of_variant = |table: &Table, kind| {
+            let mut positions = table.positions(slot.tag());
+            positions.find(|it| {
+                let there = table.slot(*it);
+                there.kind() == kind && there.variant() == slot.variant()
+            })
+        };
+        let full = of_variant(&table, Kind::Full).filter(|it| table.slot(*it).place() == body);
+        table.slot_mut(full.ok_or(NoBody)?).set_until(until_s);
+        let gone = of_variant(&table, Kind::Head).map(|it| self.take(&mut table, it));
+        self.put(&mut table, slot);
+        Ok(gone)
+    }
+
+    /// Takes out the record at `place`, and with it the whole object.
+    pub(super) fn remove(&self, key: KeyHash, place: Place) -> Vec<Slot> {
+        let mut table = self.shard(key);
+        let there =
+            table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.place() == place);
+        there.map_or_else(Vec::new, |it| self.take_variant(&mut table, it.tag(), it.variant()))
+    }
+
+    /// Takes out everything under `key`.
+    pub(super) fn remove_key(&self, key: KeyHash) {
+        let mut table = self.shard(key);
+        while let Some(position) = table.positions(tag(key)).next() {
+            self.take(&mut table, position);
+        }
+    }
+
+    fn take_variant(&self, table: &mut Table, tag: u64, variant: u16) -> Vec<Slot> {
+        let mut gone = Vec::new();
+        while let Some(position) =
+            table.positions(tag).find(|it| table.slot(*it).variant() == variant)
+        {
+            gone.push(self.take(table, position));
+        }
+        gone
+    }
+
+    /// The record at `from` is now at `to`; false where it is no longer there.
+    pub(super) fn relocate(&self, key: KeyHash, from: Place, to: Place) -> bool {
+        self.change(key, from, |slot| *slot = slot.moved(to))
+    }
+
+    /// Notes something about the record at `place`, if it is still there.
+    pub(super) fn mark(&self, key: KeyHash, place: Place, mark: Mark) {
+        self.change(key, place, |slot| match mark {
+            Mark::Hot => slot.heat(),
+            Mark::Checked => slot.set_checked(),
+        });
+    }
+
+    fn change(&self, key: KeyHash, place: Place, change: impl FnOnce(&mut Slot)) -> bool {
+        let mut table = self.shard(key);
+        let position = table.positions(tag(key)).find(|it| table.slot(*it).place() == place);
+        position.map(|it| change(table.slot_mut(it))).is_some()
+    }
+
+    /// Takes out everything.
+    pub(super) fn clear(&self) {
+        self.forget(|_| true);
+    }
+
+    /// Takes out every record of the segment with this place in the table.
+    pub(super) fn forget_segment(&self, segment: u32) {
+        self.forget(|slot| slot.place().segment == segment);
+    }
+
+    fn forget(&self, is_forgotten: impl Fn(Slot) -> bool) {
+        for shard in &self.shards {
+            let mut table = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            // From behind: what moves up into a gap was looked at before.
+            for position in (0..table.len()).rev() {
+                let slot = table.slot(position);
+                if slot.is_used() && is_forgotten(slot) {
+                    self.take(&mut table, position);
+                }
+            }
+        }
+    }
+
+    /// Shows every slot to `visit`, a shard at a time: some milliseconds for a million.
+    pub(super) fn walk(&self, mut visit: impl FnMut(&mut Slot)) {
+        for shard in &self.shards {
+            let mut table = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            table.used().for_each(&mut visit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: KeyHash = KeyHash(0x1234_5678_9abc_def0_1234_5678);
+
+    fn at(number: u64) -> Place {
+        Place { segment: 1, at: number * 64 }
+    }
+
+    fn record(kind: Kind, variant: u64, number: u64) -> Slot {
+        Slot::new(tag(KEY), variant, kind, at(number), 64)
+    }
+
+    fn full(variant: u64, number: u64) -> Slot {
+        record(Kind::Full, variant, number)
+    }
+
+    #[test]
+    fn a_newer_answer_takes_the_place_of_the_old_one_and_its_head() {
+        let index = Index::new();
+        assert!(index.commit(KEY, full(1, 1)).is_empty());
+        let head = record(Kind::Head, 1, 2);
+        assert_eq!(index.renew(KEY, head, at(1), 9), Ok(None));
+        assert_eq!(index.renew(KEY, head, at(7), 9), Err(NoBody), "the head of another body");
+        assert!(index.find(KEY)[0].head.is_some());
+        assert_eq!(index.commit(KEY, full(1, 3)).len(), 2);
+        let found = index.find(KEY);
+        assert_eq!((found.len(), found[0].full.place(), found[0].head), (1, at(3), None));
+        assert_eq!((index.objects(), index.heads()), (1, 0));
+    }
+
+    #[test]
+    fn at_the_cap_a_variant_that_was_not_hit_makes_room() {
+        let index = Index::new();
+        for variant in 0..VARIANTS_MAX as u64 {
+            index.commit(KEY, full(variant, variant));
+            if variant != 5 {
+                index.mark(KEY, at(variant), Mark::Hot);
+            }
+        }
+        let gone = index.commit(KEY, full(1000, 1000));
+        assert_eq!(gone.iter().map(|it| it.place()).collect::<Vec<_>>(), [at(5)]);
+        assert_eq!(index.find(KEY).len(), VARIANTS_MAX);
+        index.remove(KEY, at(7));
+        index.forget_segment(1);
+        assert_eq!((index.find(KEY).len(), index.objects()), (0, 0));
+    }
+}

@@ -1,0 +1,116 @@
+//! What the disk's thread still has to do, with a cap in bytes and in jobs.
+//!
+//! Nobody waits here but that thread: at the cap a record is not stored. Jobs that carry no bytes and
+//! release something are always taken; there are at most as many as there are writers. Called by
+//! writers and by readers that found damage.
+
+use super::record::Record;
+use super::segments::Segment;
+use super::writer::NotStored;
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Bytes of records that wait to be written: a second's worth for a slow disk.
+pub const QUEUE_BYTES_MAX: usize = 16 << 20;
+/// Jobs that wait.
+pub const QUEUE_JOBS_MAX: usize = 8192;
+
+/// What identifies a record while it is written in pieces.
+pub(super) type Ticket = u64;
+
+/// Something for the disk's thread.
+pub(super) enum Job {
+    /// A whole small record.
+    Whole(Record, Vec<u8>),
+    /// The first bytes of a large one. The flag is raised when it cannot be stored.
+    Begin(Ticket, Record, Vec<u8>, Arc<AtomicBool>),
+    /// More of its bytes.
+    More(Ticket, Vec<u8>),
+    /// It is complete.
+    Finish(Ticket),
+    /// It will never be.
+    Abort(Ticket),
+    /// A newer head.
+    Renew(Record),
+    /// A record that is not to be found again after a restart.
+    Bury(Arc<Segment>, u64),
+    /// To say so when all before it is done.
+    Settle(SyncSender<()>),
+    /// To end.
+    Stop,
+}
+
+impl Job {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Whole(record, body) | Self::Begin(_, record, body, _) => {
+                record.text.len() + body.len()
+            }
+            Self::More(_, body) => body.len(),
+            Self::Renew(record) => record.text.len(),
+            Self::Finish(_) | Self::Abort(_) | Self::Bury(..) | Self::Settle(_) | Self::Stop => 0,
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    bytes: usize,
+    /// Once the thread was told to stop.
+    is_closed: bool,
+}
+
+/// The queue.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    ready: Condvar,
+}
+
+impl Queue {
+    /// Adds a job unless the queue is full.
+    pub(super) fn offer(&self, job: Job) -> Result<(), NotStored> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = state.bytes + job.weight();
+        if state.is_closed {
+            return Err(NotStored::Closed);
+        }
+        if bytes > QUEUE_BYTES_MAX || state.jobs.len() >= QUEUE_JOBS_MAX {
+            return Err(NotStored::QueueFull);
+        }
+        state.bytes = bytes;
+        state.jobs.push_back(job);
+        self.ready.notify_one();
+        Ok(())
+    }
+
+    /// Adds a job that releases something.
+    pub(super) fn push(&self, job: Job) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.is_closed {
+            state.is_closed = matches!(job, Job::Stop);
+            state.jobs.push_back(job);
+            self.ready.notify_one();
+        }
+    }
+
+    /// The next job; waits for it.
+    pub(super) fn take(&self) -> Job {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                state.bytes -= job.weight();
+                return job;
+            }
+            state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Bytes that wait.
+    pub(super) fn bytes(&self) -> usize {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+}

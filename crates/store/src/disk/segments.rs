@@ -1,0 +1,143 @@
+//! The segments of a store: their files, and what is known of each without reading it.
+//!
+//! A segment that is reclaimed loses its name at once and its bytes when the last reader lets go of
+//! it, so nobody's answer is cut off. Only the disk's thread adds, grows and removes; anybody looks up.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Segments, and so open files, at the same time. At the cap the oldest is reclaimed first.
+pub(super) const SEGMENTS_OPEN_MAX: usize = 8192;
+
+/// One segment.
+pub(super) struct Segment {
+    /// Its place in the table, which another may have had and may have later.
+    pub(super) slot: u32,
+    /// Its number, which no other ever has.
+    pub(super) id: u64,
+    pub(super) file: File,
+    path: PathBuf,
+    /// Bytes that count against the limit: its file, and the footer that it will have.
+    bytes: AtomicU64,
+    pub(super) moment_min: AtomicU64,
+    /// The least is reclaimed first.
+    pub(super) age: AtomicU64,
+    /// How often it was spared because much of it was in use.
+    pub(super) spared: AtomicU32,
+    /// Whether nothing is written to it any more.
+    pub(super) is_closed: AtomicBool,
+}
+
+impl Segment {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+}
+
+/// All of them.
+pub(super) struct Segments {
+    table: RwLock<Vec<Option<Arc<Segment>>>>,
+    bytes: AtomicU64,
+    next_id: AtomicU64,
+    next_age: AtomicU64,
+    /// The least moment in files that could not be removed.
+    moment_left: AtomicU64,
+}
+
+impl Default for Segments {
+    fn default() -> Self {
+        Self {
+            table: RwLock::default(),
+            bytes: AtomicU64::new(0),
+            next_id: AtomicU64::new(0),
+            next_age: AtomicU64::new(0),
+            moment_left: AtomicU64::new(u64::MAX),
+        }
+    }
+}
+
+impl Segments {
+    pub(super) fn get(&self, slot: u32) -> Option<Arc<Segment>> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.get(slot as usize).cloned().flatten()
+    }
+
+    /// All that there are, in no order.
+    pub(super) fn all(&self) -> Vec<Arc<Segment>> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.iter().flatten().cloned().collect()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.iter().flatten().count()
+    }
+
+    /// Bytes that count against the limit.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// A number that no segment had.
+    pub(super) fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Relaxed) + 1
+    }
+
+    /// An age younger than all.
+    pub(super) fn next_age(&self) -> u64 {
+        self.next_age.fetch_add(1, Relaxed)
+    }
+
+    pub(super) fn add(&self, id: u64, file: File, path: PathBuf) -> Arc<Segment> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let free = table.iter().position(Option::is_none).unwrap_or(table.len());
+        let segment = Arc::new(Segment {
+            slot: free as u32,
+            id,
+            file,
+            path,
+            bytes: AtomicU64::new(0),
+            moment_min: AtomicU64::new(u64::MAX),
+            age: AtomicU64::new(self.next_age()),
+            spared: AtomicU32::new(0),
+            is_closed: AtomicBool::new(false),
+        });
+        if free == table.len() {
+            table.push(None);
+        }
+        table[free] = Some(segment.clone());
+        self.next_id.fetch_max(id, Relaxed);
+        segment
+    }
+
+    /// Notes how large a segment has become.
+    pub(super) fn resize(&self, segment: &Segment, bytes: u64) {
+        let before = segment.bytes.swap(bytes, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+        self.bytes.fetch_sub(before, Relaxed);
+    }
+
+    /// Takes a segment out and removes its file.
+    pub(super) fn remove(&self, segment: &Segment) {
+        self.resize(segment, 0);
+        let removed = fs::remove_file(&segment.path);
+        if removed.is_err_and(|why| why.kind() != io::ErrorKind::NotFound) {
+            // It is found again at the next start: then its purges must still be known.
+            self.moment_left.fetch_min(segment.moment_min.load(Relaxed), Relaxed);
+        }
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = table.get_mut(segment.slot as usize) {
+            *place = None;
+        }
+    }
+
+    /// The least moment of a record in any of them, and in what is left of others.
+    pub(super) fn moment_min(&self) -> u64 {
+        let each = self.all();
+        let left = self.moment_left.load(Relaxed);
+        each.iter().map(|it| it.moment_min.load(Relaxed)).fold(left, u64::min)
+    }
+}

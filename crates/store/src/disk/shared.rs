@@ -1,0 +1,174 @@
+//! What doors and the disk's thread share: the index, the segments, the purges, the queue.
+//!
+//! Each part has its own locks, held for microseconds, besides the one around the log of purges, which
+//! is held for a sync. Called by everything in this module.
+
+use super::figures::{Counts, Figures, Trouble};
+use super::folder::Folder;
+use super::format::{BODY_BYTES_MAX, Salt};
+use super::index::Index;
+use super::purge_log::PurgeLog;
+use super::purges::Purges;
+use super::queue::{Job, Queue, Ticket};
+use super::segments::{Segment, Segments};
+use super::slot::Place;
+use super::writer::{Moment, NotStored};
+use crate::key::KeyHash;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use vocab::Now;
+
+/// For how long nothing is written after trouble, in milliseconds: then one record tries.
+const TROUBLE_PAUSE_MS: u64 = 30_000;
+/// Large bodies that are written at once; fewer in a small store.
+const LANES_MAX: u64 = 32;
+
+/// Limits of a store, checked.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) bytes: u64,
+    pub(super) segment_bytes: u64,
+    pub(super) objects: u64,
+}
+
+impl Limits {
+    /// One object never takes more than an eighth of the store.
+    pub(super) fn body_bytes_max(self) -> u64 {
+        (self.bytes / 8).min(BODY_BYTES_MAX)
+    }
+
+    /// At most an eighth of the segments is open for large bodies.
+    fn lanes_max(self) -> u64 {
+        (self.bytes / self.segment_bytes / 8).clamp(1, LANES_MAX)
+    }
+}
+
+/// See the module.
+pub(super) struct Shared {
+    pub(super) folder: Folder,
+    pub(super) limits: Limits,
+    pub(super) salt: Salt,
+    pub(super) index: Index,
+    pub(super) segments: Segments,
+    pub(super) purges: Purges,
+    pub(super) queue: Queue,
+    pub(super) counts: Counts,
+    /// The next number of a record or a purge.
+    pub(super) next: AtomicU64,
+    trouble: Mutex<Option<Paused>>,
+    /// The latest time that was handed in: seconds since 1970.
+    unix_s: AtomicU64,
+    lanes: AtomicU64,
+    tickets: AtomicU64,
+}
+
+/// Trouble, and when to try again.
+struct Paused {
+    trouble: Trouble,
+    /// On the clock of the callers; `None` until the first of them came by.
+    until_mono_ms: Option<u64>,
+}
+
+impl Shared {
+    pub(super) fn new(folder: Folder, limits: Limits, log: PurgeLog, now: Now) -> Self {
+        Self {
+            salt: Salt::of(&folder.seed),
+            folder,
+            limits,
+            index: Index::new(),
+            segments: Segments::default(),
+            next: AtomicU64::new(log.read.next),
+            purges: Purges::new(log),
+            queue: Queue::default(),
+            counts: Counts::default(),
+            trouble: Mutex::new(None),
+            unix_s: AtomicU64::new(now.unix_secs()),
+            lanes: AtomicU64::new(0),
+            tickets: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.next.fetch_add(1, SeqCst)
+    }
+
+    pub(super) fn moment(&self) -> Moment {
+        Moment(self.next.load(SeqCst))
+    }
+
+    pub(super) fn count(&self, counter: impl Fn(&Counts) -> &AtomicU64) {
+        counter(&self.counts).fetch_add(1, Relaxed);
+    }
+
+    /// A place among the large bodies that are being written.
+    pub(super) fn lane(&self) -> Result<Ticket, NotStored> {
+        let most = self.limits.lanes_max();
+        let one_more = |lanes| (lanes < most).then_some(lanes + 1);
+        self.lanes.fetch_update(SeqCst, SeqCst, one_more).map_err(|_| NotStored::LanesBusy)?;
+        Ok(self.tickets.fetch_add(1, Relaxed))
+    }
+
+    pub(super) fn free_lane(&self) {
+        self.lanes.fetch_sub(1, SeqCst);
+    }
+
+    /// Whether something may be written at `now`: after trouble only now and then.
+    pub(super) fn may_write(&self, now: Now) -> bool {
+        self.unix_s.fetch_max(now.unix_secs(), Relaxed);
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(paused) = trouble.as_mut() else { return true };
+        let is_over = paused.until_mono_ms.is_some_and(|until| now.mono_ms >= until);
+        if is_over || paused.until_mono_ms.is_none() {
+            // After a pause one tries; the others wait for another pause.
+            paused.until_mono_ms = Some(now.mono_ms.saturating_add(TROUBLE_PAUSE_MS));
+        }
+        is_over
+    }
+
+    pub(super) fn set_trouble(&self, trouble: Option<Trouble>) {
+        let mut paused = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        *paused = trouble.map(|trouble| Paused { trouble, until_mono_ms: None });
+    }
+
+    /// The time, as far as it was handed in: seconds since 1970.
+    pub(super) fn unix_s(&self) -> u64 {
+        self.unix_s.load(Relaxed)
+    }
+
+    /// Drops a record whose bytes are not what they were. Whoever raced with its removal changes nothing.
+    pub(super) fn drop_corrupted(&self, key: KeyHash, segment: &Arc<Segment>, at: u64) {
+        let gone = self.index.remove(key, Place { segment: segment.slot, at });
+        if gone.is_empty() {
+            return;
+        }
+        self.count(|counts| &counts.corrupted);
+        for slot in gone {
+            if let Some(segment) = self.segments.get(slot.place().segment) {
+                // Where the queue is full it will be found to be damaged once more.
+                let _ = self.queue.offer(Job::Bury(segment, slot.place().at));
+            }
+        }
+    }
+
+    pub(super) fn figures(&self) -> Figures {
+        let read = |counter: &AtomicU64| counter.load(Relaxed);
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        Figures {
+            objects: self.index.objects(),
+            renewed: self.index.heads(),
+            bytes: self.segments.bytes(),
+            segments: self.segments.count() as u64,
+            waiting_bytes: self.queue.bytes() as u64,
+            purges: self.purges.count() as u64,
+            hits: read(&self.counts.hits),
+            misses: read(&self.counts.misses),
+            stored: read(&self.counts.stored),
+            not_stored: read(&self.counts.not_stored),
+            corrupted: read(&self.counts.corrupted),
+            reclaimed: read(&self.counts.reclaimed),
+            moved: read(&self.counts.moved),
+            evicted: read(&self.counts.evicted),
+            trouble: trouble.as_ref().map(|paused| paused.trouble.clone()),
+        }
+    }
+}
