@@ -69,6 +69,15 @@ pub enum Resume {
     Impossible,
 }
 
+/// Whether a body is kept elsewhere too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// Nowhere: only a kept one is worth finishing when nobody reads it.
+    Nothing,
+    /// On disk.
+    Disk,
+}
+
 /// What is known of a body before its first byte.
 pub(crate) struct Plan {
     /// Its length in bytes, where the head says so.
@@ -77,6 +86,7 @@ pub(crate) struct Plan {
     pub(crate) keep_bytes_max: u64,
     pub(crate) purpose: Purpose,
     pub(crate) resume: Resume,
+    pub(crate) beside: Beside,
     /// A fill that lost its last reader is finished if at least this share of it is there, in percent.
     pub(crate) finish_percent: u8,
     /// What is there from an earlier fetch that broke; empty otherwise.

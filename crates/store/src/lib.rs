@@ -5,9 +5,9 @@
 //! and hands in what the origin answers. Time is handed in.
 
 mod budget;
+pub mod disk;
 mod fill;
 pub mod freshness;
-pub mod disk;
 mod head;
 mod herd;
 mod key;
@@ -17,6 +17,7 @@ mod settings;
 mod store;
 
 pub use budget::{Budget, Class};
+pub use disk::{Purge, PurgeError, Strength};
 pub use fill::{
     AHEAD_BYTES_MAX, Body, Broken, FINISH_BYTES_MAX, Fill, Mode, Purpose, READERS_MAX, Reader,
     Refused, Resume, Writer,
@@ -24,9 +25,9 @@ pub use fill::{
 pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, Head, TooLarge, Unreadable};
 pub use herd::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
 pub use key::{Key, KeyHash, Seed};
-pub use memory::{Entry, Extent, Filed, NotKept, Stock, VARIANTS_MAX};
-pub use settings::Settings;
+pub use memory::{Content, Entry, Filed, NotKept, Stock, VARIANTS_MAX};
+pub use settings::{DiskSettings, Settings};
 pub use store::{
-    Answer, Concerns, Counters, Depth, Figures, Found, Join, Joined, Kept, Lead, Purged, Reading,
+    Answer, Counters, Figures, Found, Join, Joined, Kept, Lead, Purged, Reading, Recall, Recalled,
     Store, Storing, Unfetched, Unstored,
 };

@@ -11,9 +11,9 @@ mod shard;
 mod tests;
 
 use crate::budget::{Budget, Charge, Class, Yields};
-use crate::key::Key;
+use crate::key::{Key, KeyHash};
 use crate::recent::Recent;
-pub use entry::{Entry, Extent, Filed};
+pub use entry::{Content, Entry, Filed};
 pub(crate) use shard::Seen;
 use shard::Shard;
 pub use shard::{NotKept, VARIANTS_MAX};
@@ -76,22 +76,27 @@ impl Tier {
 
     /// The variants under a key, the newest first. The first alone costs no allocation.
     pub(crate) fn find(&self, key: &Key) -> Option<(Arc<Entry>, Vec<Arc<Entry>>)> {
-        let shard = self.shard(key);
+        let shard = self.shard(key.hash());
         let mut variants = shard.variants(key);
         let first = Arc::clone(variants.next()?);
         Some((first, variants.cloned().collect()))
     }
 
+    /// All that is kept under a hash, the newest first.
+    pub(crate) fn of_hash(&self, hash: KeyHash) -> Vec<Arc<Entry>> {
+        self.shard(hash).under(hash).cloned().collect()
+    }
+
     /// Keeps an entry in place of the same variant.
-    pub(crate) fn insert(&self, entry: Arc<Entry>, seen: Seen) -> Result<(), NotKept> {
+    pub(crate) fn insert(&self, entry: &Arc<Entry>, seen: Seen) -> Result<(), NotKept> {
         // Its bytes are counted as on their way until it is kept; they are the tier's to spend.
         let limit = self.limit() + entry.cost() / self.shards.len() as u64;
         let mut gone = Vec::new();
         let kept = {
-            let mut shard = self.shard(entry.key());
+            let mut shard = self.shard(entry.key().hash());
             // Counted within the lock: whoever evicts it at once must find it counted.
             entry.move_to(Class::Cache);
-            shard.insert(Arc::clone(&entry), seen, limit, &mut gone)
+            shard.insert(Arc::clone(entry), seen, limit, &mut gone)
         };
         if kept.is_err() {
             entry.move_to(Class::Windows);
@@ -103,7 +108,7 @@ impl Tier {
     /// Puts an entry with the same body in the place of another. Says whether that was still there.
     pub(crate) fn freshen(&self, old: &Arc<Entry>, new: &Arc<Entry>) -> bool {
         let replaced = {
-            let mut shard = self.shard(old.key());
+            let mut shard = self.shard(old.key().hash());
             let replaced = shard.replace(old, Arc::clone(new));
             // Counted within the lock, as in `insert`. Otherwise the body is whose it was before.
             if replaced.is_some() {
@@ -120,7 +125,7 @@ impl Tier {
 
     /// Takes an entry out. Says whether it was still there.
     pub(crate) fn remove(&self, entry: &Arc<Entry>) -> bool {
-        let gone = self.shard(entry.key()).remove(entry);
+        let gone = self.shard(entry.key().hash()).remove(entry);
         release(gone.as_slice());
         gone.is_some()
     }
@@ -158,9 +163,9 @@ impl Tier {
         self.budget.cache_room() / self.shards.len() as u64
     }
 
-    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
+    fn shard(&self, hash: KeyHash) -> MutexGuard<'_, Shard> {
         // The low bits choose the place in the shard's map.
-        let number = (key.hash().0 >> 64) as usize & (self.shards.len() - 1);
+        let number = (hash.0 >> 64) as usize & (self.shards.len() - 1);
         lock(&self.shards[number])
     }
 
@@ -200,5 +205,7 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 
 /// What still has readers is held for them alone from now on.
 fn release(gone: &[Arc<Entry>]) {
-    gone.iter().for_each(|entry| entry.move_to(Class::Windows));
+    for entry in gone {
+        entry.move_to(Class::Windows);
+    }
 }

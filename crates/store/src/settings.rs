@@ -3,11 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::path::PathBuf;
 use vocab::{ByteSize, Complaint};
 
 const MEMORY_MIN: u64 = 256 << 10;
 const MEMORY_MAX: u64 = 1 << 40;
 const OBJECT_MAX: u64 = 1 << 40;
+const DISK_MIN: u64 = 16 << 20;
+const DISK_MAX: u64 = 4 << 40;
 
 /// The store of responses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +27,24 @@ pub struct Settings {
     /// this share of the body is there, in percent, or if the body is at most 1 MiB long. Default 50,
     /// from 0 (always) to 100 (never, unless small).
     pub finish_percent: u8,
+    /// A folder in which answers outlive a restart, and find room that memory has not. Default: none.
+    pub disk: Option<DiskSettings>,
+}
+
+/// The disk tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiskSettings {
+    /// Its folder, made where there is none; for this alone, and for one process at a time.
+    pub path: PathBuf,
+    /// Bytes that it may take. The index takes some 20 bytes of memory for each object, beside
+    /// `memory`, and what waits to be written up to 16 MiB. Default 10GiB, from 16MiB to 4TiB.
+    #[serde(default = "disk_size")]
+    pub size: Text<ByteSize>,
+}
+
+const fn disk_size() -> Text<ByteSize> {
+    Text(ByteSize(10 << 30))
 }
 
 impl Default for Settings {
@@ -32,6 +53,7 @@ impl Default for Settings {
             memory: Text(ByteSize(256 << 20)),
             memory_object: Text(ByteSize(32 << 20)),
             finish_percent: 50,
+            disk: None,
         }
     }
 }
@@ -53,6 +75,16 @@ impl Settings {
             let message = format!("{} is more than all of it", self.finish_percent);
             complaints.push(Complaint::new("finish_percent", message).remedy("from 0 to 100"));
         }
+        if let Some(disk) = &self.disk {
+            if disk.path.as_os_str().is_empty() {
+                let complaint = Complaint::new("disk.path", "is empty");
+                complaints.push(complaint.remedy("the folder's path"));
+            }
+            if !(DISK_MIN..=DISK_MAX).contains(&disk.size.bytes()) {
+                let message = format!("{} is out of bounds", disk.size);
+                complaints.push(Complaint::new("disk.size", message).remedy("from 16MiB to 4TiB"));
+            }
+        }
         complaints
     }
 }
@@ -67,13 +99,16 @@ mod tests {
             memory: Text(ByteSize(100 << 10)),
             memory_object: Text(ByteSize(2 << 40)),
             finish_percent: 101,
+            disk: Some(DiskSettings { path: PathBuf::new(), size: Text(ByteSize(1)) }),
         };
         let complaints = settings.check();
         let found: Vec<_> = complaints.iter().map(|it| it.path.as_str()).collect();
-        assert_eq!(found, ["memory", "memory_object", "finish_percent"]);
+        assert_eq!(found, ["memory", "memory_object", "finish_percent", "disk.path", "disk.size"]);
         assert!(complaints.iter().all(|it| it.remedy.is_some()));
         assert_eq!(Settings::default().check(), []);
-        let written: Settings = serde_json::from_str(r#"{"memory": "400KiB"}"#).unwrap();
+        let written: Settings =
+            serde_json::from_str(r#"{"memory": "400KiB", "disk": {"path": "d"}}"#).unwrap();
         assert_eq!((written.memory.bytes(), written.check()), (400 << 10, vec![]));
+        assert_eq!(written.disk.unwrap().size.bytes(), 10 << 30);
     }
 }

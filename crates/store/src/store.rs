@@ -5,6 +5,7 @@
 //! way ends in a [`Filed`](crate::Filed) head with a body, or in a reason.
 
 mod answer;
+mod depot;
 mod figures;
 mod lead;
 mod look_up;
@@ -12,20 +13,23 @@ mod purge;
 mod storing;
 
 use crate::budget::Budget;
+use crate::disk::{self, Disk, OpenError, Recovered};
 use crate::fill::Body;
 use crate::freshness::{Rules, Terms, explain};
 use crate::head::Head;
 use crate::herd::Herd;
 use crate::key::{Key, Seed};
-use crate::memory::{Entry, Extent, Filed, Tier};
+use crate::memory::{Content, Entry, Filed, Tier};
 use crate::settings::Settings;
 pub use answer::{Answer, Unstored};
+use depot::Depot;
+pub use depot::{Recall, Recalled};
 use figures::Counts;
 pub use figures::{Counters, Figures};
 pub use lead::{Join, Joined, Lead, Reading};
 pub use look_up::{Found, Unfetched};
+pub use purge::Purged;
 use purge::Purges;
-pub use purge::{Concerns, Depth, Purged};
 use std::sync::Arc;
 pub use storing::{Kept, Storing};
 use vocab::Now;
@@ -37,25 +41,34 @@ pub struct Store {
     budget: Arc<Budget>,
     tier: Arc<Tier>,
     herd: Arc<Herd>,
+    depot: Option<Depot>,
     purges: Purges,
     counts: Counts,
 }
 
 impl Store {
-    /// An empty store. `seed` is secret and random; `cores`: how many threads will ask it.
-    pub fn new(settings: Settings, seed: Seed, cores: u64) -> Arc<Self> {
+    /// Opens the store: empty, or with what is on disk. `seed` is secret and random, and stays with a
+    /// new folder; `cores`: how many threads will ask it. Waits for the disk.
+    pub fn open(
+        settings: Settings,
+        seed: Seed,
+        cores: u64,
+        now: Now,
+    ) -> Result<(Arc<Self>, Option<Recovered>), OpenError> {
+        let (mut seed, mut depot, mut recovered) = (seed, None, None);
+        if let Some(on_disk) = &settings.disk {
+            let place = disk::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
+            let (disk, found) = Disk::open(&place, now)?;
+            seed = found.seed;
+            recovered = Some(found);
+            depot = Some(Depot::new(disk));
+        }
         let budget = Budget::new(settings.memory.bytes());
         let tier = Tier::new(&budget, cores);
         let herd = Herd::new(&budget);
-        Arc::new(Self {
-            settings,
-            seed,
-            budget,
-            tier,
-            herd,
-            purges: Purges::default(),
-            counts: Counts::default(),
-        })
+        let (purges, counts) = (Purges::default(), Counts::default());
+        let store = Self { settings, seed, budget, tier, herd, depot, purges, counts };
+        Ok((Arc::new(store), recovered))
     }
 
     /// The key of a canonical absolute URL.
@@ -74,13 +87,20 @@ impl Store {
         let mut lines = Vec::new();
         if let Some((first, others)) = self.tier.find(key) {
             lines.extend(std::iter::once(first).chain(others).map(|entry| {
-                let what = match entry.extent() {
-                    Extent::Whole => "bytes in memory",
-                    Extent::Front => "bytes of its front in memory",
+                let what = match entry.content() {
+                    Content::Memory(_) => "bytes in memory",
+                    Content::Front(_) => "bytes of its front in memory",
+                    Content::Disk(_) => "bytes on disk",
                 };
                 let text = explain(rules, entry.head(), entry.terms(), now);
-                format!("{}, {} {what}: {text}", entry.head().status, entry.body().len())
+                format!("{}, {} {what}: {text}", entry.head().status, entry.content().len())
             }));
+        }
+        if let Some(depot) = &self.depot {
+            match depot.disk.find(key.hash()).len() {
+                0 => {}
+                count => lines.push(format!("on disk, not read for this: {count}")),
+            }
         }
         match self.herd.flights(key) {
             0 => {}
@@ -96,7 +116,7 @@ impl Store {
     /// account has no room for it.
     fn refile(&self, entry: &Entry, head: &Head, terms: Terms) -> Option<Arc<Entry>> {
         let filed = Filed::new(&self.budget, entry.key().clone(), head, terms)?;
-        Some(Arc::new(Entry::new(filed, entry.body().clone(), entry.extent())))
+        Some(Arc::new(Entry::new(filed, entry.content().clone())))
     }
 
     /// The longest body that a fetch keeps while it comes, in bytes.
@@ -107,8 +127,8 @@ impl Store {
 
 /// What is there of a body whose fetch broke off.
 fn front_of(entry: &Entry) -> Body {
-    match entry.extent() {
-        Extent::Front => entry.body().clone(),
-        Extent::Whole => Body::default(),
+    match entry.content() {
+        Content::Front(body) => body.clone(),
+        Content::Memory(_) | Content::Disk(_) => Body::default(),
     }
 }

@@ -85,6 +85,7 @@ impl fmt::Debug for Segment {
 }
 
 /// The body of a stored answer.
+#[derive(Clone)]
 pub struct Body {
     pub(super) shared: Arc<Shared>,
     pub(super) segment: Arc<Segment>,

@@ -51,7 +51,7 @@ impl Purge {
 }
 
 /// What becomes of what is purged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
     /// It is kept, but is stale whatever its head says.
     Soft,

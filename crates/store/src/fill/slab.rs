@@ -44,8 +44,7 @@ impl Tail {
     /// An empty slab of `capacity` bytes, paid for by `charge`.
     pub(crate) fn new(capacity: usize, charge: Charge) -> Self {
         let bytes = Box::into_raw(Box::<[MaybeUninit<u8>]>::new_uninit_slice(capacity));
-        let bytes =
-            bytes as *mut [MaybeUninit<MaybeUninit<u8>>] as *mut [UnsafeCell<MaybeUninit<u8>>];
+        let bytes = bytes as *mut [UnsafeCell<MaybeUninit<u8>>];
         // SAFETY: the pointer comes from `into_raw` one line above. `UnsafeCell` and `MaybeUninit`
         // have their content's layout, and `MaybeUninit<u8>` needs no initial value.
         let bytes = unsafe { Box::from_raw(bytes) };

@@ -4,7 +4,7 @@
 //! by the fill's reader and writer.
 
 use super::body::{Body, Part};
-use super::{Broken, FINISH_BYTES_MAX, Mode, Plan, Purpose};
+use super::{Beside, Broken, FINISH_BYTES_MAX, Mode, Plan, Purpose};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -145,7 +145,8 @@ impl State {
         let share = u128::from(self.end) * 100;
         let has_enough = plan.length.is_some()
             && share >= u128::from(expected) * u128::from(plan.finish_percent);
-        self.mode == Mode::Kept && (expected <= FINISH_BYTES_MAX || has_enough)
+        let stays = self.mode == Mode::Kept || plan.beside == Beside::Disk;
+        stays && (expected <= FINISH_BYTES_MAX || has_enough)
     }
 
     /// Whether a reader has all there is and waits, while another holds the writer back.

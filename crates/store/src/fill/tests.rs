@@ -15,6 +15,7 @@ fn plan(length: Option<u64>, keep_bytes_max: u64) -> Plan {
         keep_bytes_max,
         purpose: Purpose::Clients,
         resume: Resume::Possible,
+        beside: Beside::Nothing,
         finish_percent: 50,
         prefix: Body::default(),
     }
@@ -155,7 +156,7 @@ async fn no_byte_is_freed_before_every_reader_has_it() {
                     readers.extend(fill.attach(start..end).map(|reader| (reader, start)));
                 }
                 1 if readers.len() > 1 => {
-                    drop(readers.swap_remove(random(readers.len() as u64) as usize))
+                    drop(readers.swap_remove(random(readers.len() as u64) as usize));
                 }
                 2..=5 => {
                     let at = fill.written();
@@ -269,7 +270,7 @@ async fn who_keeps_others_waiting_for_long_is_sent_to_fetch_the_rest_alone() {
         }
         at
     };
-    let (_, got, first) = tokio::join!(sending, receiving, first);
+    let ((), got, first) = tokio::join!(sending, receiving, first);
     let at = first.unwrap().unwrap().len() as u64;
     assert_eq!(got, 4 << 20);
     assert!(matches!(asleep.next().await, Some(Err(Broken::Detached(found))) if found == at));

@@ -4,6 +4,7 @@
 //! the store; held by the tier, by fetches under way and by doors while they send.
 
 use crate::budget::{Budget, Charge, Class};
+use crate::disk::Stored;
 use crate::fill::Body;
 use crate::freshness::Terms;
 use crate::head::Head;
@@ -70,26 +71,49 @@ impl Filed {
     }
 }
 
-/// Whether all of a body is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it.
-    Whole,
-    /// Its front, from a fetch that broke off (RFC 9111 §3.3); the rest may be asked for.
-    Front,
+/// Where a body is.
+#[derive(Clone)]
+pub enum Content {
+    /// All of it, in memory.
+    Memory(Body),
+    /// Its front, in memory, from a fetch that broke off (RFC 9111 §3.3); the rest may be asked for.
+    Front(Body),
+    /// All of it, on disk: clone its body to read it, on a thread that may wait, or send it from the file.
+    Disk(Arc<Stored>),
+}
+
+impl Content {
+    /// The length of what is there, in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Memory(body) | Self::Front(body) => body.len(),
+            Self::Disk(stored) => stored.body.len(),
+        }
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn in_memory(&self) -> Option<&Body> {
+        match self {
+            Self::Memory(body) | Self::Front(body) => Some(body),
+            Self::Disk(_) => None,
+        }
+    }
 }
 
 /// A stored response.
 pub struct Entry {
     filed: Arc<Filed>,
-    body: Body,
-    extent: Extent,
+    content: Content,
     hits: AtomicU8,
 }
 
 impl Entry {
-    pub(crate) const fn new(filed: Arc<Filed>, body: Body, extent: Extent) -> Self {
-        Self { filed, body, extent, hits: AtomicU8::new(0) }
+    pub(crate) const fn new(filed: Arc<Filed>, content: Content) -> Self {
+        Self { filed, content, hits: AtomicU8::new(0) }
     }
 
     /// Its head and what goes with it.
@@ -97,24 +121,26 @@ impl Entry {
         &self.filed
     }
 
-    /// Its body, or the front of it.
-    pub const fn body(&self) -> &Body {
-        &self.body
+    /// Its body, or what is there of it.
+    pub const fn content(&self) -> &Content {
+        &self.content
     }
 
-    /// Whether that is all of it.
-    pub const fn extent(&self) -> Extent {
-        self.extent
+    /// Whether only the front of its body is there.
+    pub const fn is_front(&self) -> bool {
+        matches!(self.content, Content::Front(_))
     }
 
     /// What it takes in memory, in bytes.
     pub(super) fn cost(&self) -> u64 {
-        self.body.cost() + self.filed.charge.bytes()
+        self.content.in_memory().map_or(0, Body::cost) + self.filed.charge.bytes()
     }
 
     /// Counts all it takes as one class.
     pub(super) fn move_to(&self, class: Class) {
-        self.body.move_to(class);
+        if let Some(body) = self.content.in_memory() {
+            body.move_to(class);
+        }
         self.filed.charge.move_to(class);
     }
 

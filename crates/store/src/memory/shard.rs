@@ -7,7 +7,7 @@
 
 use super::entry::Entry;
 use super::queue::{Links, NONE, Queue};
-use crate::key::Key;
+use crate::key::{Key, KeyHash};
 use crate::recent::Recent;
 use ::slab::Slab;
 use std::collections::HashMap;
@@ -47,13 +47,19 @@ pub enum NotKept {
     TooLarge,
     /// It would take more than an eighth of a shard, and was asked for once.
     LargeAndNew,
+    /// It came from the disk, and a newer one is in memory.
+    Newer,
 }
 
 /// Whether more than one client asked for what comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
+    /// One did.
     Once,
+    /// Several did.
     Often,
+    /// It was stored before, and comes back from the disk: whatever is here is newer.
+    Before,
 }
 
 /// See the module.
@@ -88,16 +94,14 @@ impl Shard {
         self.small.bytes + self.main.bytes
     }
 
-    /// The variants of a key, the newest first.
+    /// All under a hash, the newest first.
+    pub(super) fn under(&self, hash: KeyHash) -> impl Iterator<Item = &Arc<Entry>> {
+        self.chain(hash.0).map(|id| &self.nodes[id as usize].entry)
+    }
+
+    /// The variants of a key, the newest first. Two URLs with one hash share a chain.
     pub(super) fn variants<'s>(&'s self, key: &'s Key) -> impl Iterator<Item = &'s Arc<Entry>> {
-        let mut next = self.keys.get(&key.hash().0).copied().unwrap_or(NONE);
-        let chain = std::iter::from_fn(move || {
-            let node = self.nodes.get(next as usize)?;
-            next = node.sibling;
-            Some(&node.entry)
-        });
-        // Two URLs with one hash share a chain.
-        chain.filter(|entry| entry.key().url() == key.url())
+        self.under(key.hash()).filter(|entry| entry.key().url() == key.url())
     }
 
     /// Keeps an entry in place of the same variant. `limit`: what the shard may hold. What must go
@@ -110,6 +114,9 @@ impl Shard {
         gone: &mut Vec<Arc<Entry>>,
     ) -> Result<(), NotKept> {
         let (hash, cost) = (entry.key().hash().0, entry.cost());
+        if seen == Seen::Before && self.like(&entry).is_some() {
+            return Err(NotKept::Newer);
+        }
         self.displace(&entry, gone);
         if cost > limit / TOO_LARGE_PART {
             return Err(NotKept::TooLarge);
@@ -206,16 +213,18 @@ impl Shard {
 
     /// Makes room for a variant: its like goes, and the oldest one at the cap.
     fn displace(&mut self, entry: &Arc<Entry>, gone: &mut Vec<Arc<Entry>>) {
-        let hash = entry.key().hash().0;
-        let is_like = |id: &u32| {
-            let old = &self.nodes[*id as usize].entry;
-            old.key() == entry.key() && old.head().selecting == entry.head().selecting
-        };
-        let like = self.chain(hash).find(is_like);
-        let oldest = || self.chain(hash).nth(VARIANTS_MAX - 1);
-        if let Some(id) = like.or_else(oldest) {
+        let oldest = || self.chain(entry.key().hash().0).nth(VARIANTS_MAX - 1);
+        if let Some(id) = self.like(entry).or_else(oldest) {
             gone.push(self.take(id));
         }
+    }
+
+    /// The same variant, if it is here.
+    fn like(&self, entry: &Entry) -> Option<u32> {
+        self.chain(entry.key().hash().0).find(|id| {
+            let old = &self.nodes[*id as usize].entry;
+            old.key() == entry.key() && old.head().selecting == entry.head().selecting
+        })
     }
 
     fn is(&self, id: u32, entry: &Arc<Entry>) -> bool {

@@ -29,7 +29,7 @@ fn entry(budget: &Arc<Budget>, key: &Key, variant: &str, bytes: usize) -> Option
     let terms = Terms::of(&Rules::forward(), &head);
     let body = Body::copied(budget, &vec![variant.len() as u8; bytes])?;
     let filed = Filed::new(budget, key.clone(), &head, terms)?;
-    Some(Arc::new(Entry::new(filed, body, Extent::Whole)))
+    Some(Arc::new(Entry::new(filed, Content::Memory(body))))
 }
 
 /// Asks for a key, stores it when it is not there, and says whether it was.
@@ -39,7 +39,7 @@ fn ask(tier: &Tier, budget: &Arc<Budget>, key: &Key, bytes: usize) -> bool {
         return true;
     }
     let Some(entry) = entry(budget, key, "", bytes) else { return false };
-    let _ = tier.insert(entry, Seen::Once);
+    let _ = tier.insert(&entry, Seen::Once);
     false
 }
 
@@ -54,7 +54,10 @@ fn random(state: &mut u64) -> f64 {
 /// Ranks by Zipf's law with exponent 0.9, as web requests are distributed.
 fn zipf(state: &mut u64, count: f64) -> u64 {
     let power = 0.1_f64;
-    ((random(state) * (count.powf(power) - 1.0) + 1.0).powf(1.0 / power)) as u64
+    let rank = (random(state) * (count.powf(power) - 1.0) + 1.0).powf(1.0 / power);
+    #[expect(clippy::cast_sign_loss, reason = "a rank is at least 1")]
+    let rank = rank as u64;
+    rank
 }
 
 /// The same trace through a list of those used last, with room for `room` entries.
@@ -101,7 +104,7 @@ fn what_is_large_comes_in_when_it_is_asked_for_twice() {
     let budget = Budget::new(4 << 20);
     let tier = Tier::new(&budget, 1);
     let insert =
-        |number, bytes, seen| tier.insert(entry(&budget, &key(number), "", bytes).unwrap(), seen);
+        |number, bytes, seen| tier.insert(&entry(&budget, &key(number), "", bytes).unwrap(), seen);
     assert_eq!(insert(1, 100_000, Seen::Once), Ok(()));
     assert_eq!(insert(2, 800_000, Seen::Once), Err(NotKept::LargeAndNew));
     assert!(tier.find(&key(2)).is_none() && budget.held(Class::Windows) == 0);
@@ -116,13 +119,17 @@ fn variants_live_side_by_side_and_the_oldest_makes_room() {
     let tier = Tier::new(&budget, 1);
     let names: Vec<String> = (1..=VARIANTS_MAX + 2).map(|count| "x".repeat(count)).collect();
     for name in &names {
-        tier.insert(entry(&budget, &key(1), name, 10).unwrap(), Seen::Once).unwrap();
+        tier.insert(&entry(&budget, &key(1), name, 10).unwrap(), Seen::Once).unwrap();
     }
     let count = || tier.find(&key(1)).map_or(0, |(_, others)| 1 + others.len());
     assert_eq!(count(), VARIANTS_MAX);
-    tier.insert(entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
+    tier.insert(&entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
     let (newest, others) = tier.find(&key(1)).unwrap();
-    assert_eq!((newest.body().len(), others.len()), (99, VARIANTS_MAX - 1), "its like is replaced");
+    assert_eq!(
+        (newest.content().len(), others.len()),
+        (99, VARIANTS_MAX - 1),
+        "its like is replaced"
+    );
     drop((newest, others));
     let is_even = |entry: &Entry| entry.head().selecting.values().all(|it| it.len() % 2 == 0);
     tier.sweep(is_even, |entry| assert!(tier.remove(&entry)));
@@ -146,7 +153,7 @@ fn it_gives_way_to_fetches_and_what_is_still_read_is_still_counted() {
     let most = budget.limit() - budget.total() + budget.held(Class::Cache);
     assert!(budget.try_charge(Class::Heads, most).is_none(), "one is read by somebody");
     assert!(tier.find(&key(150)).is_none() && tier.stock().entries == 0);
-    assert_eq!(held.body().whole().unwrap().len(), 4000);
+    assert_eq!(held.content().len(), 4000);
     assert_eq!(budget.held(Class::Windows), (1 << 19) + held.cost());
     drop((held, window));
     assert_eq!((budget.held(Class::Windows), budget.held(Class::Cache)), (0, 0));
@@ -157,11 +164,11 @@ fn a_freshened_head_keeps_the_body_and_is_counted_once() {
     let budget = Budget::new(1 << 20);
     let tier = Tier::new(&budget, 1);
     let old = entry(&budget, &key(1), "", 1000).unwrap();
-    tier.insert(Arc::clone(&old), Seen::Once).unwrap();
+    tier.insert(&old, Seen::Once).unwrap();
     let total = budget.total();
     let again = |old: &Entry| {
         let filed = Filed::new(&budget, old.key().clone(), old.head(), old.terms().clone());
-        Arc::new(Entry::new(filed.unwrap(), old.body().clone(), Extent::Whole))
+        Arc::new(Entry::new(filed.unwrap(), old.content().clone()))
     };
     assert!(tier.freshen(&old, &again(&old)) && !tier.freshen(&old, &again(&old)));
     drop(old);
@@ -188,18 +195,18 @@ fn threads_find_what_belongs_to_their_key() {
                     match tier.find(&key) {
                         Some((found, _)) => {
                             assert_eq!(found.key().url(), key.url());
-                            assert_eq!(found.body().len(), length as u64);
+                            assert_eq!(found.content().len(), length as u64);
                             found.hit();
                         }
-                        None if number % 97 == 0 => {
+                        None if number.is_multiple_of(97) => {
                             tier.sweep(
-                                |it| it.body().len() % 97 == 0,
-                                |it| assert!(tier.remove(&it) || !it.body().is_empty()),
+                                |it| it.content().len().is_multiple_of(97),
+                                |it| assert!(tier.remove(&it) || !it.content().is_empty()),
                             );
                         }
                         None => {
                             if let Some(entry) = entry(budget, &key, "", length) {
-                                let _ = tier.insert(entry, Seen::Once);
+                                let _ = tier.insert(&entry, Seen::Once);
                             }
                         }
                     }

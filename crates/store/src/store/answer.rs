@@ -5,14 +5,14 @@
 
 use super::lead::Lead;
 use super::storing::Storing;
-use crate::fill::{Body, Fill, Plan, Purpose, Resume};
+use crate::fill::{Beside, Body, Fill, Plan, Purpose, Resume};
 use crate::freshness::{
     Answered, Asked, Conditions, NotJoined, NotStored, Part, Rules, Terms, Validation, confirmed,
     first_part, freshened, freshness, kept, next_part, storing, strong_validator,
 };
 use crate::head::Head;
 use crate::herd::{Company, Stage};
-use crate::memory::{Entry, Extent, Filed};
+use crate::memory::{Entry, Filed};
 use http::StatusCode;
 use http::header;
 use std::fmt;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// What to do with an answer.
 pub enum Answer {
     /// Write its body here, and read it from here for the client.
-    Storing(Storing),
+    Storing(Box<Storing>),
     /// It confirms what is stored: send that.
     Confirmed(Arc<Entry>),
     /// It confirms nothing that is stored: ask again without conditions.
@@ -45,6 +45,15 @@ pub enum Unstored {
     TooLarge,
 }
 
+/// How much of a body an answer brings, with what is there of it already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// Its front.
+    Front,
+}
+
 /// An answer on its way into the store.
 struct Draft {
     head: Head,
@@ -63,7 +72,7 @@ impl Lead {
             return self.not_modified(rules, asked, answered);
         }
         match self.draft(rules, asked, answered) {
-            Ok(draft) => self.store_it(asked, draft),
+            Ok(draft) => self.store_it(rules, asked, draft),
             Err(why) => self.refuse(why, asked),
         }
     }
@@ -77,7 +86,7 @@ impl Lead {
         let is_part = answered.status == StatusCode::PARTIAL_CONTENT;
         if let (true, Some((front, _))) = (is_part, &self.errand.front) {
             let part = next_part(front.head(), answered).map_err(Unstored::Part)?;
-            if part.first != front.body().len() {
+            if part.first != front.content().len() {
                 return Err(Unstored::Apart);
             }
             let (head, terms) =
@@ -109,26 +118,33 @@ impl Lead {
         Ok(Draft { head, terms, until, extent: Extent::Whole, continues: false })
     }
 
-    fn store_it(mut self, asked: &Asked<'_>, draft: Draft) -> Answer {
+    fn store_it(mut self, rules: &Rules, asked: &Asked<'_>, draft: Draft) -> Answer {
         let Draft { head, terms, until, extent, continues } = draft;
         let store = Arc::clone(&self.store);
         let keep_bytes_max = store.keep_bytes_max();
-        if self.errand.purpose == Purpose::Store && until.is_some_and(|it| it > keep_bytes_max) {
-            return self.refuse(Unstored::TooLarge, asked);
-        }
         let is_strong = strong_validator(&head.fields).is_some();
         let is_shared = is_shared(&head, &terms, asked);
+        let filed = Filed::new(&store.budget, self.errand.key.clone(), &head, terms);
+        let Some(filed) = filed else { return self.refuse(Unstored::NoRoom, asked) };
+        let copying = match extent {
+            Extent::Whole => store.copy(&self, &filed, until, rules, asked.now),
+            Extent::Front => None,
+        };
+        let is_large = until.is_some_and(|it| it > keep_bytes_max);
+        if self.errand.purpose == Purpose::Store && is_large && copying.is_none() {
+            return self.refuse(Unstored::TooLarge, asked);
+        }
+        let prefix = if continues { self.errand.prefix() } else { Body::default() };
         let plan = Plan {
             length: until,
             keep_bytes_max,
             purpose: self.errand.purpose,
             resume: if is_strong { Resume::Possible } else { Resume::Impossible },
             finish_percent: store.settings.finish_percent,
-            prefix: if continues { self.errand.prefix() } else { Body::default() },
+            beside: if copying.is_some() { Beside::Disk } else { Beside::Nothing },
+            prefix: prefix.clone(),
         };
-        let filed = Filed::new(&store.budget, self.errand.key.clone(), &head, terms);
-        let begun = filed.and_then(|filed| Some((filed, Fill::begin(&store.budget, plan)?)));
-        let Some((filed, (fill, writer))) = begun else {
+        let Some((fill, writer)) = Fill::begin(&store.budget, plan) else {
             return self.refuse(Unstored::NoRoom, asked);
         };
         store.herd.learn(&self.errand.key, is_shared, asked.now);
@@ -150,7 +166,9 @@ impl Lead {
             }
             None => {}
         }
-        Answer::Storing(Storing::new(self, filed, writer, reader, extent))
+        let copying = copying.map(|copying| (copying, prefix));
+        let storing = Storing::new(self, filed, writer, reader, extent).copied_by(copying);
+        Answer::Storing(Box::new(storing))
     }
 
     fn refuse(self, why: Unstored, asked: &Asked<'_>) -> Answer {
@@ -173,20 +191,19 @@ impl Lead {
         let mut sent = None;
         for place in places {
             let old = &self.errand.about[place];
-            match freshened(rules, asked, old.head(), answered) {
-                Ok((head, terms)) => {
-                    // Without room for the new head the old one serves this once.
-                    let new = self.store.refile(old, &head, terms);
-                    if let Some(new) = &new {
-                        self.store.tier.freshen(old, new);
-                    }
-                    sent.get_or_insert_with(|| new.unwrap_or_else(|| Arc::clone(old)));
-                }
-                Err(_) => {
-                    self.store.tier.remove(old);
-                    sent.get_or_insert_with(|| Arc::clone(old));
-                }
+            let Ok((head, terms)) = freshened(rules, asked, old.head(), answered) else {
+                // It may not be kept any longer, and still answers this one.
+                self.store.tier.remove(old);
+                sent.get_or_insert_with(|| Arc::clone(old));
+                continue;
+            };
+            // Without room for the new head the old one serves this once.
+            let new = self.store.refile(old, &head, terms);
+            if let Some(new) = &new {
+                self.store.tier.freshen(old, new);
+                self.store.renew(old, new, rules, asked.now);
             }
+            sent.get_or_insert_with(|| new.unwrap_or_else(|| Arc::clone(old)));
         }
         let Some(entry) = sent else {
             self.errand.conditions = Conditions::default();

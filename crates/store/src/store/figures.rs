@@ -4,6 +4,7 @@
 
 use super::Store;
 use crate::budget::Class;
+use crate::disk;
 use crate::memory::Stock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,7 +58,7 @@ counters! {
 }
 
 /// How the store stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// What it has done.
     pub counters: Counters,
@@ -75,6 +76,8 @@ pub struct Figures {
     pub cache_bytes: u64,
     /// The most that was held at once, in bytes.
     pub peak_bytes: u64,
+    /// What is on disk, where there is a disk tier.
+    pub disk: Option<disk::Figures>,
 }
 
 impl Store {
@@ -89,6 +92,7 @@ impl Store {
             head_bytes: self.budget.held(Class::Heads),
             cache_bytes: self.budget.held(Class::Cache),
             peak_bytes: self.budget.peak(),
+            disk: self.depot.as_ref().map(|depot| depot.disk.figures()),
         }
     }
 

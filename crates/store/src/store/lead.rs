@@ -4,6 +4,7 @@
 //! client's turn. Held by doors.
 
 use super::{Store, front_of};
+use crate::disk::Moment;
 use crate::fill::{Body, Fill, Purpose};
 use crate::freshness::{
     Asked, Conditions, Forward, Freshness, Rest, Reuse, Rules, freshness, matches, reuse,
@@ -44,16 +45,20 @@ impl Errand {
 /// The right and the duty to fetch.
 pub struct Lead {
     pub(super) store: Arc<Store>,
-    pub(super) errand: Errand,
+    pub(super) errand: Box<Errand>,
     /// `None` where nobody waits for it.
     pub(super) flying: Option<Flying>,
     /// When it was given, counted in purges: what came since concerns its answer.
     pub(super) moment: u64,
+    /// The same for the disk.
+    pub(super) disk_moment: Option<Moment>,
 }
 
 impl Lead {
-    pub(super) fn new(store: &Arc<Store>, errand: Errand, flying: Option<Flying>) -> Self {
-        Self { store: Arc::clone(store), errand, flying, moment: store.purges.moment() }
+    pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, flying: Option<Flying>) -> Self {
+        let disk_moment = store.depot.as_ref().map(|depot| depot.disk.moment());
+        let moment = store.purges.moment();
+        Self { store: Arc::clone(store), errand, flying, moment, disk_moment }
     }
 
     /// Why the origin is asked.
@@ -96,7 +101,7 @@ impl Lead {
 /// A wait for another client's head.
 pub struct Join {
     store: Arc<Store>,
-    errand: Errand,
+    errand: Box<Errand>,
     waiting: Waiting,
 }
 
@@ -124,7 +129,7 @@ pub struct Reading {
 }
 
 impl Join {
-    pub(super) fn new(store: &Arc<Store>, errand: Errand, waiting: Waiting) -> Self {
+    pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, waiting: Waiting) -> Self {
         Self { store: Arc::clone(store), errand, waiting }
     }
 

@@ -3,6 +3,7 @@
 //! It waits for nothing: a hit is one lock and some arithmetic. Called by a door once a request, and
 //! again where [`Joined::LookUp`](super::Joined::LookUp) says so.
 
+use super::depot::{Recall, Recalled};
 use super::lead::{Errand, Join, Lead};
 use super::{Store, front_of};
 use crate::fill::{Fill, Purpose};
@@ -12,7 +13,7 @@ use crate::freshness::{
 };
 use crate::herd::{Company, Role};
 use crate::key::Key;
-use crate::memory::{Entry, Extent, Filed};
+use crate::memory::{Content, Entry, Filed};
 use http::Method;
 use http::header;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub enum Found {
         /// For one client at a time, where a new one is due.
         refresh: Option<Lead>,
     },
+    /// It may be on disk: read that on a thread that may wait, and look up with it.
+    OnDisk(Recall),
     /// Another client's fetch is under way, and its head is there: attach to the body. Where that is
     /// refused, fetch without the store.
     Read(Arc<Filed>, Arc<Fill>),
@@ -62,23 +65,69 @@ impl Store {
             return Found::Pass(NotReused::Method);
         }
         match self.tier.find(key) {
-            None => {
-                self.missing(key, rules, asked, Forward::UriMiss, Conditions::default(), vec![])
-            }
             // Most keys have one variant, and a hit should not allocate.
             Some((only, others)) if others.is_empty() => {
                 match choose([only.head()], asked.fields) {
                     Some(_) => self.stored(key, rules, asked, only),
-                    None => self.other_variants(key, rules, asked, vec![only]),
+                    None => self.beside(key, rules, asked, vec![only]),
                 }
             }
-            Some((newest, mut others)) => {
-                others.insert(0, newest);
-                match choose(others.iter().map(|entry| entry.head()), asked.fields) {
-                    Some(place) => self.stored(key, rules, asked, others.swap_remove(place)),
-                    None => self.other_variants(key, rules, asked, others),
+            found => {
+                let mut variants: Vec<_> = found
+                    .into_iter()
+                    .flat_map(|(first, others)| [vec![first], others].concat())
+                    .collect();
+                match choose(variants.iter().map(|entry| entry.head()), asked.fields) {
+                    Some(place) => self.stored(key, rules, asked, variants.swap_remove(place)),
+                    None => self.beside(key, rules, asked, variants),
                 }
             }
+        }
+    }
+
+    /// What is at hand for a request, with what was on disk.
+    pub fn look_up_with(
+        self: &Arc<Self>,
+        recalled: Recalled,
+        key: &Key,
+        rules: &Rules,
+        asked: &Asked<'_>,
+    ) -> Found {
+        // What came into memory meanwhile is newer: it stands first, and wins a tie.
+        let in_memory = self.tier.find(key);
+        let mut variants: Vec<_> = in_memory
+            .into_iter()
+            .flat_map(|(first, others)| [vec![first], others].concat())
+            .collect();
+        let is_new = |old: &Arc<Entry>| {
+            variants.iter().all(|entry| entry.head().selecting != old.head().selecting)
+        };
+        let old: Vec<_> = recalled.entries.into_iter().filter(is_new).collect();
+        variants.extend(old);
+        match choose(variants.iter().map(|entry| entry.head()), asked.fields) {
+            Some(place) => self.stored(key, rules, asked, variants.swap_remove(place)),
+            None => self.other_variants(key, rules, asked, variants),
+        }
+    }
+
+    /// Nothing in memory suits: perhaps on disk.
+    fn beside(
+        self: &Arc<Self>,
+        key: &Key,
+        rules: &Rules,
+        asked: &Asked<'_>,
+        variants: Vec<Arc<Entry>>,
+    ) -> Found {
+        match self.recall(key, rules, asked.now) {
+            Some(recall) => Found::OnDisk(recall),
+            None => self.other_variants(key, rules, asked, variants),
+        }
+    }
+
+    fn used(&self, entry: &Entry) {
+        entry.hit();
+        if let (Some(depot), Content::Disk(stored)) = (&self.depot, entry.content()) {
+            depot.disk.hit(stored);
         }
     }
 
@@ -90,17 +139,17 @@ impl Store {
         asked: &Asked<'_>,
         entry: Arc<Entry>,
     ) -> Found {
-        if entry.extent() == Extent::Front {
+        if entry.is_front() {
             return self.partial(key, rules, asked, entry);
         }
         match reuse(rules, asked, entry.head(), entry.terms()) {
             Reuse::Fresh(freshness) => {
-                entry.hit();
+                self.used(&entry);
                 self.count(|it| &it.hits);
                 Found::Hit(entry, freshness)
             }
             Reuse::Stale { freshness, why, refresh } => {
-                entry.hit();
+                self.used(&entry);
                 self.count(|it| &it.stale);
                 let refresh = match refresh {
                     Refresh::None => None,
@@ -173,10 +222,10 @@ impl Store {
         asked: &Asked<'_>,
         others: Vec<Arc<Entry>>,
     ) -> Found {
-        let whole: Vec<_> =
-            others.into_iter().filter(|entry| entry.extent() == Extent::Whole).collect();
+        let whole: Vec<_> = others.into_iter().filter(|entry| !entry.is_front()).collect();
         let conditions = Conditions::of_variants(whole.iter().map(|entry| entry.head()));
-        self.missing(key, rules, asked, Forward::VaryMiss, conditions, whole)
+        let why = if whole.is_empty() { Forward::UriMiss } else { Forward::VaryMiss };
+        self.missing(key, rules, asked, why, conditions, whole)
     }
 
     /// Nothing is stored that could be sent.
@@ -214,6 +263,7 @@ impl Store {
         company: Company,
         errand: Errand,
     ) -> Found {
+        let errand = Box::new(errand);
         let suits = |filed: &Filed| {
             matches!(reuse(rules, asked, filed.head(), filed.terms()), Reuse::Fresh(_))
         };
@@ -244,7 +294,7 @@ impl Store {
             ..Errand::new(key, Forward::Doubt(Doubt::Stale), conditions, vec![Arc::clone(entry)])
         };
         self.count(|it| &it.leads);
-        Some(Lead::new(self, errand, Some(flying)))
+        Some(Lead::new(self, Box::new(errand), Some(flying)))
     }
 }
 

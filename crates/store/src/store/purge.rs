@@ -4,42 +4,20 @@
 //! by the admin API, and by doors after requests that change something.
 
 use super::Store;
+use crate::disk::{Purge, PurgeError, Strength};
 use crate::freshness::{
     Answered, Asked, HeadEffect, Rules, choose, freshened, head_effect, invalidation,
 };
 use crate::key::Key;
 use crate::memory::{Entry, Filed};
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use vocab::Now;
 
-/// How much a purge does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Depth {
-    /// It is stale from now on: asked about before it is used, and still there when the origin fails.
-    Soft,
-    /// It is gone.
-    Hard,
-}
-
 /// Purges that are remembered for the sake of fetches that began before them. Of a fetch that saw more
 /// come, nothing is stored.
-const PURGES_MAX: usize = 64;
-
-/// What a purge concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Concerns<'a> {
-    /// All variants of a URL, in the form in which it is filed.
-    Url(&'a str),
-    /// All URLs that begin so.
-    Prefix(&'a str),
-    /// All URLs of a host, in lower case, whatever scheme and port.
-    Host(&'a str),
-    /// All that carries a tag (`Surrogate-Key`, `Cache-Tag`).
-    Tag(&'a str),
-    /// Everything.
-    All,
-}
+const LATELY_MAX: usize = 64;
 
 /// What a purge concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,25 +28,23 @@ pub struct Purged {
     pub fetches: u64,
 }
 
-impl Concerns<'_> {
-    fn holds(&self, url: &str, tags: &[Box<str>]) -> bool {
-        match self {
-            Self::Url(it) => url == *it,
-            Self::Prefix(it) => url.starts_with(it),
-            Self::Host(it) => host_of(url).is_some_and(|host| host == *it),
-            Self::Tag(it) => tags.iter().any(|tag| **tag == **it),
-            Self::All => true,
-        }
+fn holds(what: &Purge, key: &Key, tags: &[Box<str>]) -> bool {
+    match what {
+        Purge::Key(hash) => key.hash() == *hash,
+        Purge::Prefix(it) => key.url().starts_with(it),
+        Purge::Host(it) => host_of(key.url()).is_some_and(|host| host == it),
+        Purge::Tag(it) => tags.iter().any(|tag| **tag == **it),
+        Purge::Everything => true,
     }
+}
 
-    fn holds_filed(&self, filed: &Filed) -> bool {
-        self.holds(filed.key().url(), &filed.terms().tags)
-    }
+fn holds_filed(what: &Purge, filed: &Filed) -> bool {
+    holds(what, filed.key(), &filed.terms().tags)
+}
 
-    /// Whether it may concern what is asked for under a key, and is not known yet.
-    fn may_hold(&self, key: &Key) -> bool {
-        matches!(self, Self::Tag(_)) || self.holds(key.url(), &[])
-    }
+/// Whether it may concern what is asked for under a key, and is not known yet.
+fn may_hold(what: &Purge, key: &Key) -> bool {
+    matches!(what, Purge::Tag(_)) || holds(what, key, &[])
 }
 
 /// The host of a canonical URL, without user and port.
@@ -90,40 +66,7 @@ pub(super) struct Purges(Mutex<Lately>);
 struct Lately {
     /// All that ever came.
     count: u64,
-    last: VecDeque<(What, Depth)>,
-}
-
-/// [`Concerns`] with a text of its own.
-enum What {
-    Url(Box<str>),
-    Prefix(Box<str>),
-    Host(Box<str>),
-    Tag(Box<str>),
-    All,
-}
-
-impl What {
-    fn concerns(&self) -> Concerns<'_> {
-        match self {
-            Self::Url(it) => Concerns::Url(it),
-            Self::Prefix(it) => Concerns::Prefix(it),
-            Self::Host(it) => Concerns::Host(it),
-            Self::Tag(it) => Concerns::Tag(it),
-            Self::All => Concerns::All,
-        }
-    }
-}
-
-impl From<Concerns<'_>> for What {
-    fn from(what: Concerns<'_>) -> Self {
-        match what {
-            Concerns::Url(it) => Self::Url(it.into()),
-            Concerns::Prefix(it) => Self::Prefix(it.into()),
-            Concerns::Host(it) => Self::Host(it.into()),
-            Concerns::Tag(it) => Self::Tag(it.into()),
-            Concerns::All => Self::All,
-        }
-    }
+    last: VecDeque<(Purge, Strength)>,
 }
 
 impl Purges {
@@ -132,58 +75,95 @@ impl Purges {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).count
     }
 
-    fn note(&self, what: Concerns<'_>, depth: Depth) {
+    fn note(&self, what: Purge, strength: Strength) {
         let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lately.count += 1;
-        lately.last.push_back((what.into(), depth));
-        if lately.last.len() > PURGES_MAX {
+        lately.last.push_back((what, strength));
+        if lately.last.len() > LATELY_MAX {
             lately.last.pop_front();
         }
     }
 
     /// The deepest purge since a moment that concerns a head.
-    pub(super) fn since(&self, moment: u64, filed: &Filed) -> Option<Depth> {
+    pub(super) fn since(&self, moment: u64, filed: &Filed) -> Option<Strength> {
         let lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let came = (lately.count - moment) as usize;
         if came > lately.last.len() {
-            return Some(Depth::Hard);
+            return Some(Strength::Hard);
         }
         let purges = lately.last.iter().rev().take(came);
-        purges.filter(|(what, _)| what.concerns().holds_filed(filed)).map(|(_, depth)| *depth).max()
+        purges.filter(|(what, _)| holds_filed(what, filed)).map(|(_, strength)| *strength).max()
     }
 }
 
 impl Store {
-    /// Takes back what is stored. When it returns, nothing of it is sent to anybody who asks now, or, if
-    /// softly, not before the origin was asked.
-    pub fn purge(&self, what: Concerns<'_>, depth: Depth, now: Now) -> Purged {
+    /// Takes back what is stored. When it returns, nothing of it is sent to anybody who asks then, or, if
+    /// softly, not before the origin was asked. An error says that it may not outlive a restart; in
+    /// memory it is done all the same, save for a pattern that is too long. Waits for the disk without
+    /// holding up others.
+    pub async fn purge(
+        self: &Arc<Self>,
+        what: Purge,
+        strength: Strength,
+        now: Now,
+    ) -> Result<Purged, PurgeError> {
+        // The disk first: what is recalled in between is swept up with the rest.
+        let on_disk = self.purge_disk(what.clone(), strength).await;
+        if let Err(why @ PurgeError::PatternTooLong) = on_disk {
+            return Err(why);
+        }
+        let purged = self.purge_memory(&what, strength, now);
+        on_disk.map(|()| purged)
+    }
+
+    async fn purge_disk(
+        self: &Arc<Self>,
+        what: Purge,
+        strength: Strength,
+    ) -> Result<(), PurgeError> {
+        if self.depot.is_none() {
+            return Ok(());
+        }
+        let store = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || match &store.depot {
+            Some(depot) => depot.disk.purge(&[what], strength),
+            None => Ok(()),
+        });
+        // It is not awaited only while the runtime ends.
+        done.await.unwrap_or_else(|why| Err(PurgeError::NotKept(io::Error::other(why))))
+    }
+
+    fn purge_memory(&self, what: &Purge, strength: Strength, now: Now) -> Purged {
         // First for what is stored from now on, then for what is.
-        self.purges.note(what, depth);
+        self.purges.note(what.clone(), strength);
         let fetches = self.herd.outdate(|key, filed| match filed {
-            Some(filed) => what.holds_filed(filed),
-            None => what.may_hold(key),
+            Some(filed) => holds_filed(what, filed),
+            None => may_hold(what, key),
         });
         let mut entries = 0;
-        let mut each = |entry: Arc<Entry>| entries += u64::from(self.doom(&entry, depth, now));
+        let mut each = |entry: Arc<Entry>| entries += u64::from(self.doom(&entry, strength, now));
         match what {
-            Concerns::Url(url) => {
-                if let Some((first, others)) = self.tier.find(&self.key(url)) {
-                    std::iter::once(first).chain(others).for_each(each);
-                }
-            }
-            Concerns::Prefix(_) | Concerns::Host(_) | Concerns::Tag(_) | Concerns::All => {
-                self.tier.sweep(|entry| what.holds_filed(entry), &mut each);
+            Purge::Key(hash) => self.tier.of_hash(*hash).into_iter().for_each(each),
+            Purge::Prefix(_) | Purge::Host(_) | Purge::Tag(_) | Purge::Everything => {
+                self.tier.sweep(|entry| holds_filed(what, entry), &mut each);
             }
         }
         self.count_many(entries, |it| &it.purged);
         Purged { entries, fetches }
     }
 
-    /// Takes back what a request that may have changed something makes wrong (RFC 9111 §4.4).
-    pub fn invalidate(&self, asked: &Asked<'_>, answered: &Answered<'_>) -> Purged {
+    /// Takes back what a request that may have changed something makes wrong (RFC 9111 §4.4). What the
+    /// disk cannot note for good is right until the next start at least.
+    pub async fn invalidate(
+        self: &Arc<Self>,
+        asked: &Asked<'_>,
+        answered: &Answered<'_>,
+    ) -> Purged {
         let mut sum = Purged::default();
         for url in invalidation(asked, answered) {
-            let purged = self.purge(Concerns::Url(&url), Depth::Hard, asked.now);
+            let hash = self.key(&url).hash();
+            let _ = self.purge_disk(Purge::Key(hash), Strength::Hard).await;
+            let purged = self.purge_memory(&Purge::Key(hash), Strength::Hard, asked.now);
             sum.entries += purged.entries;
             sum.fetches += purged.fetches;
         }
@@ -191,36 +171,36 @@ impl Store {
     }
 
     /// Takes note of the answer to a `HEAD` that went past the store (RFC 9111 §4.3.5).
-    pub fn head_answered(
-        &self,
+    pub async fn head_answered(
+        self: &Arc<Self>,
         key: &Key,
         rules: &Rules,
         asked: &Asked<'_>,
         answered: &Answered<'_>,
     ) {
-        let Some((first, others)) = self.tier.find(key) else { return };
-        let mut variants: Vec<_> = std::iter::once(first).chain(others).collect();
+        let mut variants = self.tier.of_hash(key.hash());
         let chosen = choose(variants.iter().map(|entry| entry.head()), asked.fields);
         let Some(old) = chosen.map(|place| variants.swap_remove(place)) else { return };
-        let new = match head_effect(old.head(), answered) {
+        let updated = match head_effect(old.head(), answered) {
             HeadEffect::Nothing => return,
-            HeadEffect::Outdates => self.ended(&old, asked.now),
-            HeadEffect::Updates => match freshened(rules, asked, old.head(), answered) {
-                Ok((head, terms)) => self.refile(&old, &head, terms),
-                Err(_) => None,
-            },
+            HeadEffect::Outdates => None,
+            HeadEffect::Updates => freshened(rules, asked, old.head(), answered).ok(),
         };
-        match new {
-            Some(new) => drop(self.tier.freshen(&old, &new)),
-            None => drop(self.tier.remove(&old)),
+        let new = updated.and_then(|(head, terms)| self.refile(&old, &head, terms));
+        if let Some(new) = new {
+            self.tier.freshen(&old, &new);
+            self.renew(&old, &new, rules, asked.now);
+        } else {
+            let _ = self.purge_disk(Purge::Key(key.hash()), Strength::Soft).await;
+            self.doom(&old, Strength::Soft, asked.now);
         }
     }
 
     /// Says whether it was still there.
-    pub(super) fn doom(&self, entry: &Arc<Entry>, depth: Depth, now: Now) -> bool {
-        match depth {
-            Depth::Hard => self.tier.remove(entry),
-            Depth::Soft => match self.ended(entry, now) {
+    pub(super) fn doom(&self, entry: &Arc<Entry>, strength: Strength, now: Now) -> bool {
+        match strength {
+            Strength::Hard => self.tier.remove(entry),
+            Strength::Soft => match self.ended(entry, now) {
                 Some(ended) => self.tier.freshen(entry, &ended),
                 // Without room for another head it goes: it must not be taken for fresh.
                 None => self.tier.remove(entry),

@@ -5,11 +5,13 @@
 //! be asked for. Held by doors.
 
 use super::Store;
+use super::answer::Extent;
+use super::depot::Copying;
 use super::lead::Lead;
-use super::purge::Depth;
+use crate::disk::Strength;
 use crate::fill::{Body, Broken, Fill, Reader, Refused, Writer};
 use crate::freshness::{Answered, Rest, next_part, rest};
-use crate::memory::{Entry, Extent, Filed, NotKept, Seen};
+use crate::memory::{Content, Entry, Filed, NotKept, Seen};
 use std::ops::Range;
 use std::sync::Arc;
 use vocab::Now;
@@ -20,8 +22,10 @@ const FRONT_BYTES_MIN: u64 = 64 << 10;
 /// What became of a body that came whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// It is in memory.
+    /// It is in memory, and on disk where there is one.
     Memory,
+    /// It is on disk.
+    Disk,
     /// It was too large to be kept while it came, or memory was needed for others.
     Passed,
     /// The memory tier did not take it.
@@ -38,6 +42,8 @@ pub struct Storing {
     writer: Option<Writer>,
     reader: Option<Reader>,
     extent: Extent,
+    /// `None` once the disk does not take it.
+    copying: Option<Copying>,
 }
 
 impl Storing {
@@ -48,7 +54,15 @@ impl Storing {
         reader: Option<Reader>,
         extent: Extent,
     ) -> Self {
-        Self { lead, filed, writer: Some(writer), reader, extent }
+        Self { lead, filed, writer: Some(writer), reader, extent, copying: None }
+    }
+
+    /// The same, copied to disk; the front that is there already goes first.
+    pub(super) fn copied_by(mut self, copying: Option<(Copying, Body)>) -> Self {
+        self.copying = copying.and_then(|(mut copying, front)| {
+            front.pieces(0..u64::MAX).all(|piece| copying.write(&piece)).then_some(copying)
+        });
+        self
     }
 
     /// The head, as it is stored.
@@ -79,10 +93,10 @@ impl Storing {
     /// Appends bytes of the body, and waits while its readers are behind. An error is the end of it:
     /// stop fetching.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-        match &mut self.writer {
-            Some(writer) => writer.write(bytes).await,
-            None => Err(Broken::Lost),
-        }
+        let Some(writer) = &mut self.writer else { return Err(Broken::Lost) };
+        writer.write(bytes).await?;
+        self.copying.take_if(|copying| !copying.write(bytes));
+        Ok(())
     }
 
     /// How to ask for the rest when the origin has broken off; `None` where that is of no use. The
@@ -105,12 +119,21 @@ impl Storing {
         let store = Arc::clone(&self.lead.store);
         let whole = writer.finish().inspect_err(|_| store.count(|it| &it.broken))?;
         let seen = if whole.attached > 1 { Seen::Often } else { Seen::Once };
-        let kept = match whole.body {
-            Some(body) => self.keep(&store, body, self.extent, seen, now),
+        let in_memory = match whole.body {
+            Some(body) if self.extent == Extent::Whole => {
+                self.keep(&store, Content::Memory(body), seen, now)
+            }
+            Some(body) => self.keep(&store, Content::Front(body), seen, now),
             None => Kept::Passed,
         };
+        let is_purged = store.purges.since(self.lead.moment, &self.filed).is_some();
+        let on_disk = !is_purged && self.copying.take().is_some_and(Copying::commit);
+        let kept = match in_memory {
+            Kept::Passed | Kept::Not(_) if on_disk => Kept::Disk,
+            kept => kept,
+        };
         match kept {
-            Kept::Memory => store.count(|it| &it.stored),
+            Kept::Memory | Kept::Disk => store.count(|it| &it.stored),
             Kept::Passed | Kept::Not(_) | Kept::Purged => store.count(|it| &it.not_stored),
         }
         Ok(kept)
@@ -127,17 +150,17 @@ impl Storing {
         store.count(|it| &it.broken);
         let front = writer.fail(Broken::Origin).filter(|front| front.len() >= FRONT_BYTES_MIN);
         if let (Some(front), Some(now)) = (front, now) {
-            self.keep(&store, front, Extent::Front, Seen::Once, now);
+            self.keep(&store, Content::Front(front), Seen::Once, now);
         }
     }
 
-    fn keep(&self, store: &Store, body: Body, extent: Extent, seen: Seen, now: Now) -> Kept {
+    fn keep(&self, store: &Store, content: Content, seen: Seen, now: Now) -> Kept {
         let purged = || store.purges.since(self.lead.moment, &self.filed);
-        if purged() == Some(Depth::Hard) {
+        if purged() == Some(Strength::Hard) {
             return Kept::Purged;
         }
-        let entry = Arc::new(Entry::new(Arc::clone(&self.filed), body, extent));
-        if let Err(why) = store.tier.insert(Arc::clone(&entry), seen) {
+        let entry = Arc::new(Entry::new(Arc::clone(&self.filed), content));
+        if let Err(why) = store.tier.insert(&entry, seen) {
             return Kept::Not(why);
         }
         // Asked again: a purge may have swept by just before it was there.

@@ -6,25 +6,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::freshness::{Answered, Asked, Rules};
-use store::{Answer, Broken, Found, Joined, Lead, Reader, Seed, Settings, Store, Storing};
+use store::{Answer, Broken, Content, Found, Joined, Lead, Reader, Seed, Settings, Store, Storing};
 use vocab::{ByteSize, Now};
 
+pub(crate) const SEED: Seed = Seed([3; 16]);
+
 /// When all tests begin: some day in 2026.
-pub const BEGIN_MS: u64 = 1_790_000_000_000;
+pub(crate) const BEGIN: Now = Now { unix_ms: 1_790_000_000_000, mono_ms: 0 };
 
 /// What an origin answers with.
 #[derive(Clone, Default)]
-pub struct Page {
-    pub status: u16,
-    pub fields: Vec<(&'static str, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
     /// After so many bytes it breaks off, once.
-    pub breaks_at: Option<usize>,
+    pub(crate) breaks_at: Option<usize>,
 }
 
 /// How a client got its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub(crate) enum How {
     Hit,
     Stale,
     Shared,
@@ -33,24 +35,34 @@ pub enum How {
     Refused,
 }
 
+/// What an origin answers to a URL and fields.
+type Origin = Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>;
+
 /// A door before an origin.
-pub struct Door {
-    pub store: Arc<Store>,
-    pub rules: Rules,
-    pub origin: Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>,
-    pub requests: AtomicU64,
-    pub body_bytes: AtomicU64,
-    pub now_ms: AtomicU64,
+pub(crate) struct Door {
+    pub(crate) store: Arc<Store>,
+    pub(crate) rules: Rules,
+    pub(crate) origin: Origin,
+    pub(crate) requests: AtomicU64,
+    pub(crate) body_bytes: AtomicU64,
+    pub(crate) now_ms: AtomicU64,
 }
 
 impl Door {
-    pub fn new(
+    pub(crate) fn new(
         memory: u64,
         origin: impl Fn(&str, &HeaderMap) -> Page + Send + Sync + 'static,
     ) -> Arc<Self> {
         let settings = Settings { memory: ByteSize(memory).into(), ..Settings::default() };
+        Self::with(settings, origin)
+    }
+
+    pub(crate) fn with(
+        settings: Settings,
+        origin: impl Fn(&str, &HeaderMap) -> Page + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            store: Store::new(settings, Seed([3; 16]), 2),
+            store: Store::open(settings, SEED, 2, BEGIN).unwrap().0,
             rules: Rules::forward(),
             origin: Box::new(origin),
             requests: AtomicU64::new(0),
@@ -59,38 +71,52 @@ impl Door {
         })
     }
 
-    pub fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> Now {
         let mono_ms = self.now_ms.load(Ordering::Relaxed);
-        Now { unix_ms: BEGIN_MS + mono_ms, mono_ms }
+        Now { unix_ms: BEGIN.unix_ms + mono_ms, mono_ms }
     }
 
-    pub fn pass(&self, span: Duration) {
+    pub(crate) fn pass(&self, span: Duration) {
         self.now_ms.fetch_add(span.as_millis() as u64, Ordering::Relaxed);
     }
 
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    pub fn look_up(&self, url: &str, fields: &HeaderMap) -> Found {
+    pub(crate) fn look_up(&self, url: &str, fields: &HeaderMap) -> Found {
         let asked = Asked { method: &Method::GET, url, fields, now: self.now() };
         self.store.look_up(&self.store.key(url), &self.rules, &asked)
     }
 
     /// The whole body, as a client gets it.
-    pub async fn get(self: &Arc<Self>, url: &str, fields: &[(&str, &str)]) -> (How, Vec<u8>) {
+    pub(crate) async fn get(
+        self: &Arc<Self>,
+        url: &str,
+        fields: &[(&str, &str)],
+    ) -> (How, Vec<u8>) {
         let fields = header_map(fields);
         let asked = Asked { method: &Method::GET, url, fields: &fields, now: self.now() };
+        let mut recalled = None;
         loop {
-            let found = self.look_up(url, &fields);
+            let key = self.store.key(url);
+            let found = match recalled.take() {
+                Some(recalled) => self.store.look_up_with(recalled, &key, &self.rules, &asked),
+                None => self.look_up(url, &fields),
+            };
             return match found {
-                Found::Hit(entry, _) => (How::Hit, whole(entry.body())),
+                Found::OnDisk(recall) => {
+                    let read = tokio::task::spawn_blocking(move || recall.read());
+                    recalled = Some(read.await.unwrap());
+                    continue;
+                }
+                Found::Hit(entry, _) => (How::Hit, whole(entry.content())),
                 Found::Stale { entry, refresh, .. } => {
                     if let Some(lead) = refresh {
                         let (_, rest) = self.fetch(lead, url, &fields).await;
                         assert!(rest.is_none(), "nobody waits for it");
                     }
-                    (How::Stale, whole(entry.body()))
+                    (How::Stale, whole(entry.content()))
                 }
                 Found::Read(_, fill) => match fill.attach(0..u64::MAX) {
                     Ok(reader) => (How::Shared, self.drain(reader, url, &fields).await),
@@ -102,7 +128,7 @@ impl Door {
                         drop(reading);
                         (How::Shared, self.drain(reader, url, &fields).await)
                     }
-                    Joined::Hit(entry, _) => (How::Shared, whole(entry.body())),
+                    Joined::Hit(entry, _) => (How::Shared, whole(entry.content())),
                     Joined::Lead(lead) => self.lead(lead, url, &fields).await,
                     Joined::LookUp => continue,
                     Joined::Failed(_) => (How::Refused, Vec::new()),
@@ -139,7 +165,7 @@ impl Door {
     }
 
     /// Asks the origin for a lead, and has the body written behind the caller's back.
-    pub async fn fetch(
+    pub(crate) async fn fetch(
         self: &Arc<Self>,
         lead: Lead,
         url: &str,
@@ -159,10 +185,10 @@ impl Door {
         match lead.answered(&self.rules, &asked, &self.answered(&page, &answer)) {
             Answer::Storing(mut storing) => {
                 let reader = storing.take_reader();
-                tokio::spawn(Arc::clone(self).pump(storing, page, url.to_owned()));
+                tokio::spawn(Arc::clone(self).pump(*storing, page, url.to_owned()));
                 (How::Fetched, reader.map(Body::Comes))
             }
-            Answer::Confirmed(entry) => (How::Confirmed, Some(Body::There(whole(entry.body())))),
+            Answer::Confirmed(entry) => (How::Confirmed, Some(Body::There(whole(entry.content())))),
             Answer::Unconfirmed(lead) => Box::pin(self.fetch(lead, url, fields)).await,
             Answer::Not(_) => (How::Fetched, Some(Body::There(page.body))),
         }
@@ -226,7 +252,7 @@ impl Door {
         page
     }
 
-    pub fn answered<'a>(&self, page: &Page, fields: &'a HeaderMap) -> Answered<'a> {
+    pub(crate) fn answered<'a>(&self, page: &Page, fields: &'a HeaderMap) -> Answered<'a> {
         let now = self.now().unix_ms;
         let status = StatusCode::from_u16(page.status).unwrap();
         Answered { status, fields, requested_ms: now, received_ms: now }
@@ -234,31 +260,31 @@ impl Door {
 }
 
 /// A body that is there, or comes.
-pub enum Body {
+pub(crate) enum Body {
     There(Vec<u8>),
     Comes(Reader),
 }
 
 impl Page {
     /// 200 with a body and `Cache-Control`.
-    pub fn ok(control: &str, body: Vec<u8>) -> Self {
+    pub(crate) fn ok(control: &str, body: Vec<u8>) -> Self {
         let fields = vec![("cache-control", control.to_owned())];
         Self { status: 200, fields, body, breaks_at: None }
     }
 
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.fields.push((name, value.to_owned()));
         self
     }
 
-    pub fn head(&self) -> HeaderMap {
+    pub(crate) fn head(&self) -> HeaderMap {
         let fields = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
         header_map(&fields.collect::<Vec<_>>())
     }
 }
 
-pub fn header_map(fields: &[(&str, &str)]) -> HeaderMap {
+pub(crate) fn header_map(fields: &[(&str, &str)]) -> HeaderMap {
     let field = |(name, value): &(&str, &str)| {
         (HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap())
     };
@@ -266,7 +292,7 @@ pub fn header_map(fields: &[(&str, &str)]) -> HeaderMap {
 }
 
 /// Bytes that differ everywhere and for every seed.
-pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
+pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut bytes = Vec::with_capacity(length + 8);
     while bytes.len() < length {
@@ -279,6 +305,17 @@ pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-pub fn whole(body: &store::Body) -> Vec<u8> {
-    body.pieces(0..u64::MAX).flatten().collect()
+pub(crate) fn whole(content: &Content) -> Vec<u8> {
+    match content {
+        Content::Memory(body) | Content::Front(body) => {
+            body.pieces(0..u64::MAX).flatten().collect()
+        }
+        Content::Disk(stored) => {
+            let (mut body, mut all) = (stored.body.clone(), Vec::new());
+            while (all.len() as u64) < body.len() {
+                all.extend_from_slice(&body.read(all.len() as u64).unwrap());
+            }
+            all
+        }
+    }
 }

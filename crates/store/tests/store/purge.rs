@@ -1,9 +1,9 @@
 //! Taking back: by URL, prefix, host and tag, softly or for good, and while it is fetched.
 
-use crate::door::{Door, How, Page, header_map};
+use crate::door::{Door, How, Page, SEED, header_map};
 use http::{Method, StatusCode};
 use store::freshness::{Answered, Asked};
-use store::{Concerns, Depth, Found};
+use store::{Found, Key, Purge, Strength};
 
 const URLS: [&str; 4] = [
     "http://a.example/x/1",
@@ -27,22 +27,22 @@ async fn filled() -> std::sync::Arc<Door> {
 #[tokio::test(start_paused = true)]
 async fn a_purge_concerns_what_it_says() {
     for (what, gone) in [
-        (Concerns::Url(URLS[0]), vec![0]),
-        (Concerns::Prefix("http://a.example/x"), vec![0]),
-        (Concerns::Host("a.example"), vec![0, 1, 2]),
-        (Concerns::Tag("one"), vec![0, 3]),
-        (Concerns::Tag("on"), vec![]),
-        (Concerns::All, vec![0, 1, 2, 3]),
+        (Purge::Key(Key::new(&SEED, URLS[0]).hash()), vec![0]),
+        (Purge::Prefix("http://a.example/x".into()), vec![0]),
+        (Purge::Host("a.example".into()), vec![0, 1, 2]),
+        (Purge::Tag("one".into()), vec![0, 3]),
+        (Purge::Tag("on".into()), vec![]),
+        (Purge::Everything, vec![0, 1, 2, 3]),
     ] {
-        for depth in [Depth::Hard, Depth::Soft] {
+        for depth in [Strength::Hard, Strength::Soft] {
             let door = filled().await;
-            let purged = door.store.purge(what, depth, door.now());
+            let purged = door.store.purge(what.clone(), depth, door.now()).await.unwrap();
             assert_eq!((purged.entries, purged.fetches), (gone.len() as u64, 0), "{what:?}");
             for (place, url) in URLS.iter().enumerate() {
                 let expected = match depth {
                     _ if !gone.contains(&place) => How::Hit,
-                    Depth::Hard => How::Fetched,
-                    Depth::Soft => How::Confirmed,
+                    Strength::Hard => How::Fetched,
+                    Strength::Soft => How::Confirmed,
                 };
                 assert_eq!(door.get(url, &[]).await.0, expected, "{what:?} {depth:?} {url}");
             }
@@ -53,17 +53,17 @@ async fn a_purge_concerns_what_it_says() {
 #[tokio::test(start_paused = true)]
 async fn what_is_fetched_while_a_purge_comes_is_not_kept_as_if_it_came_later() {
     for (what, is_concerned) in [
-        (Concerns::Url(URLS[0]), true),
-        (Concerns::Tag("one"), true),
-        (Concerns::Tag("other"), false),
-        (Concerns::Host("b.example"), false),
+        (Purge::Key(Key::new(&SEED, URLS[0]).hash()), true),
+        (Purge::Tag("one".into()), true),
+        (Purge::Tag("other".into()), false),
+        (Purge::Host("b.example".into()), false),
     ] {
         let door = Door::new(4 << 20, |url, _| {
             Page::ok("max-age=600", url.into()).with("surrogate-key", "one")
         });
         let fields = header_map(&[]);
         let Found::Lead(lead) = door.look_up(URLS[0], &fields) else { panic!("it is cold") };
-        door.store.purge(what, Depth::Hard, door.now());
+        door.store.purge(what.clone(), Strength::Hard, door.now()).await.unwrap();
         // Who comes now does not get what was asked for before, where that may be concerned.
         let is_waited_for = matches!(door.look_up(URLS[0], &fields), Found::Join(_));
         assert!(!(is_waited_for && is_concerned), "{what:?}");
@@ -87,8 +87,8 @@ async fn a_request_that_changes_something_takes_back_what_it_names() {
         requested_ms: door.now().unix_ms,
         received_ms: door.now().unix_ms,
     };
-    let failed = door.store.invalidate(&asked, &answered(StatusCode::BAD_REQUEST));
-    let done = door.store.invalidate(&asked, &answered(StatusCode::CREATED));
+    let failed = door.store.invalidate(&asked, &answered(StatusCode::BAD_REQUEST)).await;
+    let done = door.store.invalidate(&asked, &answered(StatusCode::CREATED)).await;
     assert_eq!((failed.entries, done.entries), (0, 1));
     assert_eq!(door.get(URLS[0], &[]).await.0, How::Fetched);
     let Found::Pass(_) = door.store.look_up(&door.store.key(URLS[0]), &door.rules, &asked) else {
@@ -105,7 +105,7 @@ async fn the_answer_to_a_head_request_updates_or_outdates() {
         let answer = header_map(&[("content-length", length), ("cache-control", "max-age=900")]);
         let page = Page { status: 200, ..Page::default() };
         let key = door.store.key(URLS[0]);
-        door.store.head_answered(&key, &door.rules, &asked, &door.answered(&page, &answer));
+        door.store.head_answered(&key, &door.rules, &asked, &door.answered(&page, &answer)).await;
         let lines = door.store.explain(&key, &door.rules, door.now());
         assert_eq!(lines[0].contains("900 s"), expected == How::Hit, "{lines:?}");
         assert_eq!(door.get(URLS[0], &[]).await.0, expected);

@@ -3,7 +3,7 @@
 use crate::door::{Door, Page, bytes};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::{Concerns, Depth};
+use store::{Purge, Strength};
 
 const THREADS: u64 = 2;
 const CLIENTS: u64 = 40;
@@ -60,7 +60,8 @@ async fn client_of(door: Arc<Door>, client: u64) {
         let (how, body) = door.get(&url, &[]).await;
         assert!(body == expected, "{url} {how:?}: {} of {}", body.len(), expected.len());
         if state >> 56 == 7 {
-            door.store.purge(Concerns::Url(&url), Depth::Hard, door.now());
+            let what = Purge::Key(door.store.key(&url).hash());
+            door.store.purge(what, Strength::Hard, door.now()).await.unwrap();
         }
     }
 }

@@ -1,0 +1,231 @@
+//! The disk tier behind the memory tier: what is fetched is copied there, what is not in memory is
+//! sought there.
+//!
+//! Heads and small bodies come back into memory; a large body stays on disk, and a door sends it from
+//! the file. Nothing here waits for the disk but [`Recall::read`], which belongs on a thread that may.
+//! Called by the store.
+
+use super::Store;
+use super::lead::Lead;
+use crate::budget::{Charge, Class};
+use crate::disk::{Candidate, Disk, Draft, GATHERED_BYTES_MAX, Purged, RecordWriter, Stored};
+use crate::fill::Body;
+use crate::freshness::{Rules, Terms};
+use crate::head::Head;
+use crate::key::Key;
+use crate::memory::{Content, Entry, Filed, NotKept, Seen};
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use vocab::Now;
+
+/// Heads that are being renewed on disk at once. At the cap the disk keeps the older head, and the
+/// origin is asked about it once more when it is needed.
+const RENEWALS_MAX: usize = 64;
+
+/// The disk tier, and what is done behind the clients' backs.
+pub(super) struct Depot {
+    pub(super) disk: Disk,
+    renewals: AtomicUsize,
+}
+
+/// An answer that is being copied to disk.
+pub(super) struct Copying {
+    record: RecordWriter,
+    /// What the record gathers in memory before it is written.
+    _gathered: Charge,
+}
+
+impl Copying {
+    /// Takes more of the body. Says whether it goes on.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> bool {
+        self.record.write(bytes).is_ok()
+    }
+
+    /// The body is whole. Says whether it is, or will be, on disk.
+    pub(super) fn commit(self) -> bool {
+        self.record.commit().is_ok()
+    }
+}
+
+/// What may be on disk for a request: read it on a thread that may wait.
+pub struct Recall {
+    store: Arc<Store>,
+    key: Key,
+    rules: Rules,
+    candidates: Vec<Candidate>,
+    /// Counted in purges: what comes meanwhile concerns what is read.
+    moment: u64,
+    now: Now,
+}
+
+/// What was on disk: look up again with it.
+pub struct Recalled {
+    pub(super) entries: Vec<Arc<Entry>>,
+}
+
+impl Recall {
+    /// Reads heads and small bodies. What is damaged, purged or another URL's is left out.
+    pub fn read(self) -> Recalled {
+        let Some(depot) = &self.store.depot else { return Recalled { entries: Vec::new() } };
+        let stored = self.candidates.iter().filter_map(|candidate| depot.disk.read(candidate));
+        Recalled { entries: stored.filter_map(|stored| self.entry(depot, stored)).collect() }
+    }
+
+    fn entry(&self, depot: &Depot, stored: Stored) -> Option<Arc<Entry>> {
+        if stored.url() != self.key.url() {
+            return None;
+        }
+        let head = Head::decode(&stored.head()).ok()?;
+        let mut terms = Terms::of(&self.rules, &head);
+        if stored.purged != Purged::No {
+            terms.end_freshness(terms.age_secs(&head, self.now.unix_ms));
+        }
+        let budget = &self.store.budget;
+        let filed = Filed::new(budget, self.key.clone(), &head, terms)?;
+        let small = stored.body.whole().and_then(|bytes| Body::copied(budget, &bytes));
+        let Some(body) = small else {
+            return Some(Arc::new(Entry::new(filed, Content::Disk(Arc::new(stored)))));
+        };
+        depot.disk.hit(&stored);
+        let entry = Arc::new(Entry::new(filed, Content::Memory(body)));
+        let kept = self.store.tier.insert(&entry, Seen::Before);
+        let purged = self.store.purges.since(self.moment, &entry);
+        if purged.is_some() {
+            self.store.tier.remove(&entry);
+        }
+        // What came meanwhile is found in memory by the second look.
+        (purged.is_none() && kept != Err(NotKept::Newer)).then_some(entry)
+    }
+}
+
+impl Store {
+    /// What may be on disk under a key.
+    pub(super) fn recall(self: &Arc<Self>, key: &Key, rules: &Rules, now: Now) -> Option<Recall> {
+        let depot = self.depot.as_ref()?;
+        let moment = self.purges.moment();
+        let candidates = depot.disk.find(key.hash());
+        (!candidates.is_empty()).then(|| Recall {
+            store: Arc::clone(self),
+            key: key.clone(),
+            rules: rules.clone(),
+            candidates,
+            moment,
+            now,
+        })
+    }
+
+    /// Begins to copy an answer to disk, where there is one and memory to gather it in.
+    pub(super) fn copy(
+        &self,
+        lead: &Lead,
+        filed: &Filed,
+        length: Option<u64>,
+        rules: &Rules,
+        now: Now,
+    ) -> Option<Copying> {
+        let depot = self.depot.as_ref()?;
+        let most = GATHERED_BYTES_MAX as u64;
+        let gathered =
+            self.budget.try_charge(Class::Windows, length.map_or(most, |it| it.min(most)))?;
+        let moment = lead.disk_moment?;
+        let record =
+            self.draft(filed, rules, moment, |draft| depot.disk.writer(draft, now))?.ok()?;
+        Some(Copying { record, _gathered: gathered })
+    }
+
+    /// Writes the newer head of a body to disk, where that is. `old` is what it had before.
+    pub(super) fn renew(
+        self: &Arc<Self>,
+        old: &Arc<Entry>,
+        new: &Arc<Entry>,
+        rules: &Rules,
+        now: Now,
+    ) {
+        let Some(depot) = &self.depot else { return };
+        if let Content::Disk(stored) = old.content() {
+            self.renew_stored(depot, stored, new, rules, now);
+            return;
+        }
+        // Its place has to be read first: behind the client's back.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if depot.renewals.fetch_add(1, Ordering::Relaxed) >= RENEWALS_MAX {
+            depot.renewals.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let (store, old, new) = (Arc::clone(self), Arc::clone(old), Arc::clone(new));
+        let rules = rules.clone();
+        runtime.spawn_blocking(move || {
+            let Some(depot) = &store.depot else { return };
+            for candidate in depot.disk.find(new.key().hash()) {
+                let Some(stored) = depot.disk.read(&candidate) else { continue };
+                // The very answer that was freshened, and no later one.
+                let is_it = stored.url() == new.key().url()
+                    && Head::decode(&stored.head()).is_ok_and(|head| head == *old.head());
+                if is_it {
+                    store.renew_stored(depot, &stored, &new, &rules, now);
+                    break;
+                }
+            }
+            depot.renewals.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+
+    fn renew_stored(&self, depot: &Depot, stored: &Stored, new: &Filed, rules: &Rules, now: Now) {
+        let moment = depot.disk.moment();
+        // An older head that stays on disk is asked about once more, and nothing is wrong.
+        let _ = self.draft(new, rules, moment, |draft| depot.disk.renew(stored, draft, now));
+    }
+
+    fn draft<T>(
+        &self,
+        filed: &Filed,
+        rules: &Rules,
+        moment: crate::disk::Moment,
+        give: impl FnOnce(&Draft<'_>) -> T,
+    ) -> Option<T> {
+        let head = filed.head().encode().ok()?;
+        let tags: Vec<&str> = filed.terms().tags.iter().map(|tag| &**tag).collect();
+        Some(give(&Draft {
+            key: filed.key().hash(),
+            variant: self.variant(filed.head()),
+            moment,
+            url: filed.key().url(),
+            tags: &tags,
+            head: &head,
+            useful_until_ms: useful_until_ms(filed.head(), filed.terms(), rules),
+        }))
+    }
+
+    /// A hash of the selecting fields, 0 where nothing varies.
+    fn variant(&self, head: &Head) -> u64 {
+        if head.selecting.is_empty() {
+            return 0;
+        }
+        let mut hasher = SipHasher13::new_with_key(&self.seed.0);
+        for (name, value) in &head.selecting {
+            hasher.write(name.as_str().as_bytes());
+            hasher.write(b":");
+            hasher.write(value.as_bytes());
+            hasher.write(b"\n");
+        }
+        hasher.finish().max(1)
+    }
+}
+
+impl Depot {
+    pub(super) const fn new(disk: Disk) -> Self {
+        Self { disk, renewals: AtomicUsize::new(0) }
+    }
+}
+
+/// After when a response is of no use: not fresh, not allowed stale, and nothing to ask about it by.
+fn useful_until_ms(head: &Head, terms: &Terms, rules: &Rules) -> u64 {
+    if head.etag().is_some() || head.fields.contains_key(http::header::LAST_MODIFIED) {
+        return u64::MAX;
+    }
+    let stale = terms.stale_while_revalidate_secs.max(terms.stale_if_error_secs);
+    let secs = u64::from(terms.lifetime_secs) + u64::from(stale.max(rules.stale_max_secs));
+    head.received_ms.saturating_add(secs * 1000)
+}
