@@ -1,7 +1,8 @@
-//! Stored bytes on their way to a client: from memory, or from a fetch that is under way.
+//! Stored bytes on their way to a client: from memory, from disk, or from a fetch that is under way.
 //!
 //! It copies nothing. Made by the exchange, given out by `shape`.
 
+use crate::on_disk::OnDisk;
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -20,6 +21,8 @@ use store::{Broken, Fill, Reader};
 pub(crate) enum Content {
     /// All of it is in memory.
     Memory(store::Body),
+    /// All of it is on disk.
+    Disk(OnDisk),
     /// It is being fetched, and this client reads it from its first byte on.
     Coming { fill: Arc<Fill>, reader: Reader, again: Again },
 }
@@ -27,13 +30,14 @@ pub(crate) enum Content {
 /// How a client that is too slow for the others gets the rest by itself: the body from a byte on, to
 /// the last wanted or to the end.
 pub(crate) type Again = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
-type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
+pub(crate) type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
 
 impl Content {
     /// Its length in bytes, where it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Memory(body) => Some(body.len()),
+            Self::Disk(body) => Some(body.len()),
             Self::Coming { fill, .. } => fill.length(),
         }
     }
@@ -45,6 +49,10 @@ impl Content {
                 Some(bytes) => Body::full(bytes),
                 None => Body::boxed(Stored::of(body)),
             },
+            Self::Disk(body) => {
+                let all = VecDeque::from([Run::Stored(0..body.len())]);
+                body.send(all)
+            }
             Self::Coming { reader, again, .. } => Body::boxed(Reading::of(reader, None, again)),
         }
     }
@@ -53,6 +61,7 @@ impl Content {
     pub(crate) fn range(&self, range: Range<u64>) -> Option<Body> {
         match self {
             Self::Memory(body) => Some(Body::boxed(Stored::part(body.clone(), range))),
+            Self::Disk(body) => Some(body.clone().send(VecDeque::from([Run::Stored(range)]))),
             Self::Coming { fill, again, .. } => {
                 let last = range.end.checked_sub(1);
                 let reader = fill.attach(range).ok()?;
@@ -60,35 +69,48 @@ impl Content {
             }
         }
     }
+
+    /// Several parts of it, laid out; none where its bytes come in order alone.
+    pub(crate) fn parts(&self, parts: &[ByteRange], media: Option<&HeaderValue>) -> Option<Parts> {
+        let laid_out = Multipart::new(parts, media);
+        let length = laid_out.length();
+        let runs = laid_out.pieces.into_iter().map(|piece| match piece {
+            Piece::Between(bytes) => Run::Bytes(bytes),
+            Piece::Part(part) => Run::Stored(part.first..part.last + 1),
+        });
+        let runs: VecDeque<_> = runs.collect();
+        let body = match self {
+            Self::Memory(body) => Body::boxed(Stored { body: body.clone(), runs }),
+            Self::Disk(body) => body.clone().send(runs),
+            Self::Coming { .. } => return None,
+        };
+        Some(Parts { media: laid_out.media, length, body })
+    }
 }
 
-/// Several parts of a body in memory, laid out.
+/// Several parts of a body, laid out.
 pub(crate) struct Parts {
     pub(crate) media: HeaderValue,
     pub(crate) length: u64,
     pub(crate) body: Body,
 }
 
-/// Lays parts of a stored body out.
-pub(crate) fn parts(
-    stored: &store::Body,
-    parts: &[ByteRange],
-    media: Option<&HeaderValue>,
-) -> Parts {
-    let laid_out = Multipart::new(parts, media);
-    let length = laid_out.length();
-    let runs = laid_out.pieces.into_iter().map(|piece| match piece {
-        Piece::Between(bytes) => Run::Bytes(bytes),
-        Piece::Part(part) => Run::Stored(part.first..part.last + 1),
-    });
-    let body = Stored { body: stored.clone(), runs: runs.collect() };
-    Parts { media: laid_out.media, length, body: Body::boxed(body) }
+/// A run of bytes of an answer.
+pub(crate) enum Run {
+    /// These.
+    Bytes(Bytes),
+    /// Bytes of the stored body.
+    Stored(Range<u64>),
 }
 
-/// A run of bytes of an answer.
-enum Run {
-    Bytes(Bytes),
-    Stored(Range<u64>),
+impl Run {
+    /// Its length in bytes.
+    pub(crate) const fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Stored(range) => range.end - range.start,
+        }
+    }
 }
 
 /// Runs of a body in memory, and what stands between them.
@@ -140,11 +162,7 @@ impl HttpBody for Stored {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let lengths = self.runs.iter().map(|run| match run {
-            Run::Bytes(bytes) => bytes.len() as u64,
-            Run::Stored(range) => range.end - range.start,
-        });
-        SizeHint::with_exact(lengths.sum())
+        SizeHint::with_exact(self.runs.iter().map(Run::len).sum())
     }
 }
 

@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::path::{Path, PathBuf};
+use store::DiskSettings;
 use store::freshness::{Rules, StaleUse};
 use vocab::{ByteSize, Complaint};
 
@@ -26,7 +28,7 @@ pub struct Settings {
     /// 500, 502, 503 or 504), `always` (at once, while a new one is fetched) or `offline` (always, and
     /// nothing is fetched).
     pub stale: Stale,
-    /// Its part on disk. Not built yet: must be absent.
+    /// A folder in which answers outlive a restart, and find room that memory has not. Default: none.
     pub disk: Option<DiskSettings>,
 }
 
@@ -47,16 +49,6 @@ pub enum Stale {
     Offline,
 }
 
-/// The cache's part on disk. Not built yet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DiskSettings {
-    /// Its folder.
-    pub path: String,
-    /// The room that it may take.
-    pub size: Text<ByteSize>,
-}
-
 impl Default for Settings {
     fn default() -> Self {
         let store = store::Settings::default();
@@ -73,22 +65,22 @@ impl Default for Settings {
 impl Settings {
     /// Everything that is wrong; paths are relative to the section.
     pub fn check(&self) -> Vec<Complaint> {
-        let mut complaints = self.store().check();
-        if self.disk.is_some() {
-            complaints.push(
-                Complaint::new("disk", "the cache's part on disk is not built yet")
-                    .remedy("leave disk out"),
-            );
-        }
-        complaints
+        self.store(Path::new("")).check()
     }
 
-    /// What the store has to know.
-    pub(crate) const fn store(&self) -> store::Settings {
+    /// What the store has to know. `folder`: where a relative path of its disk tier begins.
+    pub(crate) fn store(&self, folder: &Path) -> store::Settings {
+        let disk = self.disk.as_ref().map(|disk| {
+            // Joined, an empty path would become the folder itself.
+            let is_empty = disk.path.as_os_str().is_empty();
+            let path = if is_empty { PathBuf::new() } else { folder.join(&disk.path) };
+            DiskSettings { path, size: disk.size }
+        });
         store::Settings {
             memory: self.memory,
             memory_object: self.memory_object,
             finish_percent: self.finish_percent,
+            disk,
         }
     }
 

@@ -20,3 +20,4 @@ pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::settings::{
     Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
 };
+pub use http_cache::Around;

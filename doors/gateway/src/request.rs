@@ -264,7 +264,7 @@ async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Incoming>) -> O
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Outcome::Switched(response, client)
             }
-            Some(_) | None => Outcome::Fetched(changing(trip, wish, method, response)),
+            Some(_) | None => Outcome::Fetched(changing(trip, wish, method, response).await),
         },
     }
 }
@@ -297,7 +297,7 @@ async fn through_cache(
 }
 
 /// Drops what a request may have changed that went past the cache.
-fn changing(
+async fn changing(
     trip: &Trip<'_>,
     wish: &Wish,
     method: Method,
@@ -306,7 +306,7 @@ fn changing(
     let Some(cache) = trip.cache else { return response };
     let (head, body) = response.into_parts();
     let (url, fields) = (wish.url.clone(), HeaderMap::new());
-    cache.changed(&Question { method, url, fields, now: trip.now }, &head);
+    cache.changed(&Question { method, url, fields, now: trip.now }, &head).await;
     Response::from_parts(head, body)
 }
 

@@ -73,7 +73,7 @@ pub(crate) async fn answer(
 }
 
 /// Drops what a request may have changed that went past the cache.
-pub(crate) fn passed(
+pub(crate) async fn passed(
     trip: &Trip<'_>,
     method: &Method,
     origin: &Origin,
@@ -88,7 +88,7 @@ pub(crate) fn passed(
         fields: HeaderMap::new(),
         now: trip.now,
     };
-    cache.changed(&question, &head);
+    cache.changed(&question, &head).await;
     Response::from_parts(head, body)
 }
 

@@ -28,3 +28,4 @@ pub use crate::settings::{
     AuthSettings, ConnectSni, Destinations, PacFallback, PacSettings, ParentSettings, ParentsOf,
     Place, Referer, Settings, Shown, TlsSettings, TokenDigest,
 };
+pub use http_cache::Around;

@@ -241,7 +241,7 @@ async fn fetch(
                 Outcome::Switched(response, client)
             }
             Some(_) | None => {
-                Outcome::Fetched(cached::passed(trip, &method, origin, path, response))
+                Outcome::Fetched(cached::passed(trip, &method, origin, path, response).await)
             }
         },
         Err(unanswered) => Outcome::Failed(unanswered.why),
