@@ -10,6 +10,7 @@ mod figures;
 mod lead;
 mod look_up;
 mod purge;
+mod since;
 mod storing;
 
 use crate::budget::{Budget, Charge, Class};
@@ -29,7 +30,7 @@ pub use figures::{Counters, Figures};
 pub use lead::{Join, Joined, Lead, Reading};
 pub use look_up::{Found, Unfetched};
 pub use purge::Purged;
-use purge::Purges;
+use since::Purges;
 use std::sync::Arc;
 pub use storing::{Kept, Storing};
 use vocab::Now;
@@ -42,7 +43,7 @@ pub struct Store {
     tier: Arc<Tier>,
     herd: Arc<Herd>,
     depot: Option<Depot>,
-    purges: Purges,
+    purges: Arc<Purges>,
     counts: Counts,
 }
 
@@ -66,7 +67,7 @@ impl Store {
         let budget = Budget::new(settings.memory.bytes());
         let tier = Tier::new(&budget, cores);
         let herd = Herd::new(&budget);
-        let (purges, counts) = (Purges::default(), Counts::default());
+        let (purges, counts) = (Arc::new(Purges::default()), Counts::default());
         let store = Self { settings, seed, budget, tier, herd, depot, purges, counts };
         Ok((Arc::new(store), recovered))
     }

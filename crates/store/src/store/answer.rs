@@ -24,7 +24,8 @@ pub enum Answer {
     Storing(Box<Storing>),
     /// It confirms what is stored: send that.
     Confirmed(Arc<Entry>),
-    /// It confirms nothing that is stored: ask again without conditions.
+    /// It confirms nothing that is stored, or is no part that fits: ask again for the whole, without
+    /// conditions.
     Unconfirmed(Lead),
     /// Send it to the client, past the store.
     Not(Unstored),
@@ -73,6 +74,10 @@ impl Lead {
         }
         match self.draft(rules, asked, answered) {
             Ok(draft) => self.store_it(rules, asked, draft),
+            // The range was ours, not the client's: what came is no answer for it.
+            Err(_) if self.errand.front.is_some() && is_about_the_range(answered.status) => {
+                self.unconfirmed()
+            }
             Err(why) => self.refuse(why, asked),
         }
     }
@@ -171,6 +176,13 @@ impl Lead {
         Answer::Storing(Box::new(storing))
     }
 
+    /// It is asked again, for the whole and without conditions.
+    fn unconfirmed(mut self) -> Answer {
+        self.errand.conditions = Conditions::default();
+        self.errand.front = None;
+        Answer::Unconfirmed(self)
+    }
+
     fn refuse(self, why: Unstored, asked: &Asked<'_>) -> Answer {
         self.store.count(|it| &it.not_stored);
         if let Unstored::Rules(why) = why
@@ -185,7 +197,7 @@ impl Lead {
         Answer::Not(why)
     }
 
-    fn not_modified(mut self, rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Answer {
+    fn not_modified(self, rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Answer {
         let heads: Vec<_> = self.errand.about.iter().map(|entry| entry.head()).collect();
         let places = confirmed(&heads, answered.fields);
         let mut sent = None;
@@ -205,10 +217,7 @@ impl Lead {
             }
             sent.get_or_insert_with(|| new.unwrap_or_else(|| Arc::clone(old)));
         }
-        let Some(entry) = sent else {
-            self.errand.conditions = Conditions::default();
-            return Answer::Unconfirmed(self);
-        };
+        let Some(entry) = sent else { return self.unconfirmed() };
         self.store.count(|it| &it.confirmed);
         let company = is_shared(entry.head(), entry.terms(), asked);
         self.store.herd.learn(&self.errand.key, company, asked.now);
@@ -254,6 +263,10 @@ const fn is_about_the_answer(why: NotStored) -> bool {
         | NotStored::Tags
         | NotStored::HeadTooLarge => true,
     }
+}
+
+fn is_about_the_range(status: StatusCode) -> bool {
+    status == StatusCode::PARTIAL_CONTENT || status == StatusCode::RANGE_NOT_SATISFIABLE
 }
 
 fn reach(part: Part) -> Extent {

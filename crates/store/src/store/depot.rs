@@ -7,6 +7,7 @@
 
 use super::Store;
 use super::lead::Lead;
+use super::since::Since;
 use crate::budget::{Charge, Class};
 use crate::disk::{Candidate, Disk, Draft, GATHERED_BYTES_MAX, Purged, RecordWriter, Stored};
 use crate::fill::Body;
@@ -55,8 +56,8 @@ pub struct Recall {
     key: Key,
     rules: Rules,
     candidates: Vec<Candidate>,
-    /// Counted in purges: what comes meanwhile concerns what is read.
-    moment: u64,
+    /// What comes meanwhile concerns what is read.
+    since: Since,
     now: Now,
 }
 
@@ -91,7 +92,7 @@ impl Recall {
         depot.disk.hit(&stored);
         let entry = Arc::new(Entry::new(filed, Content::Memory(body)));
         let kept = self.store.tier.insert(&entry, Seen::Before);
-        let purged = self.store.purges.since(self.moment, &entry);
+        let purged = self.since.purged(&entry);
         if purged.is_some() {
             self.store.tier.remove(&entry);
         }
@@ -104,14 +105,14 @@ impl Store {
     /// What may be on disk under a key.
     pub(super) fn recall(self: &Arc<Self>, key: &Key, rules: &Rules, now: Now) -> Option<Recall> {
         let depot = self.depot.as_ref()?;
-        let moment = self.purges.moment();
+        let since = self.purges.watch(key);
         let candidates = depot.disk.find(key.hash());
         (!candidates.is_empty()).then(|| Recall {
             store: Arc::clone(self),
             key: key.clone(),
             rules: rules.clone(),
             candidates,
-            moment,
+            since,
             now,
         })
     }

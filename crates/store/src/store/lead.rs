@@ -3,6 +3,7 @@
 //! A lead is a promise: it ends with an answer, with a failure, or, when it is dropped, with another
 //! client's turn. Held by doors.
 
+use super::since::Since;
 use super::{Store, front_of};
 use crate::disk::Moment;
 use crate::fill::{Body, Fill, Purpose};
@@ -48,17 +49,17 @@ pub struct Lead {
     pub(super) errand: Box<Errand>,
     /// `None` where nobody waits for it.
     pub(super) flying: Option<Flying>,
-    /// When it was given, counted in purges: what came since concerns its answer.
-    pub(super) moment: u64,
-    /// The same for the disk.
+    /// The purges since it was given: they concern its answer.
+    pub(super) since: Since,
+    /// When it was given, for the disk.
     pub(super) disk_moment: Option<Moment>,
 }
 
 impl Lead {
     pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, flying: Option<Flying>) -> Self {
         let disk_moment = store.depot.as_ref().map(|depot| depot.disk.moment());
-        let moment = store.purges.moment();
-        Self { store: Arc::clone(store), errand, flying, moment, disk_moment }
+        let since = store.purges.watch(&errand.key);
+        Self { store: Arc::clone(store), errand, flying, since, disk_moment }
     }
 
     /// Why the origin is asked.

@@ -4,20 +4,16 @@
 //! by the admin API, and by doors after requests that change something.
 
 use super::Store;
+use super::since::{holds_filed, may_hold};
 use crate::disk::{Purge, PurgeError, Strength};
 use crate::freshness::{
     Answered, Asked, HeadEffect, Rules, choose, freshened, head_effect, invalidation,
 };
-use crate::key::Key;
-use crate::memory::{Entry, Filed};
-use std::collections::VecDeque;
+use crate::key::{Key, KeyHash};
+use crate::memory::Entry;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use vocab::Now;
-
-/// Purges that are remembered for the sake of fetches that began before them. Of a fetch that saw more
-/// come, nothing is stored.
-const LATELY_MAX: usize = 64;
 
 /// What a purge concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,74 +22,6 @@ pub struct Purged {
     pub entries: u64,
     /// Fetches under way. Where it is not known yet what they bring, they are taken to be concerned.
     pub fetches: u64,
-}
-
-fn holds(what: &Purge, key: &Key, tags: &[Box<str>]) -> bool {
-    match what {
-        Purge::Key(hash) => key.hash() == *hash,
-        Purge::Prefix(it) => key.url().starts_with(it),
-        Purge::Host(it) => host_of(key.url()).is_some_and(|host| host == it),
-        Purge::Tag(it) => tags.iter().any(|tag| **tag == **it),
-        Purge::Everything => true,
-    }
-}
-
-fn holds_filed(what: &Purge, filed: &Filed) -> bool {
-    holds(what, filed.key(), &filed.terms().tags)
-}
-
-/// Whether it may concern what is asked for under a key, and is not known yet.
-fn may_hold(what: &Purge, key: &Key) -> bool {
-    matches!(what, Purge::Tag(_)) || holds(what, key, &[])
-}
-
-/// The host of a canonical URL, without user and port.
-fn host_of(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match host.find(']') {
-        Some(end) => host.get(..=end),
-        None => host.split(':').next(),
-    }
-}
-
-/// The purges that came lately.
-#[derive(Default)]
-pub(super) struct Purges(Mutex<Lately>);
-
-#[derive(Default)]
-struct Lately {
-    /// All that ever came.
-    count: u64,
-    last: VecDeque<(Purge, Strength)>,
-}
-
-impl Purges {
-    /// The moment now, counted in purges.
-    pub(super) fn moment(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).count
-    }
-
-    fn note(&self, what: Purge, strength: Strength) {
-        let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lately.count += 1;
-        lately.last.push_back((what, strength));
-        if lately.last.len() > LATELY_MAX {
-            lately.last.pop_front();
-        }
-    }
-
-    /// The deepest purge since a moment that concerns a head.
-    pub(super) fn since(&self, moment: u64, filed: &Filed) -> Option<Strength> {
-        let lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let came = (lately.count - moment) as usize;
-        if came > lately.last.len() {
-            return Some(Strength::Hard);
-        }
-        let purges = lately.last.iter().rev().take(came);
-        purges.filter(|(what, _)| holds_filed(what, filed)).map(|(_, strength)| *strength).max()
-    }
 }
 
 impl Store {
@@ -135,7 +63,7 @@ impl Store {
 
     fn purge_memory(&self, what: &Purge, strength: Strength, now: Now) -> Purged {
         // First for what is stored from now on, then for what is.
-        self.purges.note(what.clone(), strength);
+        self.purges.note(what, strength);
         let fetches = self.herd.outdate(|key, filed| match filed {
             Some(filed) => holds_filed(what, filed),
             None => may_hold(what, key),
@@ -162,12 +90,25 @@ impl Store {
         let mut sum = Purged::default();
         for url in invalidation(asked, answered) {
             let hash = self.key(&url).hash();
-            let _ = self.purge_disk(Purge::Key(hash), Strength::Hard).await;
+            if self.may_be_on_disk(hash) {
+                let _ = self.purge_disk(Purge::Key(hash), Strength::Hard).await;
+            }
             let purged = self.purge_memory(&Purge::Key(hash), Strength::Hard, asked.now);
             sum.entries += purged.entries;
             sum.fetches += purged.fetches;
         }
         sum
+    }
+
+    /// Whether the disk has to hear of it: a purge is a write that is waited for, and most requests that
+    /// change something name what was never stored.
+    fn may_be_on_disk(&self, hash: KeyHash) -> bool {
+        self.depot.as_ref().is_some_and(|depot| {
+            self.purges.is_watched(hash)
+                || !depot.disk.find(hash).is_empty()
+                // What was handed in is not found before it is written.
+                || depot.disk.figures().waiting_bytes > 0
+        })
     }
 
     /// Takes note of the answer to a `HEAD` that went past the store (RFC 9111 §4.3.5).

@@ -76,9 +76,13 @@ impl Storing {
         self.reader.take()
     }
 
-    /// Reads a range of the body.
-    pub fn attach(&self, range: Range<u64>) -> Result<Reader, Refused> {
-        self.fill().map_or(Err(Refused::Broken(Broken::Lost)), |fill| fill.attach(range))
+    /// Reads a range of the body instead of the whole.
+    pub fn attach(&mut self, range: Range<u64>) -> Result<Reader, Refused> {
+        let fill = self.fill().ok_or(Refused::Broken(Broken::Lost))?;
+        let reader = fill.attach(range)?;
+        // Nobody else would read for this one, and the writer would wait for it.
+        self.reader = None;
+        Ok(reader)
     }
 
     /// Bytes of the body that are there.
@@ -126,7 +130,7 @@ impl Storing {
             Some(body) => self.keep(&store, Content::Front(body), seen, now),
             None => Kept::Passed,
         };
-        let is_purged = store.purges.since(self.lead.moment, &self.filed).is_some();
+        let is_purged = self.lead.since.purged(&self.filed).is_some();
         let on_disk = !is_purged && self.copying.take().is_some_and(Copying::commit);
         let kept = match in_memory {
             Kept::Passed | Kept::Not(_) if on_disk => Kept::Disk,
@@ -155,7 +159,7 @@ impl Storing {
     }
 
     fn keep(&self, store: &Store, content: Content, seen: Seen, now: Now) -> Kept {
-        let purged = || store.purges.since(self.lead.moment, &self.filed);
+        let purged = || self.lead.since.purged(&self.filed);
         if purged() == Some(Strength::Hard) {
             return Kept::Purged;
         }

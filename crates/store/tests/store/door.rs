@@ -233,7 +233,7 @@ impl Door {
             page.status = 304;
             page.body.clear();
         }
-        let from = request.get("range").and_then(|range| {
+        let from = request.get("range").filter(|_| page.status == 200).and_then(|range| {
             let is_right =
                 request.get("if-range").and_then(|it| it.to_str().ok()) == etag.as_deref();
             let from = range.to_str().ok()?.strip_prefix("bytes=")?.strip_suffix('-')?;

@@ -111,3 +111,18 @@ async fn the_answer_to_a_head_request_updates_or_outdates() {
         assert_eq!(door.get(URLS[0], &[]).await.0, expected);
     }
 }
+
+/// A hundred requests that change other pages while one is fetched.
+#[tokio::test(start_paused = true)]
+async fn what_changes_elsewhere_does_not_keep_a_fetch_out() {
+    let door = Door::new(4 << 20, |url, _| Page::ok("max-age=600", url.into()));
+    let fields = header_map(&[]);
+    let Found::Lead(lead) = door.look_up(URLS[0], &fields) else { panic!("it is cold") };
+    for number in 0..100 {
+        let what = Purge::Key(door.store.key(&format!("http://a.example/{number}")).hash());
+        door.store.purge(what, Strength::Hard, door.now()).await.unwrap();
+    }
+    door.fetch(lead, URLS[0], &fields).await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert_eq!(door.get(URLS[0], &[]).await.0, How::Hit);
+}

@@ -1,8 +1,9 @@
 //! What is stale: one asks, and the others get what it learns.
 
 use crate::door::{Door, How, Page, bytes};
+use http::HeaderMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 const URL: &str = "http://example.test/page";
@@ -66,35 +67,50 @@ async fn what_broke_off_is_taken_up_for_those_who_wait() {
     assert_eq!(door.get(URL, &[]).await.0, How::Hit);
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_broke_off_for_good_leaves_its_front_for_the_next() {
+/// What the next client gets when a fetch broke off at 200,000 of 500,000 bytes, and how many bytes the
+/// origin sent in all. `later`: what the origin answers from then on.
+async fn after_a_break(later: impl Fn(Page, &HeaderMap) -> Page + Send + Sync + 'static) -> u64 {
     let body = bytes(7, 500_000);
-    // It breaks off, and then refuses ranges until somebody comes back later.
-    let is_up = Arc::new(AtomicU64::new(0));
+    let is_up = Arc::new(AtomicBool::new(false));
     let door = Door::new(8 << 20, {
         let (body, is_up) = (body.clone(), Arc::clone(&is_up));
-        move |_, _| {
-            let up = is_up.load(Ordering::Relaxed) == 1;
-            let page = Page::ok("max-age=60", body.clone());
-            if up {
-                page.with("etag", "\"a\"")
-            } else {
-                Page {
-                    breaks_at: Some(200_000),
-                    ..page.with("last-modified", "Mon, 01 Jan 2024 00:00:00 GMT")
-                }
+        move |_, request| {
+            let page = Page::ok("max-age=60", body.clone()).with("etag", "\"a\"");
+            match is_up.load(Ordering::Relaxed) {
+                true => later(page, request),
+                // The rest cannot be had for now.
+                false if request.contains_key("range") => Page { status: 503, ..Page::default() },
+                false => Page { breaks_at: Some(200_000), ..page },
             }
         }
     });
-    let broken = tokio::spawn({
+    let client = tokio::spawn({
         let door = Arc::clone(&door);
         async move { door.get(URL, &[]).await }
     });
-    assert!(broken.await.is_err(), "its reader is told");
-    let sent = door.body_bytes.load(Ordering::Relaxed);
-    assert_eq!(sent, 200_000);
-    is_up.store(1, Ordering::Relaxed);
-    // The validator is another one now: everything comes anew, and nothing is mixed.
+    assert!(client.await.is_err(), "its reader is told");
+    is_up.store(true, Ordering::Relaxed);
     assert!(door.get(URL, &[]).await.1 == body);
-    assert_eq!(door.body_bytes.load(Ordering::Relaxed), sent + 500_000);
+    assert_eq!(door.get(URL, &[]).await.0, How::Hit);
+    door.body_bytes.load(Ordering::Relaxed)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_broke_off_for_good_leaves_its_front_for_the_next() {
+    let rest_only = after_a_break(|page, _| page).await;
+    assert_eq!(rest_only, 500_000, "each byte came once");
+    // It has changed: everything comes anew, and nothing is mixed.
+    let changed = after_a_break(|page, _| {
+        let fields = vec![("cache-control", "max-age=60".to_owned()), ("etag", "\"b\"".to_owned())];
+        Page { fields, ..page }
+    });
+    assert_eq!(changed.await, 700_000);
+    // A part that was not asked for, and a refusal of the range, are no answers for the client.
+    for status in [206, 416] {
+        let strange = after_a_break(move |page, request| match request.contains_key("range") {
+            true => Page { status, body: b"x".to_vec(), fields: Vec::new(), breaks_at: None },
+            false => page,
+        });
+        assert_eq!(strange.await, 700_000, "{status}");
+    }
 }
