@@ -1,7 +1,7 @@
 //! The gateway door: stands before web servers, spreads requests over them and turns attacks away.
 //!
 //! It routes by host and path, refuses URLs that a pattern or the policy blocks, and passes the
-//! rest to a pool, both bodies streaming. It serves no file and stores nothing yet. The binary
+//! rest to a pool, both bodies streaming. It serves no file. The binary
 //! makes a [`Door`] and hands it connections.
 
 mod cached;
