@@ -57,6 +57,20 @@ impl Tidegate {
         Self::begin(scratch, config, command)
     }
 
+    /// Starts it where the folder `name` of `scratch` has a file system of its own with room for `bytes`.
+    /// Needs root.
+    pub fn start_on_a_small_disk(scratch: Scratch, yaml: &str, name: &str, bytes: u64) -> Self {
+        let config = scratch.write("tidegate.yaml", yaml);
+        let folder = scratch.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let script = "mount -t tmpfs -o size=$1 none \"$2\" && shift 2 && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, "sh", &bytes.to_string()]).arg(folder);
+        command.arg(binary()).args(["run", "--config"]).arg(&config);
+        command.arg("--state").arg(scratch.path().join("state"));
+        Self::begin(scratch, config, command)
+    }
+
     /// `tidegate serve` with these arguments, in the folder `scratch`; temporary folders are made in
     /// its `tmp`.
     pub fn serve(scratch: Scratch, args: &[&str]) -> Self {

@@ -93,6 +93,7 @@ pub(crate) fn plan(mut file: File, source: &Path, tree: &Node) -> Result<Plan, V
     section("ledger", file.ledger.check());
     complaints.extend(clashing_addresses(&file));
     complaints.extend(pixel_without_door(&file));
+    complaints.extend(shared_folder(&file));
     if complaints.is_empty() {
         Ok(Plan { file, source: source.into(), tree: tree.clone() })
     } else {
@@ -154,6 +155,17 @@ fn clashing_addresses(file: &File) -> Vec<Complaint> {
         }
     }
     complaints
+}
+
+/// A folder of a cache belongs to one of them.
+fn shared_folder(file: &File) -> Option<Complaint> {
+    let proxy = file.proxy.as_ref()?.cache.as_ref()?.disk.as_ref()?;
+    let gateway = file.gateway.as_ref()?.cache.disk.as_ref()?;
+    let complaint = || {
+        Complaint::new("gateway.cache.disk.path", "the cache of the proxy has this folder")
+            .remedy("give each cache a folder of its own")
+    };
+    (proxy.path == gateway.path).then(complaint)
 }
 
 fn pixel_without_door(file: &File) -> Option<Complaint> {

@@ -7,40 +7,28 @@
 use crate::asked::{Question, answered};
 use crate::fetch::Fetch;
 use crate::filling::{self, Done, Errand};
+use crate::opening::Cache;
 use crate::reading::Content;
-use crate::settings::Settings;
 use crate::shape::{self, For};
-use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, RANGE};
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use store::disk::OpenError;
 use store::freshness::{
-    Answered, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused, Rules,
-    Trouble, cache_status, freshness, rescue,
+    Answered, Asked, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused,
+    Trouble, cache_status, freshness,
 };
-use store::{Entry, Filed, Found, Join, Joined, Lead, Reader, Seed, Store, Unfetched};
+use store::{Entry, Filed, Found, Join, Joined, Key, Lead, Reader, Unfetched};
 use tokio::sync::oneshot;
-use tokio::task::spawn_blocking;
-use vocab::Now;
 
 static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
-/// How often a request is looked up anew because the fetch that it waited for came to nothing. Then
-/// it goes to the origin by itself.
+/// How often a request is looked up anew because the fetch that it waited for came to nothing, or what
+/// was on disk is damaged. Then it goes to the origin by itself.
 const LOOK_UPS_MAX: usize = 3;
 
 /// As whom we sign in `Cache-Status`.
 const NAME: &str = "tidegate";
-
-/// A store with the rules of one door, and the clock.
-pub struct Cache {
-    settings: store::Settings,
-    store: Arc<Store>,
-    pub(crate) rules: Rules,
-    pub(crate) clock: fn() -> Now,
-}
 
 /// Where an answer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,25 +61,6 @@ pub enum Missed<E> {
 }
 
 impl Cache {
-    /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored stays,
-    /// unless the store itself is to be another. Waits for the disk. Relative paths start from `state`.
-    pub fn open(
-        settings: &Settings,
-        of_door: &Rules,
-        state: &Path,
-        before: Option<&Self>,
-        clock: fn() -> Now,
-    ) -> Result<Arc<Self>, OpenError> {
-        let wanted = settings.store(state);
-        let kept = before.filter(|it| it.settings == wanted).map(|it| Arc::clone(&it.store));
-        let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
-        let store = match kept {
-            Some(store) => store,
-            None => Store::open(wanted.clone(), Seed::random(), cores, clock())?.0,
-        };
-        Ok(Arc::new(Self { settings: wanted, store, rules: settings.rules(of_door), clock }))
-    }
-
     /// Answers a `GET` or `HEAD` without a body. Within a `LocalSet` or local runtime only: fetches
     /// become tasks of it.
     pub async fn answer<F: Fetch>(
@@ -99,34 +68,29 @@ impl Cache {
         question: Question,
         fetch: F,
     ) -> Result<Served, Missed<F::Failure>> {
-        let key = self.store.key(&question.url);
+        let key = self.store().key(&question.url);
         let question = Rc::new(question);
         for _ in 0..LOOK_UPS_MAX {
-            let found = match self.store.look_up(&key, &self.rules, &question.asked()) {
-                Found::OnDisk(recall) => match spawn_blocking(move || recall.read()).await {
-                    Ok(recalled) => {
-                        let asked = question.asked();
-                        self.store.look_up_with(recalled, &key, &self.rules, &asked)
-                    }
-                    // A thread that broke off while it read: the origin has it too.
-                    Err(_) => break,
-                },
-                found => found,
-            };
-            match found {
-                // What was on disk has been looked at.
-                Found::OnDisk(_) => break,
+            match self.look_up(&key, &question.asked()).await {
                 Found::Hit(entry, freshness) => {
+                    let Some(content) = self.at_hand(&question, &fetch, &entry).await else {
+                        continue;
+                    };
                     let handled = Handled::Hit { freshness, stale: None };
-                    return Ok(Self::stored(&question, &entry, freshness, &handled));
+                    return Ok(self.stored(&question, &entry, content, freshness, &handled));
                 }
                 Found::Stale { entry, freshness, why, refresh } => {
                     if let Some(lead) = refresh {
-                        self.refresh(&question, fetch, lead);
+                        self.refresh(&question, fetch.clone(), lead);
                     }
+                    let Some(content) = self.at_hand(&question, &fetch, &entry).await else {
+                        continue;
+                    };
                     let handled = Handled::Hit { freshness, stale: Some(why) };
-                    return Ok(Self::stored(&question, &entry, freshness, &handled));
+                    return Ok(self.stored(&question, &entry, content, freshness, &handled));
                 }
+                // What was on disk was looked at already.
+                Found::OnDisk(_) => break,
                 Found::Read(filed, fill) => match fill.attach(0..u64::MAX) {
                     Ok(reader) => return Ok(self.shared(&question, &fetch, &filed, reader)),
                     Err(_) => break,
@@ -136,7 +100,7 @@ impl Cache {
                     Next::Again => {}
                 },
                 Found::Lead(lead) => return self.lead(question, fetch, lead).await,
-                Found::Unfetched(why) => return Ok(Self::unfetched(why)),
+                Found::Unfetched(why) => return Ok(self.unfetched(why)),
                 Found::Pass(why) => {
                     return self.pass(&question, &fetch, Forward::Never(why)).await;
                 }
@@ -149,7 +113,46 @@ impl Cache {
     /// changed is not used any longer (RFC 9111 §4.4).
     pub async fn changed(&self, question: &Question, response: &http::response::Parts) {
         let answered = answered(response, question.now, (self.clock)());
-        self.store.invalidate(&question.asked(), &answered).await;
+        self.store().invalidate(&question.asked(), &answered).await;
+    }
+
+    /// What is at hand in memory, or else on disk.
+    async fn look_up(&self, key: &Key, asked: &Asked<'_>) -> Found {
+        let store = self.store();
+        match store.look_up(key, &self.rules, asked) {
+            Found::OnDisk(recall) => match self.reads.read(move || recall.read()).await {
+                Some(recalled) => store.look_up_with(recalled, key, &self.rules, asked),
+                // Only while the program ends.
+                None => Found::Pass(NotReused::ForOrigin),
+            },
+            found => found,
+        }
+    }
+
+    /// What is to be sent of a stored response. `None` where its first bytes turn out to be damaged: look
+    /// up anew.
+    async fn at_hand<F: Fetch>(
+        self: &Arc<Self>,
+        question: &Rc<Question>,
+        fetch: &F,
+        entry: &Entry,
+    ) -> Option<Content> {
+        let body = match entry.content() {
+            store::Content::Memory(body) | store::Content::Front(body) => {
+                return Some(Content::Memory(body.clone()));
+            }
+            store::Content::Disk(stored) => stored.body.clone(),
+        };
+        let on_disk = self.errand(question, fetch).on_disk(entry, body);
+        if question.method == Method::HEAD || question.fields.contains_key(RANGE) {
+            return Some(Content::Disk(on_disk));
+        }
+        on_disk.begun().await.map(Content::Disk)
+    }
+
+    fn errand<F: Fetch>(self: &Arc<Self>, question: &Rc<Question>, fetch: &F) -> Errand<F> {
+        let (question, fetch) = (Rc::clone(question), fetch.clone());
+        Errand { cache: Arc::clone(self), question, fetch }
     }
 
     /// Waits for another client's head.
@@ -168,14 +171,16 @@ impl Cache {
             Joined::Hit(entry, freshness) => {
                 let handled =
                     forwarded(Forward::Doubt(Doubt::Stale), None, Collapse::Collapsed, None);
-                Ok(Self::stored(question, &entry, freshness, &handled))
+                let content = self.errand(question, fetch).content_of(&entry);
+                Ok(self.stored(question, &entry, content, freshness, &handled))
             }
             Joined::Lead(lead) => self.lead(Rc::clone(question), fetch.clone(), lead).await,
             Joined::LookUp => return Next::Again,
-            Joined::Failed(stale) => match stale.and_then(|entry| self.rescued(question, &entry)) {
-                Some(served) => Ok(served),
-                None => Err(Missed::Elsewhere),
-            },
+            Joined::Failed(stale) => {
+                let errand = self.errand(question, fetch);
+                let served = stale.and_then(|it| errand.rescued_by(&it, Trouble::Unreachable));
+                served.ok_or(Missed::Elsewhere)
+            }
         };
         Next::Done(done)
     }
@@ -218,34 +223,30 @@ impl Cache {
         let (mut head, body) = fetched.map_err(Missed::Failed)?.into_parts();
         self.note_head(question, &answered(&head, question.now, (self.clock)())).await;
         let handled = forwarded(why, None, Collapse::None, None);
-        Self::sign(&mut head.headers, &handled);
+        self.sign(&mut head.headers, &handled);
         Ok(Served { response: Response::from_parts(head, body), source: Source::Origin })
     }
 
     /// Takes note of what the answer to a `HEAD` says of what is stored (RFC 9111 §4.3.5).
     pub(crate) async fn note_head(&self, question: &Question, answered: &Answered<'_>) {
         if question.method == Method::HEAD {
-            let key = self.store.key(&question.url);
-            self.store.head_answered(&key, &self.rules, &question.asked(), answered).await;
+            let key = self.store().key(&question.url);
+            self.store().head_answered(&key, &self.rules, &question.asked(), answered).await;
         }
     }
 
     /// What is stored, shaped for this client.
     pub(crate) fn stored(
+        &self,
         question: &Question,
         entry: &Entry,
+        content: Content,
         freshness: Freshness,
         handled: &Handled,
     ) -> Served {
-        let content = match entry.content() {
-            store::Content::Memory(body) | store::Content::Front(body) => {
-                Content::Memory(body.clone())
-            }
-            store::Content::Disk(stored) => Content::Disk(Arc::clone(stored)),
-        };
         let mut response =
             shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
-        Self::sign(response.headers_mut(), handled);
+        self.sign(response.headers_mut(), handled);
         let source = match handled {
             Handled::Hit { stale: Some(_), .. } | Handled::Rescued { .. } => Source::Stale,
             Handled::Hit { .. } | Handled::Refused(_) | Handled::Forwarded { .. } => Source::Fresh,
@@ -263,27 +264,17 @@ impl Cache {
     ) -> Served {
         let (head, terms) = (filed.head(), filed.terms());
         let freshness = freshness(head, terms, question.now.unix_ms.max(head.received_ms));
-        let (question, fetch) = (Rc::clone(question), fetch.clone());
-        let errand = Errand { cache: Arc::clone(self), question, fetch };
+        let errand = self.errand(question, fetch);
         let content = filling::content(&errand, filed, reader);
         let asked = asked_for(&errand.question);
         let mut response = shape::shape(&asked, head, Some(freshness.age_secs), content);
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(Forward::UriMiss, None, Collapse::Collapsed, Some(stored));
-        Self::sign(response.headers_mut(), &handled);
+        self.sign(response.headers_mut(), &handled);
         Served { response, source: Source::Fresh }
     }
 
-    /// What is stored, in place of an origin that cannot be reached.
-    fn rescued(&self, question: &Question, entry: &Entry) -> Option<Served> {
-        let (head, terms) = (entry.head(), entry.terms());
-        let trouble = Trouble::Unreachable;
-        let (freshness, why) = rescue(&self.rules, &question.asked(), head, terms, trouble).ok()?;
-        let handled = Handled::Rescued { freshness, why, status: None };
-        Some(Self::stored(question, entry, freshness, &handled))
-    }
-
-    fn unfetched(why: Unfetched) -> Served {
+    fn unfetched(&self, why: Unfetched) -> Served {
         let handled = match why {
             Unfetched::Missing(why) => Handled::Refused(why),
             Unfetched::Stored(NotReused::Offline) => Handled::Refused(NotFetched::Offline),
@@ -293,12 +284,12 @@ impl Cache {
         *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
         let fields = response.headers_mut();
         fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        Self::sign(fields, &handled);
+        self.sign(fields, &handled);
         Served { response, source: Source::Nowhere }
     }
 
     /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin said.
-    pub(crate) fn sign(fields: &mut HeaderMap, handled: &Handled) {
+    pub(crate) fn sign(&self, fields: &mut HeaderMap, handled: &Handled) {
         // At its limit a map takes no more; the line is for people.
         let _ = fields.try_append(&CACHE_STATUS, cache_status(NAME, handled));
     }

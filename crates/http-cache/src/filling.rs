@@ -4,8 +4,10 @@
 //! It runs as a task of its own. What breaks off is resumed where the store can continue it.
 
 use crate::asked::{Question, answered};
-use crate::exchange::{Cache, Served, Source, asked_for, forwarded};
+use crate::exchange::{Served, Source, asked_for, forwarded};
 use crate::fetch::Fetch;
+use crate::on_disk::OnDisk;
+use crate::opening::Cache;
 use crate::reading::{Again, Content};
 use crate::shape;
 use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
@@ -121,8 +123,7 @@ pub(crate) async fn run<F: Fetch>(errand: Errand<F>, lead: Lead, told: Told<F::F
             }
             Answer::Unconfirmed(again) => lead = again,
             Answer::Not(reason) => {
-                let served = errand.passed_on(came, manner.why, reason).await;
-                return tell(told, served);
+                return tell(told, errand.passed_on(came, manner.why, reason).await);
             }
         }
     }
@@ -165,7 +166,11 @@ impl<F: Fetch> Errand<F> {
 
     /// What is stored, in place of an error.
     fn rescued(&self, lead: &Lead, trouble: Trouble) -> Option<Served> {
-        let entry = lead.stale()?;
+        self.rescued_by(lead.stale()?, trouble)
+    }
+
+    /// A stored response, in place of an error.
+    pub(crate) fn rescued_by(&self, entry: &Entry, trouble: Trouble) -> Option<Served> {
         let (head, terms) = (entry.head(), entry.terms());
         let asked = self.question.asked();
         let (freshness, why) = rescue(&self.cache.rules, &asked, head, terms, trouble).ok()?;
@@ -174,7 +179,8 @@ impl<F: Fetch> Errand<F> {
             Trouble::Status(status) => Some(status),
         };
         let handled = Handled::Rescued { freshness, why, status };
-        Some(Cache::stored(&self.question, entry, freshness, &handled))
+        let content = self.content_of(entry);
+        Some(self.cache.stored(&self.question, entry, content, freshness, &handled))
     }
 
     fn confirmed(&self, entry: &Entry, why: Forward, received: Now) -> Served {
@@ -182,19 +188,37 @@ impl<F: Fetch> Errand<F> {
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let status = Some(StatusCode::NOT_MODIFIED);
         let handled = forwarded(why, status, Collapse::None, Some(stored));
-        Cache::stored(&self.question, entry, freshness, &handled)
+        let content = self.content_of(entry);
+        self.cache.stored(&self.question, entry, content, freshness, &handled)
+    }
+
+    /// What can be sent of a stored response.
+    pub(crate) fn content_of(&self, entry: &Entry) -> Content {
+        match entry.content() {
+            // A front is never sent for the whole: the store has the rest asked for.
+            store::Content::Memory(body) | store::Content::Front(body) => {
+                Content::Memory(body.clone())
+            }
+            store::Content::Disk(stored) => Content::Disk(self.on_disk(entry, stored.body.clone())),
+        }
+    }
+
+    /// The body of a stored response that is on disk.
+    pub(crate) fn on_disk(&self, entry: &Entry, body: store::disk::Body) -> OnDisk {
+        OnDisk::new(&self.cache, body, self.again(entry.filed()))
     }
 
     async fn passed_on(&self, came: Came, why: Forward, reason: Unstored) -> Served {
         let Came { mut head, body, requested, received } = came;
-        self.cache.note_head(&self.question, &answered(&head, requested, received)).await;
+        let answered = answered(&head, requested, received);
+        self.cache.note_head(&self.question, &answered).await;
         let kept = match reason {
             Unstored::Rules(why) => Some(Kept::Not(why)),
             Unstored::Part(_) | Unstored::Apart => Some(Kept::Not(NotStored::ContentRange)),
             Unstored::NoRoom | Unstored::TooLarge => None,
         };
         let handled = forwarded(why, None, Collapse::None, kept);
-        Cache::sign(&mut head.headers, &handled);
+        self.cache.sign(&mut head.headers, &handled);
         Served { response: Response::from_parts(head, body), source: Source::Origin }
     }
 
@@ -252,8 +276,24 @@ impl<F: Fetch> Errand<F> {
         };
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(manner.why, None, Collapse::None, Some(stored));
-        Cache::sign(response.headers_mut(), &handled);
+        self.cache.sign(response.headers_mut(), &handled);
         Served { response, source: Source::Origin }
+    }
+
+    /// How one client gets the rest of a body by itself.
+    fn again(&self, filed: &Arc<Filed>) -> Again {
+        let (filed, errand) = (Arc::clone(filed), self.clone());
+        Rc::new(move |from, last| {
+            let (filed, errand) = (Arc::clone(&filed), errand.clone());
+            Box::pin(async move {
+                let mut fields = errand.question.fields.clone();
+                ask_for(&mut fields, &rest(filed.head(), from, last)?);
+                let came = errand.send(fields).await.ok()?;
+                let answered = answered(&came.head, came.requested, came.received);
+                let part = next_part(filed.head(), &answered).ok()?;
+                (part.first == from).then_some(came.body)
+            })
+        })
     }
 
     /// Writes a body into the store, and asks for the rest of one that breaks off.
@@ -299,17 +339,5 @@ fn ask_for(fields: &mut HeaderMap, rest: &Rest) {
 /// The body of a fetch for one client, and how it gets the rest by itself if it is too slow for the
 /// others.
 pub(crate) fn content<F: Fetch>(errand: &Errand<F>, filed: &Arc<Filed>, reader: Reader) -> Content {
-    let (filed, errand) = (Arc::clone(filed), errand.clone());
-    let again: Again = Rc::new(move |from, last| {
-        let (filed, errand) = (Arc::clone(&filed), errand.clone());
-        Box::pin(async move {
-            let mut fields = errand.question.fields.clone();
-            ask_for(&mut fields, &rest(filed.head(), from, last)?);
-            let came = errand.send(fields).await.ok()?;
-            let answered = answered(&came.head, came.requested, came.received);
-            let part = next_part(filed.head(), &answered).ok()?;
-            (part.first == from).then_some(came.body)
-        })
-    });
-    Content::Coming { fill: Arc::clone(reader.fill()), reader, again }
+    Content::Coming { fill: Arc::clone(reader.fill()), reader, again: errand.again(filed) }
 }

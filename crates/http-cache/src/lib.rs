@@ -9,12 +9,15 @@ mod asked;
 mod exchange;
 mod fetch;
 mod filling;
+mod on_disk;
+mod opening;
 mod reading;
 mod settings;
 mod shape;
 
 pub use asked::Question;
-pub use exchange::{Cache, Missed, Served, Source};
+pub use exchange::{Missed, Served, Source};
 pub use fetch::Fetch;
+pub use opening::{Around, Cache};
 pub use settings::{Settings, Stale};
-pub use store::disk::OpenError;
+pub use store::DiskSettings;

@@ -1,7 +1,8 @@
-//! Stored bytes on their way to a client: from memory, or from a fetch that is under way.
+//! Stored bytes on their way to a client: from memory, from disk, or from a fetch that is under way.
 //!
 //! It copies nothing. Made by the exchange, given out by `shape`.
 
+use crate::on_disk::OnDisk;
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -14,16 +15,14 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use store::disk::{self, Corrupted, Stored};
 use store::{Broken, Fill, Reader};
-use tokio::task::{JoinHandle, spawn_blocking};
 
 /// The body of a stored response, or of one that is being stored.
 pub(crate) enum Content {
     /// All of it is in memory.
     Memory(store::Body),
     /// All of it is on disk.
-    Disk(Arc<Stored>),
+    Disk(OnDisk),
     /// It is being fetched, and this client reads it from its first byte on.
     Coming { fill: Arc<Fill>, reader: Reader, again: Again },
 }
@@ -31,14 +30,14 @@ pub(crate) enum Content {
 /// How a client that is too slow for the others gets the rest by itself: the body from a byte on, to
 /// the last wanted or to the end.
 pub(crate) type Again = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
-type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
+pub(crate) type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
 
 impl Content {
     /// Its length in bytes, where it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Memory(body) => Some(body.len()),
-            Self::Disk(stored) => Some(stored.body.len()),
+            Self::Disk(body) => Some(body.len()),
             Self::Coming { fill, .. } => fill.length(),
         }
     }
@@ -48,11 +47,11 @@ impl Content {
         match self {
             Self::Memory(body) => match body.whole() {
                 Some(bytes) => Body::full(bytes),
-                None => Body::boxed(Held::of(body)),
+                None => Body::boxed(Stored::of(body)),
             },
-            Self::Disk(stored) => {
-                let all = 0..stored.body.len();
-                Body::boxed(FromDisk::part(&stored, all))
+            Self::Disk(body) => {
+                let all = VecDeque::from([Run::Stored(0..body.len())]);
+                body.send(all)
             }
             Self::Coming { reader, again, .. } => Body::boxed(Reading::of(reader, None, again)),
         }
@@ -61,8 +60,8 @@ impl Content {
     /// A part of it; none where its bytes are not there and will not be soon.
     pub(crate) fn range(&self, range: Range<u64>) -> Option<Body> {
         match self {
-            Self::Memory(body) => Some(Body::boxed(Held::part(body.clone(), range))),
-            Self::Disk(stored) => Some(Body::boxed(FromDisk::part(stored, range))),
+            Self::Memory(body) => Some(Body::boxed(Stored::part(body.clone(), range))),
+            Self::Disk(body) => Some(body.clone().send(VecDeque::from([Run::Stored(range)]))),
             Self::Coming { fill, again, .. } => {
                 let last = range.end.checked_sub(1);
                 let reader = fill.attach(range).ok()?;
@@ -70,44 +69,57 @@ impl Content {
             }
         }
     }
+
+    /// Several parts of it, laid out; none where its bytes come in order alone.
+    pub(crate) fn parts(&self, parts: &[ByteRange], media: Option<&HeaderValue>) -> Option<Parts> {
+        let laid_out = Multipart::new(parts, media);
+        let length = laid_out.length();
+        let runs = laid_out.pieces.into_iter().map(|piece| match piece {
+            Piece::Between(bytes) => Run::Bytes(bytes),
+            Piece::Part(part) => Run::Stored(part.first..part.last + 1),
+        });
+        let runs: VecDeque<_> = runs.collect();
+        let body = match self {
+            Self::Memory(body) => Body::boxed(Stored { body: body.clone(), runs }),
+            Self::Disk(body) => body.clone().send(runs),
+            Self::Coming { .. } => return None,
+        };
+        Some(Parts { media: laid_out.media, length, body })
+    }
 }
 
-/// Several parts of a body in memory, laid out.
+/// Several parts of a body, laid out.
 pub(crate) struct Parts {
     pub(crate) media: HeaderValue,
     pub(crate) length: u64,
     pub(crate) body: Body,
 }
 
-/// Lays parts of a stored body out.
-pub(crate) fn parts(
-    stored: &store::Body,
-    parts: &[ByteRange],
-    media: Option<&HeaderValue>,
-) -> Parts {
-    let laid_out = Multipart::new(parts, media);
-    let length = laid_out.length();
-    let runs = laid_out.pieces.into_iter().map(|piece| match piece {
-        Piece::Between(bytes) => Run::Bytes(bytes),
-        Piece::Part(part) => Run::Stored(part.first..part.last + 1),
-    });
-    let body = Held { body: stored.clone(), runs: runs.collect() };
-    Parts { media: laid_out.media, length, body: Body::boxed(body) }
-}
-
 /// A run of bytes of an answer.
-enum Run {
+pub(crate) enum Run {
+    /// These.
     Bytes(Bytes),
+    /// Bytes of the stored body.
     Stored(Range<u64>),
 }
 
+impl Run {
+    /// Its length in bytes.
+    pub(crate) const fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Stored(range) => range.end - range.start,
+        }
+    }
+}
+
 /// Runs of a body in memory, and what stands between them.
-struct Held {
+struct Stored {
     body: store::Body,
     runs: VecDeque<Run>,
 }
 
-impl Held {
+impl Stored {
     fn of(body: store::Body) -> Self {
         let all = 0..body.len();
         Self::part(body, all)
@@ -134,7 +146,7 @@ impl Held {
     }
 }
 
-impl HttpBody for Held {
+impl HttpBody for Stored {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -150,85 +162,7 @@ impl HttpBody for Held {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let lengths = self.runs.iter().map(|run| match run {
-            Run::Bytes(bytes) => bytes.len() as u64,
-            Run::Stored(range) => range.end - range.start,
-        });
-        SizeHint::with_exact(lengths.sum())
-    }
-}
-
-/// A body on disk, read on threads that may wait, a block at a time.
-struct FromDisk {
-    left: Range<u64>,
-    step: Step,
-}
-
-enum Step {
-    /// Nothing is being read. None after an error.
-    Ready(Option<disk::Body>),
-    Reading(JoinHandle<(disk::Body, Result<Bytes, Corrupted>)>),
-}
-
-impl FromDisk {
-    fn part(stored: &Stored, left: Range<u64>) -> Self {
-        Self { left, step: Step::Ready(Some(stored.body.clone())) }
-    }
-
-    /// The bytes that came of a read, as far as they are wanted.
-    fn take(&mut self, mut piece: Bytes) -> Bytes {
-        let wanted = self.left.end - self.left.start;
-        piece.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
-        self.left.start += piece.len() as u64;
-        piece
-    }
-}
-
-impl HttpBody for FromDisk {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        loop {
-            if self.left.is_empty() {
-                return Poll::Ready(None);
-            }
-            match &mut self.step {
-                Step::Ready(body) => {
-                    let Some(mut body) = body.take() else { return Poll::Ready(None) };
-                    let at = self.left.start;
-                    self.step = Step::Reading(spawn_blocking(move || {
-                        let read = body.read(at);
-                        (body, read)
-                    }));
-                }
-                Step::Reading(reading) => {
-                    let read = ready!(Pin::new(reading).poll(context));
-                    return Poll::Ready(Some(match read {
-                        Ok((body, Ok(piece))) if !piece.is_empty() => {
-                            self.step = Step::Ready(Some(body));
-                            Ok(Frame::data(self.take(piece)))
-                        }
-                        // The client must not take what came for all of it.
-                        Ok((_, Ok(_) | Err(_))) | Err(_) => {
-                            self.step = Step::Ready(None);
-                            Err(BodyError::Aborted)
-                        }
-                    }));
-                }
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.end - self.left.start)
+        SizeHint::with_exact(self.runs.iter().map(Run::len).sum())
     }
 }
 

@@ -5,7 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use store::DiskSettings;
 use store::freshness::{Rules, StaleUse};
 use vocab::{ByteSize, Complaint};
 
@@ -27,9 +28,8 @@ pub struct Settings {
     /// 500, 502, 503 or 504), `always` (at once, while a new one is fetched) or `offline` (always, and
     /// nothing is fetched).
     pub stale: Stale,
-    /// A folder in which answers outlive a restart, and find room that memory has not; a relative path
-    /// starts from the state folder. Default: none.
-    pub disk: Option<store::DiskSettings>,
+    /// A folder in which answers outlive a restart, and find room that memory has not. Default: none.
+    pub disk: Option<DiskSettings>,
 }
 
 /// When an answer is sent past its time.
@@ -68,12 +68,14 @@ impl Settings {
         self.store(Path::new("")).check()
     }
 
-    /// What the store has to know; relative paths start from `state`.
-    pub(crate) fn store(&self, state: &Path) -> store::Settings {
-        let disk = self
-            .disk
-            .as_ref()
-            .map(|disk| store::DiskSettings { path: state.join(&disk.path), size: disk.size });
+    /// What the store has to know. `folder`: where a relative path of its disk tier begins.
+    pub(crate) fn store(&self, folder: &Path) -> store::Settings {
+        let disk = self.disk.as_ref().map(|disk| {
+            // Joined, an empty path would become the folder itself.
+            let is_empty = disk.path.as_os_str().is_empty();
+            let path = if is_empty { PathBuf::new() } else { folder.join(&disk.path) };
+            DiskSettings { path, size: disk.size }
+        });
         store::Settings {
             memory: self.memory,
             memory_object: self.memory_object,
@@ -83,7 +85,7 @@ impl Settings {
     }
 
     /// On which terms responses are stored and sent, beside what the door's kind says.
-    pub(crate) const fn rules(&self, of_door: &Rules) -> Rules {
+    pub(crate) const fn rules(&self, of_door: Rules) -> Rules {
         let stale = match self.stale {
             Stale::Never => StaleUse::OnlyIfAllowed,
             Stale::Unreachable => StaleUse::WhenUnreachable,
@@ -91,6 +93,6 @@ impl Settings {
             Stale::Always => StaleUse::Always,
             Stale::Offline => StaleUse::Offline,
         };
-        Rules { stale, ..*of_door }
+        Rules { stale, ..of_door }
     }
 }

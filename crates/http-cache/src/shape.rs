@@ -3,7 +3,7 @@
 //! The client's conditions and ranges are judged here and nowhere else. It stores and fetches nothing.
 //! Called by the exchange.
 
-use crate::reading::{self, Content};
+use crate::reading::Content;
 use http::header::{
     AGE, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG,
     EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
@@ -97,8 +97,8 @@ fn several_parts(
     parts: &[ByteRange],
 ) -> Response<Body> {
     // What is coming comes in order: the whole of it is a right answer too.
-    let Content::Memory(stored) = &content else { return whole(asked, head, content) };
-    let laid_out = reading::parts(stored, parts, head.fields.get(CONTENT_TYPE));
+    let laid_out = content.parts(parts, head.fields.get(CONTENT_TYPE));
+    let Some(laid_out) = laid_out else { return whole(asked, head, content) };
     let mut response = answer(StatusCode::PARTIAL_CONTENT, head, laid_out.body);
     let fields = response.headers_mut();
     fields.insert(CONTENT_TYPE, laid_out.media);

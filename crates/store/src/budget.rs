@@ -180,7 +180,7 @@ impl Drop for Left {
 }
 
 /// Bytes that are counted; dropping it counts them out.
-pub(crate) struct Charge {
+pub struct Charge {
     budget: Arc<Budget>,
     bytes: u64,
     class: AtomicU8,

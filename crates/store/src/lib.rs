@@ -16,7 +16,7 @@ mod recent;
 mod settings;
 mod store;
 
-pub use budget::{Budget, Class};
+pub use budget::{Budget, Charge, Class};
 pub use disk::{Purge, PurgeError, Strength};
 pub use fill::{
     AHEAD_BYTES_MAX, Body, Broken, FINISH_BYTES_MAX, Fill, Mode, Purpose, READERS_MAX, Reader,

@@ -35,7 +35,8 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskSettings {
-    /// Its folder, made where there is none; for this alone, and for one process at a time.
+    /// Its folder, made where there is none; for this cache alone. A relative path begins at the state
+    /// folder.
     pub path: PathBuf,
     /// Bytes that it may take. The index takes some 20 bytes of memory for each object, beside
     /// `memory`, and what waits to be written up to 16 MiB. Default 10GiB, from 16MiB to 4TiB.

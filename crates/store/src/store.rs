@@ -13,7 +13,7 @@ mod purge;
 mod since;
 mod storing;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Charge, Class};
 use crate::disk::{self, Disk, OpenError, Recovered};
 use crate::fill::Body;
 use crate::freshness::{Rules, Terms, explain};
@@ -80,6 +80,20 @@ impl Store {
     /// The account of its memory.
     pub const fn budget(&self) -> &Arc<Budget> {
         &self.budget
+    }
+
+    /// Counts bytes that are read from disk for a client as on their way, until the charge is dropped.
+    /// `None` where memory has no room for them: read less at once.
+    pub fn charge_reading(&self, bytes: u64) -> Option<Charge> {
+        self.budget.try_charge(Class::Windows, bytes)
+    }
+
+    /// Waits until all that was handed to the disk so far is written, or given up: before the program
+    /// ends.
+    pub fn settle(&self) {
+        if let Some(depot) = &self.depot {
+            depot.disk.settle();
+        }
     }
 
     /// What is known of a URL, a sentence for each variant, the newest first; and whether it is being

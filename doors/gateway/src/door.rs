@@ -6,7 +6,7 @@ use crate::request::{self, Caching};
 use crate::routes::{HostPattern, PathPattern};
 use crate::settings::{PatternSource, RouteSettings, Settings};
 use arc_swap::ArcSwap;
-use http_cache::Cache;
+use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
@@ -16,7 +16,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::freshness::Rules;
-use transport::{ConnectionLimits, Drain, Stream, clock};
+use transport::{ConnectionLimits, Drain, Stream};
 use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, ListId, Listen, Network, RuleRef};
 
@@ -31,8 +31,8 @@ pub struct Parts {
     pub dialer: Dialer,
     /// The folder from which relative paths of pattern files start.
     pub base: PathBuf,
-    /// The state folder, from which relative paths of caches start.
-    pub state: PathBuf,
+    /// What the cache finds around it.
+    pub cache: Around,
 }
 
 /// The gateway door.
@@ -87,12 +87,23 @@ impl Door {
         Ok(Arc::new(Self { parts, setup }))
     }
 
-    /// Takes new settings, or leaves everything as it was and says why. Requests under way keep
+    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the cache. Requests under way keep
     /// the old ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
-        self.setup.store(Arc::new(Setup::new(settings, &self.parts, Some(&before))?));
+        let setup = Setup::new(settings, &self.parts, Some(&before))?;
+        if let Some(cache) = &setup.cache {
+            cache.open();
+        }
+        self.setup.store(Arc::new(setup));
         Ok(())
+    }
+
+    /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
+    pub fn settle(&self) {
+        if let Some(cache) = &self.setup().cache {
+            cache.settle();
+        }
     }
 
     /// Where to listen.
@@ -184,14 +195,8 @@ impl Setup {
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
-            Cache::open(&settings.cache, &Rules::reverse(), &parts.state, before, clock::now)
+            Cache::new(&settings.cache, Rules::reverse(), before, &parts.cache)
         });
-        let cache = cache.transpose().map_err(|why| {
-            vec![
-                Complaint::new("cache.disk", why.to_string())
-                    .remedy("mend the folder, or leave disk out"),
-            ]
-        })?;
         Ok(Self { settings, trusted, routes, origins, cache })
     }
 

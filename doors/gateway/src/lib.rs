@@ -1,7 +1,7 @@
 //! The gateway door: stands before web servers, spreads requests over them and turns attacks away.
 //!
 //! It routes by host and path, refuses URLs that a pattern or the policy blocks, and passes the
-//! rest to a pool, both bodies streaming. It serves no file and stores nothing yet. The binary
+//! rest to a pool, both bodies streaming. It serves no file. The binary
 //! makes a [`Door`] and hands it connections.
 
 mod cached;
@@ -20,3 +20,4 @@ pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::settings::{
     Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
 };
+pub use http_cache::Around;

@@ -7,7 +7,8 @@ mod support;
 
 use arc_swap::ArcSwap;
 use door_gateway::{
-    BlockSettings, Door, Parts, PatternHits, PatternSource, PoolSettings, RouteSettings, Settings,
+    Around, BlockSettings, Door, Parts, PatternHits, PatternSource, PoolSettings, RouteSettings,
+    Settings,
 };
 use ledger::{Ledger, RuleTexts};
 use std::io::{Read, Write};
@@ -17,7 +18,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use support::{DEADLINE, Origin, Reply, ask, ok, read_message};
-use transport::{ClientTls, Drain, WaitForData, accept_loop, listen_tcp};
+use transport::{ClientTls, Drain, WaitForData, accept_loop, clock, listen_tcp};
 use upstream::origins::Dialer;
 use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::RuleRef;
@@ -59,7 +60,7 @@ fn parts(rules: &str) -> Parts {
         ledger: open_ledger(),
         dialer: Dialer::new(resolver, ClientTls::new()),
         base: scratch(),
-        state: std::env::temp_dir(),
+        cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
     }
 }
 

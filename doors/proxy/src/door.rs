@@ -7,7 +7,7 @@ use crate::routes::Routes;
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
-use http_cache::Cache;
+use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use passwords::Users;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream, clock};
+use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, Listen};
 
@@ -40,6 +40,8 @@ pub struct Parts {
     pub signer: Option<Arc<Signer>>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
     pub dashboard: Arc<OnceLock<SocketAddr>>,
+    /// What the cache finds around it.
+    pub cache: Around,
     /// Takes a line for the administrator: what came of a certificate that has changed.
     pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -87,12 +89,23 @@ impl Door {
         Ok(Arc::new(Self { parts, guesses: Buckets::new(GUESSES), setup }))
     }
 
-    /// Takes new settings, or leaves everything as it was and says why. Requests under way keep the
+    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the cache. Requests under way keep the
     /// old ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
-        self.setup.store(Arc::new(Setup::new(settings, &self.parts, Some(&before))?));
+        let setup = Setup::new(settings, &self.parts, Some(&before))?;
+        if let Some(cache) = &setup.cache {
+            cache.open();
+        }
+        self.setup.store(Arc::new(setup));
         Ok(())
+    }
+
+    /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
+    pub fn settle(&self) {
+        if let Some(cache) = &self.setup().cache {
+            cache.settle();
+        }
     }
 
     /// Where to listen.
@@ -159,23 +172,16 @@ impl Setup {
         let access = access
             .transpose()
             .map_err(|wrong| wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>())?;
-        let cache = settings.cache.as_ref().map(|wanted| {
-            let before = before.and_then(|setup| setup.cache.as_deref());
-            Cache::open(wanted, &Rules::forward(), &parts.state, before, clock::now)
-        });
-        let cache = cache.transpose().map_err(|why| {
-            vec![
-                Complaint::new("cache.disk", why.to_string())
-                    .remedy("mend the folder, or leave disk out"),
-            ]
-        })?;
         Ok(Self {
             origins: Origins::new(parts.dialer.clone(), limits),
             access,
             routes: Routes::new(&settings),
             fields: Fields::new(&settings),
             secure: Secure::open(&settings, parts)?,
-            cache,
+            cache: settings.cache.as_ref().map(|wanted| {
+                let before = before.and_then(|setup| setup.cache.as_deref());
+                Cache::new(wanted, Rules::forward(), before, &parts.cache)
+            }),
             settings,
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! It passes on `http` requests and carries `CONNECT` tunnels, asks the policy by URL, host and the
 //! name in a tunnel's first bytes before anything leaves, and takes no client where that client may
-//! not go. It deciphers no tunnel and stores nothing yet. The binary makes a [`Door`] and hands it
+//! not go. It deciphers no tunnel. The binary makes a [`Door`] and hands it
 //! connections.
 
 mod access;
@@ -27,3 +27,4 @@ pub use crate::settings::{
     AuthSettings, ConnectSni, PacFallback, PacSettings, ParentSettings, ParentsOf, Place, Referer,
     Settings, Shown, TlsSettings, TokenDigest,
 };
+pub use http_cache::Around;

@@ -7,7 +7,9 @@ use super::http::Serve;
 use super::{App, build};
 use config::Plan;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 use transport::{ConnectionLimits, Drain, ServerTls, Stream};
 use vocab::{Complaint, Listen, Scheme};
 
@@ -27,6 +29,33 @@ pub(super) struct Opening {
     pub(super) listen: Vec<Listen>,
     pub(super) limits: ConnectionLimits,
     pub(super) serve: Serve,
+}
+
+/// How long the end of the program waits for what is on its way to disk.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
+
+impl App {
+    /// Waits until the disk tiers of the caches have what was handed to them.
+    pub(super) fn settle_caches(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let (proxy, gateway) = (running.doors.proxy.clone(), running.doors.gateway.clone());
+        drop(running);
+        let (done, settled) = sync_channel(1);
+        // A thread of its own: a disk that hangs holds up nobody's end.
+        std::thread::spawn(move || {
+            if let Some(door) = proxy {
+                door.settle();
+            }
+            if let Some(door) = gateway {
+                door.settle();
+            }
+            // Whoever waited may have lost patience.
+            let _ = done.send(());
+        });
+        if settled.recv_timeout(SETTLE_MAX).is_err() {
+            eprintln!("tidegate: the disk is slow; answers that it was to keep are lost");
+        }
+    }
 }
 
 impl Doors {
@@ -76,7 +105,7 @@ impl Doors {
                     ledger: app.ledger.clone(),
                     dialer: app.dialer(),
                     base,
-                    state: app.state.path().to_path_buf(),
+                    cache: around(app, "gateway"),
                 };
                 let made = door_gateway::Door::new(settings, parts);
                 Some(made.map_err(|complaints| lines(plan, "gateway", complaints))?)
@@ -143,6 +172,15 @@ impl Doors {
     }
 }
 
+/// What the cache of a door finds around it.
+fn around(app: &App, door: &'static str) -> door_proxy::Around {
+    door_proxy::Around {
+        clock: transport::clock::now,
+        folder: app.state.path().to_path_buf(),
+        tell: Arc::new(move |line| eprintln!("tidegate: {door}: {line}")),
+    }
+}
+
 fn make_proxy(
     app: &App,
     plan: &Plan,
@@ -155,7 +193,7 @@ fn make_proxy(
         dialer: app.dialer(),
         off_limits: vec![plan.file.admin.listen.0],
         base: base.to_path_buf(),
-        state: app.state.path().to_path_buf(),
+        cache: around(app, "proxy"),
         signer: Some(Arc::clone(&app.signer)),
         dashboard: Arc::clone(&app.dashboard),
         tell: Arc::new(|line| eprintln!("tidegate: {line}")),

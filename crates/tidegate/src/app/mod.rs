@@ -173,6 +173,7 @@ async fn stop(app: &App) {
     app.finish_logs().await;
     app.ledger.close();
     app.keep_caches();
+    app.settle_caches();
     // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.
     let _ = std::fs::remove_file(app.state.path().join(crate::cli::ADDRESS_FILE));
 }

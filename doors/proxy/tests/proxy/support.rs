@@ -1,7 +1,7 @@
 //! A proxy, a scripted origin server, and a client that shows every byte, on real sockets.
 
 use arc_swap::ArcSwap;
-use door_proxy::{Door, Parts, Settings};
+use door_proxy::{Around, Door, Parts, Settings};
 use ledger::{Ledger, RuleTexts};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
-use transport::{ClientTls, Drain, WaitForData, accept_loop, listen_tcp};
+use transport::{ClientTls, Drain, WaitForData, accept_loop, clock, listen_tcp};
 use upstream::origins::Dialer;
 use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::RuleRef;
@@ -222,6 +222,7 @@ pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> So
         state: std::env::temp_dir(),
         signer: None,
         dashboard: Arc::default(),
+        cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
         tell: Arc::new(|_| {}),
     };
     let listens = given.listens;

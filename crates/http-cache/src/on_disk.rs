@@ -1,0 +1,251 @@
+//! A stored body on its way from disk to a client.
+//!
+//! It reads on threads that may wait, a little ahead of the client, and no core waits for the disk. What
+//! turns out damaged is not sent: from there on the body comes from the origin, or breaks off. Made by the
+//! exchange, given out by `shape`.
+
+use crate::opening::Cache;
+use crate::reading::{Again, Rest, Run};
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_engine::body::{Body, BodyError};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use store::disk::BLOCK_BYTES;
+use store::{Charge, Store};
+use tokio::sync::Semaphore;
+
+/// Reads of one cache at once, each on a thread of its own. At the cap others wait for their turn: a disk
+/// that hangs must not gather threads.
+const READS_MAX: usize = 32;
+/// Blocks that are read at once. Where memory has no room for so many it is one.
+const AHEAD_BLOCKS: u64 = 4;
+
+/// Whose turn it is to read from disk.
+#[derive(Clone)]
+pub(crate) struct Reads(Arc<Semaphore>);
+
+impl Default for Reads {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(READS_MAX)))
+    }
+}
+
+impl Reads {
+    /// Runs `read` on a thread that may wait. `None` only while the program ends.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let turn = Arc::clone(&self.0).acquire_owned().await.ok()?;
+        let done = tokio::task::spawn_blocking(move || {
+            // Given back when the disk has answered, though nobody may wait for it any longer.
+            let _turn = turn;
+            read()
+        });
+        done.await.ok()
+    }
+}
+
+/// A body on disk, and what it takes to send it.
+#[derive(Clone)]
+pub(crate) struct OnDisk {
+    body: store::disk::Body,
+    /// Its first bytes, where they were read already.
+    first: Option<Bytes>,
+    store: Arc<Store>,
+    reads: Reads,
+    again: Again,
+}
+
+impl OnDisk {
+    pub(crate) fn new(cache: &Cache, body: store::disk::Body, again: Again) -> Self {
+        let (store, reads) = (Arc::clone(cache.store()), cache.reads.clone());
+        Self { body, first: None, store, reads, again }
+    }
+
+    /// Its length in bytes.
+    pub(crate) const fn len(&self) -> u64 {
+        self.body.len()
+    }
+
+    /// The same with its first bytes read; `None` where they are damaged.
+    pub(crate) async fn begun(self) -> Option<Self> {
+        let mut body = self.body.clone();
+        let (first, body) = self.reads.read(move || (body.read(0), body)).await?;
+        Some(Self { body, first: Some(first.ok()?), ..self })
+    }
+
+    /// Sends these runs.
+    pub(crate) fn send(self, runs: VecDeque<Run>) -> Body {
+        let left = runs.iter().map(Run::len).sum();
+        let (pieces, from) = (VecDeque::new(), From::Disk);
+        Body::boxed(Sending { of: self, runs, range: 0..0, pieces, left, from, charge: None })
+    }
+}
+
+/// Pieces that were read, and the body that remembers which of its blocks are sound.
+struct Batch {
+    body: store::disk::Body,
+    pieces: Vec<Bytes>,
+    charge: Option<Charge>,
+}
+
+/// Where the next bytes come from.
+enum From {
+    /// What was read, or is still to be.
+    Disk,
+    /// A read under way.
+    Read(Pin<Box<dyn Future<Output = Option<Batch>>>>),
+    /// What is on disk is damaged; its own fetch of the rest has begun.
+    Rest(Rest),
+    /// Its own fetch.
+    Own(Body),
+}
+
+/// Runs of a body on disk, being sent.
+struct Sending {
+    of: OnDisk,
+    runs: VecDeque<Run>,
+    /// What is not read yet of the run that is being sent.
+    range: Range<u64>,
+    pieces: VecDeque<Bytes>,
+    /// Bytes that are not sent yet.
+    left: u64,
+    from: From,
+    /// For what was read.
+    charge: Option<Charge>,
+}
+
+impl Sending {
+    /// Begins to read on.
+    fn read(&mut self) {
+        let first = self.of.first.take().filter(|_| self.range.start == 0);
+        if let Some(mut first) = first {
+            first.truncate(usize::try_from(self.range.end).unwrap_or(usize::MAX));
+            self.range.start = first.len() as u64;
+            self.pieces.push_back(first);
+            return;
+        }
+        let wanted = (self.range.end - self.range.start).min(AHEAD_BLOCKS * BLOCK_BYTES);
+        let charge = self.of.store.charge_reading(wanted);
+        let blocks = if charge.is_some() { AHEAD_BLOCKS } else { 1 };
+        let (mut body, range) = (self.of.body.clone(), self.range.clone());
+        let reads = self.of.reads.clone();
+        self.from = From::Read(Box::pin(async move {
+            let read = move || {
+                let pieces = pieces(&mut body, range, blocks);
+                Batch { body, pieces, charge }
+            };
+            reads.read(read).await
+        }));
+    }
+
+    /// Takes what was read, or turns to the origin.
+    fn take(&mut self, batch: Option<Batch>) {
+        self.from = From::Disk;
+        let Some(batch) = batch.filter(|batch| !batch.pieces.is_empty()) else {
+            let last = self.range.end - 1;
+            self.from = From::Rest((self.of.again)(self.range.start, Some(last)));
+            return;
+        };
+        self.of.body = batch.body;
+        self.charge = batch.charge;
+        self.range.start += batch.pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        self.pieces.extend(batch.pieces);
+    }
+
+    fn next_run(&mut self) -> Option<()> {
+        match self.runs.pop_front()? {
+            Run::Bytes(bytes) => self.pieces.push_back(bytes),
+            Run::Stored(range) => self.range = range,
+        }
+        Some(())
+    }
+
+    /// Gives out a piece; the next are read while it is sent.
+    fn give(&mut self, piece: Bytes, context: &mut Context<'_>) -> Frame<Bytes> {
+        self.left = self.left.saturating_sub(piece.len() as u64);
+        if self.pieces.is_empty() && matches!(self.from, From::Disk) && !self.range.is_empty() {
+            self.read();
+            if let From::Read(read) = &mut self.from
+                && let Poll::Ready(batch) = read.as_mut().poll(context)
+            {
+                self.take(batch);
+            }
+        }
+        Frame::data(piece)
+    }
+}
+
+/// Whole pieces of a range, until one is damaged.
+fn pieces(body: &mut store::disk::Body, mut range: Range<u64>, blocks: u64) -> Vec<Bytes> {
+    let mut pieces = Vec::new();
+    for _ in 0..blocks {
+        if range.is_empty() {
+            break;
+        }
+        let Ok(mut piece) = body.read(range.start) else { break };
+        piece.truncate(usize::try_from(range.end - range.start).unwrap_or(usize::MAX));
+        range.start += piece.len() as u64;
+        pieces.push(piece);
+    }
+    pieces
+}
+
+impl HttpBody for Sending {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        loop {
+            if let Some(piece) = this.pieces.pop_front() {
+                return Poll::Ready(Some(Ok(this.give(piece, context))));
+            }
+            match &mut this.from {
+                From::Disk if this.range.is_empty() => {
+                    if this.next_run().is_none() {
+                        return Poll::Ready(None);
+                    }
+                }
+                From::Disk => this.read(),
+                From::Read(read) => {
+                    let batch = ready!(read.as_mut().poll(context));
+                    this.take(batch);
+                }
+                From::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
+                    Some(body) => this.from = From::Own(body),
+                    None => return Poll::Ready(Some(Err(BodyError::Aborted))),
+                },
+                From::Own(body) => match ready!(Pin::new(body).poll_frame(context)) {
+                    Some(Ok(frame)) => {
+                        let Ok(piece) = frame.into_data() else { continue };
+                        if piece.len() as u64 > this.range.end - this.range.start {
+                            return Poll::Ready(Some(Err(BodyError::Aborted)));
+                        }
+                        this.range.start += piece.len() as u64;
+                        this.pieces.push_back(piece);
+                    }
+                    Some(Err(why)) => return Poll::Ready(Some(Err(why))),
+                    None if this.range.is_empty() => this.from = From::Disk,
+                    None => return Poll::Ready(Some(Err(BodyError::Aborted))),
+                },
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}

@@ -1,0 +1,106 @@
+//! A cache with its store: opened once, kept through reloads, run without its disk where that fails.
+//!
+//! It decides nothing about requests. Made by a door from its settings, for a look whether they would do
+//! too: only what is opened or used takes its folder.
+
+use crate::on_disk::Reads;
+use crate::settings::Settings;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use store::disk::Completeness;
+use store::freshness::Rules;
+use store::{Seed, Store};
+use vocab::Now;
+
+/// What a cache finds around it.
+#[derive(Clone)]
+pub struct Around {
+    /// The time.
+    pub clock: fn() -> Now,
+    /// The state folder: relative paths of a disk tier begin here.
+    pub folder: PathBuf,
+    /// Takes a line for the administrator: why there is no disk tier.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// A store with the rules of one door, and the clock.
+pub struct Cache {
+    wanted: store::Settings,
+    /// Shared with the caches of reloads that leave it as it is.
+    store: Arc<OnceLock<Arc<Store>>>,
+    pub(crate) rules: Rules,
+    pub(crate) clock: fn() -> Now,
+    pub(crate) reads: Reads,
+    tell: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Cache {
+    /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored stays,
+    /// unless the store itself is to be another.
+    pub fn new(
+        settings: &Settings,
+        of_door: Rules,
+        before: Option<&Self>,
+        around: &Around,
+    ) -> Arc<Self> {
+        let mut wanted = settings.store(&around.folder);
+        let kept = before.filter(|it| it.stays_for(&wanted));
+        if let Some(kept) = kept
+            && kept.wanted != wanted
+        {
+            (around.tell)(
+                "cache: its folder is in use, so its new sizes take effect at the next start",
+            );
+            wanted = kept.wanted.clone();
+        }
+        let store = kept.map(|it| Arc::clone(&it.store)).unwrap_or_default();
+        let reads = kept.map(|it| it.reads.clone()).unwrap_or_default();
+        let (clock, tell) = (around.clock, Arc::clone(&around.tell));
+        Arc::new(Self { wanted, store, rules: settings.rules(of_door), clock, reads, tell })
+    }
+
+    /// Opens its store, so that no client waits for that. Waits for the disk.
+    pub fn open(&self) {
+        self.store();
+    }
+
+    /// Waits until all that was handed to the disk is written, or given up: before the program ends.
+    pub fn settle(&self) {
+        if let Some(store) = self.store.get() {
+            store.settle();
+        }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        self.store.get_or_init(|| self.opened())
+    }
+
+    /// Whether its store goes on with these settings: it has them, or it holds the folder that they name.
+    fn stays_for(&self, wanted: &store::Settings) -> bool {
+        let folder = |of: &store::Settings| of.disk.as_ref().map(|disk| disk.path.clone());
+        let holds = || self.store.get().is_some_and(|store| store.figures().disk.is_some());
+        self.wanted == *wanted
+            || (folder(wanted).is_some() && folder(wanted) == folder(&self.wanted) && holds())
+    }
+
+    fn opened(&self) -> Arc<Store> {
+        let now = (self.clock)();
+        let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+        let why = match Store::open(self.wanted.clone(), Seed::random(), cores, now) {
+            Ok((store, recovered)) => {
+                if recovered.is_some_and(|it| it.purges == Completeness::Lost) {
+                    (self.tell)(
+                        "cache: the log of its purges is damaged, so all that was on disk is purged",
+                    );
+                }
+                return store;
+            }
+            Err(why) => why,
+        };
+        (self.tell)(&format!("cache: {why}; it runs in memory alone until the next start"));
+        let in_memory = store::Settings { disk: None, ..self.wanted.clone() };
+        let (store, _) = Store::open(in_memory, Seed::random(), cores, now)
+            .expect("only a disk tier can fail to open");
+        store
+    }
+}
