@@ -77,7 +77,7 @@ impl Cache {
                         continue;
                     };
                     let handled = Handled::Hit { freshness, stale: None };
-                    return Ok(self.stored(&question, &entry, content, freshness, &handled));
+                    return Ok(Self::stored(&question, &entry, content, freshness, &handled));
                 }
                 Found::Stale { entry, freshness, why, refresh } => {
                     if let Some(lead) = refresh {
@@ -87,7 +87,7 @@ impl Cache {
                         continue;
                     };
                     let handled = Handled::Hit { freshness, stale: Some(why) };
-                    return Ok(self.stored(&question, &entry, content, freshness, &handled));
+                    return Ok(Self::stored(&question, &entry, content, freshness, &handled));
                 }
                 // What was on disk was looked at already.
                 Found::OnDisk(_) => break,
@@ -100,7 +100,7 @@ impl Cache {
                     Next::Again => {}
                 },
                 Found::Lead(lead) => return self.lead(question, fetch, lead).await,
-                Found::Unfetched(why) => return Ok(self.unfetched(why)),
+                Found::Unfetched(why) => return Ok(Self::unfetched(why)),
                 Found::Pass(why) => {
                     return self.pass(&question, &fetch, Forward::Never(why)).await;
                 }
@@ -145,9 +145,9 @@ impl Cache {
         };
         let on_disk = self.errand(question, fetch).on_disk(entry, body);
         if question.method == Method::HEAD || question.fields.contains_key(RANGE) {
-            return Some(Content::Disk(on_disk));
+            return Some(Content::Disk(Box::new(on_disk)));
         }
-        on_disk.begun().await.map(Content::Disk)
+        on_disk.begun().await.map(|it| Content::Disk(Box::new(it)))
     }
 
     fn errand<F: Fetch>(self: &Arc<Self>, question: &Rc<Question>, fetch: &F) -> Errand<F> {
@@ -172,7 +172,7 @@ impl Cache {
                 let handled =
                     forwarded(Forward::Doubt(Doubt::Stale), None, Collapse::Collapsed, None);
                 let content = self.errand(question, fetch).content_of(&entry);
-                Ok(self.stored(question, &entry, content, freshness, &handled))
+                Ok(Self::stored(question, &entry, content, freshness, &handled))
             }
             Joined::Lead(lead) => self.lead(Rc::clone(question), fetch.clone(), lead).await,
             Joined::LookUp => return Next::Again,
@@ -223,7 +223,7 @@ impl Cache {
         let (mut head, body) = fetched.map_err(Missed::Failed)?.into_parts();
         self.note_head(question, &answered(&head, question.now, (self.clock)())).await;
         let handled = forwarded(why, None, Collapse::None, None);
-        self.sign(&mut head.headers, &handled);
+        Self::sign(&mut head.headers, &handled);
         Ok(Served { response: Response::from_parts(head, body), source: Source::Origin })
     }
 
@@ -237,7 +237,6 @@ impl Cache {
 
     /// What is stored, shaped for this client.
     pub(crate) fn stored(
-        &self,
         question: &Question,
         entry: &Entry,
         content: Content,
@@ -246,7 +245,7 @@ impl Cache {
     ) -> Served {
         let mut response =
             shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
-        self.sign(response.headers_mut(), handled);
+        Self::sign(response.headers_mut(), handled);
         let source = match handled {
             Handled::Hit { stale: Some(_), .. } | Handled::Rescued { .. } => Source::Stale,
             Handled::Hit { .. } | Handled::Refused(_) | Handled::Forwarded { .. } => Source::Fresh,
@@ -270,11 +269,11 @@ impl Cache {
         let mut response = shape::shape(&asked, head, Some(freshness.age_secs), content);
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(Forward::UriMiss, None, Collapse::Collapsed, Some(stored));
-        self.sign(response.headers_mut(), &handled);
+        Self::sign(response.headers_mut(), &handled);
         Served { response, source: Source::Fresh }
     }
 
-    fn unfetched(&self, why: Unfetched) -> Served {
+    fn unfetched(why: Unfetched) -> Served {
         let handled = match why {
             Unfetched::Missing(why) => Handled::Refused(why),
             Unfetched::Stored(NotReused::Offline) => Handled::Refused(NotFetched::Offline),
@@ -284,12 +283,12 @@ impl Cache {
         *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
         let fields = response.headers_mut();
         fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        self.sign(fields, &handled);
+        Self::sign(fields, &handled);
         Served { response, source: Source::Nowhere }
     }
 
     /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin said.
-    pub(crate) fn sign(&self, fields: &mut HeaderMap, handled: &Handled) {
+    pub(crate) fn sign(fields: &mut HeaderMap, handled: &Handled) {
         // At its limit a map takes no more; the line is for people.
         let _ = fields.try_append(&CACHE_STATUS, cache_status(NAME, handled));
     }

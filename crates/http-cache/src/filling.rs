@@ -180,7 +180,7 @@ impl<F: Fetch> Errand<F> {
         };
         let handled = Handled::Rescued { freshness, why, status };
         let content = self.content_of(entry);
-        Some(self.cache.stored(&self.question, entry, content, freshness, &handled))
+        Some(Cache::stored(&self.question, entry, content, freshness, &handled))
     }
 
     fn confirmed(&self, entry: &Entry, why: Forward, received: Now) -> Served {
@@ -189,7 +189,7 @@ impl<F: Fetch> Errand<F> {
         let status = Some(StatusCode::NOT_MODIFIED);
         let handled = forwarded(why, status, Collapse::None, Some(stored));
         let content = self.content_of(entry);
-        self.cache.stored(&self.question, entry, content, freshness, &handled)
+        Cache::stored(&self.question, entry, content, freshness, &handled)
     }
 
     /// What can be sent of a stored response.
@@ -199,7 +199,9 @@ impl<F: Fetch> Errand<F> {
             store::Content::Memory(body) | store::Content::Front(body) => {
                 Content::Memory(body.clone())
             }
-            store::Content::Disk(stored) => Content::Disk(self.on_disk(entry, stored.body.clone())),
+            store::Content::Disk(stored) => {
+                Content::Disk(Box::new(self.on_disk(entry, stored.body.clone())))
+            }
         }
     }
 
@@ -218,7 +220,7 @@ impl<F: Fetch> Errand<F> {
             Unstored::NoRoom | Unstored::TooLarge => None,
         };
         let handled = forwarded(why, None, Collapse::None, kept);
-        self.cache.sign(&mut head.headers, &handled);
+        Cache::sign(&mut head.headers, &handled);
         Served { response: Response::from_parts(head, body), source: Source::Origin }
     }
 
@@ -276,7 +278,7 @@ impl<F: Fetch> Errand<F> {
         };
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(manner.why, None, Collapse::None, Some(stored));
-        self.cache.sign(response.headers_mut(), &handled);
+        Cache::sign(response.headers_mut(), &handled);
         Served { response, source: Source::Origin }
     }
 

@@ -39,7 +39,7 @@ impl Cache {
     /// unless the store itself is to be another.
     pub fn new(
         settings: &Settings,
-        of_door: Rules,
+        of_door: &Rules,
         before: Option<&Self>,
         around: &Around,
     ) -> Arc<Self> {

@@ -22,7 +22,7 @@ pub(crate) enum Content {
     /// All of it is in memory.
     Memory(store::Body),
     /// All of it is on disk.
-    Disk(OnDisk),
+    Disk(Box<OnDisk>),
     /// It is being fetched, and this client reads it from its first byte on.
     Coming { fill: Arc<Fill>, reader: Reader, again: Again },
 }

@@ -85,7 +85,7 @@ impl Settings {
     }
 
     /// On which terms responses are stored and sent, beside what the door's kind says.
-    pub(crate) const fn rules(&self, of_door: Rules) -> Rules {
+    pub(crate) const fn rules(&self, of_door: &Rules) -> Rules {
         let stale = match self.stale {
             Stale::Never => StaleUse::OnlyIfAllowed,
             Stale::Unreachable => StaleUse::WhenUnreachable,
@@ -93,6 +93,6 @@ impl Settings {
             Stale::Always => StaleUse::Always,
             Stale::Offline => StaleUse::Offline,
         };
-        Rules { stale, ..of_door }
+        Rules { stale, ..*of_door }
     }
 }

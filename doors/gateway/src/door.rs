@@ -195,7 +195,7 @@ impl Setup {
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
-            Cache::new(&settings.cache, Rules::reverse(), before, &parts.cache)
+            Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
         });
         Ok(Self { settings, trusted, routes, origins, cache })
     }

@@ -180,7 +180,7 @@ impl Setup {
             secure: Secure::open(&settings, parts)?,
             cache: settings.cache.as_ref().map(|wanted| {
                 let before = before.and_then(|setup| setup.cache.as_deref());
-                Cache::new(wanted, Rules::forward(), before, &parts.cache)
+                Cache::new(wanted, &Rules::forward(), before, &parts.cache)
             }),
             settings,
         })
