@@ -4,8 +4,9 @@
 //! `request`.
 
 use crate::door::Setup;
+use crate::passing::{self, Onward};
 use crate::pool::Pool;
-use crate::request::{self, Onward};
+use crate::shape;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
 use http_cache::{Cache, Fetch, Missed, Question, Served};
@@ -59,9 +60,9 @@ impl Fetch for Way {
         *request.headers_mut() = fields;
         let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
-        let sent = request::send(&errand.setup, &errand.pool, request, errand.now).await;
+        let sent = passing::send(&errand.setup, &errand.pool, request, errand.now).await;
         let response = sent.map_err(Failed::Send)?;
-        request::answers(&response).map_err(Failed::Send)?;
+        shape::answers(&response).map_err(Failed::Send)?;
         // A fetch may outlive the client whose own patience would end it.
         let stall = errand.setup.settings.response_timeout.0.0;
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))

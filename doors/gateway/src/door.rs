@@ -1,24 +1,21 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
-use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
 use crate::pool::Pool;
-use crate::request::{self, Caching};
-use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{PatternSource, RouteSettings, Settings};
+use crate::request;
+use crate::route::{self, Route};
+use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use store::freshness::Rules;
 use transport::{ConnectionLimits, Drain, Stream};
 use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::{Complaint, ListId, Listen, Network, RuleRef};
+use vocab::{Complaint, Listen, Network, RuleRef};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -45,25 +42,9 @@ pub struct Door {
 pub(crate) struct Setup {
     pub(crate) settings: Settings,
     pub(crate) trusted: Vec<Network>,
-    pub(crate) routes: Vec<Route>,
+    pub(crate) routes: Vec<Arc<Route>>,
     pub(crate) origins: Origins,
     pub(crate) cache: Option<Arc<Cache>>,
-}
-
-/// Where requests of one host and path go.
-pub(crate) struct Route {
-    pub(crate) host: Option<HostPattern>,
-    pub(crate) path: PathPattern,
-    pub(crate) block: Option<Block>,
-    pub(crate) pool: Option<Arc<Pool>>,
-    pub(crate) caching: Caching,
-}
-
-/// The patterns of a route, and the list number under which they are recorded.
-pub(crate) struct Block {
-    pub(crate) list: ListId,
-    pub(crate) name: String,
-    pub(crate) patterns: Patterns,
 }
 
 /// How often one pattern of a route has blocked.
@@ -156,17 +137,6 @@ impl Door {
     }
 }
 
-/// Reads every pattern file as [`Door::new`] would, relative ones from `base`, and says what is
-/// wrong with them.
-pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
-    let routes = settings.routes.iter().enumerate();
-    let wrong = routes.filter_map(|(index, route)| {
-        let block = Block::new(index, &route.block.as_ref()?.patterns, base);
-        block.err().map(|why| why.under(&format!("routes.{index}")))
-    });
-    wrong.collect()
-}
-
 impl Setup {
     fn new(
         settings: Settings,
@@ -178,10 +148,16 @@ impl Setup {
             .iter()
             .map(|(name, pool)| (name.as_str(), Arc::new(Pool::new(pool))))
             .collect();
+        let caches = settings.routes.iter().any(|route| route.cache);
+        let cache = caches.then(|| {
+            let before = before.and_then(|setup| setup.cache.as_deref());
+            Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
+        });
+        let around = route::Around { pools: &pools, cache: cache.as_ref(), base: &parts.base };
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
         for (index, route) in settings.routes.iter().enumerate() {
-            match Route::new(index, route, &pools, &parts.base) {
-                Ok(route) => routes.push(route),
+            match Route::new(index, route, &around) {
+                Ok(route) => routes.push(Arc::new(route)),
                 Err(why) => complaints.push(why.under(&format!("routes.{index}"))),
             }
         }
@@ -192,11 +168,6 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        let caches = settings.routes.iter().any(|route| route.cache);
-        let cache = caches.then(|| {
-            let before = before.and_then(|setup| setup.cache.as_deref());
-            Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
-        });
         Ok(Self { settings, trusted, routes, origins, cache })
     }
 
@@ -206,62 +177,4 @@ impl Setup {
         let text = block.patterns.text(rule.line)?.to_owned();
         Some(RuleText { list: block.name.clone(), line: rule.line, text })
     }
-}
-
-impl Route {
-    fn new(
-        index: usize,
-        settings: &RouteSettings,
-        pools: &BTreeMap<&str, Arc<Pool>>,
-        base: &Path,
-    ) -> Result<Self, Complaint> {
-        let host = settings.host.as_deref().map(HostPattern::parse).transpose();
-        let path = PathPattern::parse(&settings.path);
-        let block = match &settings.block {
-            None => None,
-            Some(block) => Some(Block::new(index, &block.patterns, base)?),
-        };
-        Ok(Self {
-            host: host.map_err(|why| Complaint::new("host", why))?,
-            path: path.map_err(|why| Complaint::new("path", why))?,
-            block,
-            pool: settings.pool.as_deref().and_then(|name| pools.get(name)).cloned(),
-            caching: if settings.cache { Caching::On } else { Caching::Off },
-        })
-    }
-}
-
-impl Block {
-    fn new(index: usize, source: &PatternSource, base: &Path) -> Result<Self, Complaint> {
-        let number =
-            u8::try_from(index).ok().and_then(|index| ListId::DOOR_FIRST.0.checked_add(index));
-        let Some(number) = number else {
-            return Err(Complaint::new("block", "there are too many routes with patterns"));
-        };
-        let wrong = |message: String| Complaint::new("block.patterns", message);
-        let (name, patterns) = match source {
-            PatternSource::Inline(lines) => (
-                format!("gateway.routes.{index}"),
-                Patterns::compile(lines.iter().map(String::as_str))
-                    .map_err(|why| wrong(why.to_string()))?,
-            ),
-            PatternSource::File(path) => {
-                let text = read_text(&base.join(path)).map_err(|why| {
-                    wrong(format!("{path}: {why}")).remedy("name a readable text file of patterns")
-                })?;
-                let compiled = Patterns::compile(text.lines());
-                (path.clone(), compiled.map_err(|why| wrong(format!("{path}: {why}")))?)
-            }
-        };
-        Ok(Self { list: ListId(number), name, patterns })
-    }
-}
-
-fn read_text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(PATTERNS_FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > PATTERNS_FILE_BYTES_MAX {
-        return Err(std::io::Error::other("it is larger than 64MiB"));
-    }
-    Ok(text)
 }

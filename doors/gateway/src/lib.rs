@@ -5,18 +5,23 @@
 //! makes a [`Door`] and hands it connections.
 
 mod cached;
+mod decide;
 mod door;
 mod forwarded;
 mod pages;
+mod passing;
 mod patterns;
 mod pool;
 mod request;
+mod route;
 mod routes;
 mod settings;
+mod shape;
 mod ticket;
 
-pub use crate::door::{Door, Parts, PatternHits, check_files};
+pub use crate::door::{Door, Parts, PatternHits};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
+pub use crate::route::check_files;
 pub use crate::settings::{
     Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
 };

@@ -3,17 +3,19 @@
 //! It reads no pattern file and connects to no server; `config` reads it and [`Settings::check`]
 //! says what is wrong.
 
-use crate::routes::{HostPattern, PathPattern};
+mod pools;
+mod routes;
+
+pub(crate) use self::pools::SERVERS_MAX;
+pub use self::pools::{Balance, HealthSettings, PoolSettings};
+pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use upstream::origins::Origin;
 use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
 
-/// Servers in one pool: what one byte of a route table can name.
-pub(crate) const SERVERS_MAX: usize = 256;
 /// Routes: each may hold a list of patterns, and lists are numbered in one byte.
 const ROUTES_MAX: usize = 128;
 const TIMEOUT_MAX: Duration = Duration::from_hours(1);
@@ -48,77 +50,6 @@ pub struct Settings {
     pub connections_per_client: u32,
 }
 
-/// Servers that serve the same.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PoolSettings {
-    /// `http://HOST:PORT` or `https://HOST:PORT` of each, at most 256.
-    pub servers: Vec<String>,
-    /// How one is chosen. Default `round_robin`; `p2c` is not built yet.
-    pub balance: Balance,
-    /// Asking servers how they are. Not built yet: must be absent. A server that takes no
-    /// connection is set aside anyway, for 1 s, then 2 s, up to 30 s.
-    pub health: Option<HealthSettings>,
-}
-
-/// How a server is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Balance {
-    /// In turn.
-    #[default]
-    RoundRobin,
-    /// The better of two picked at random. Not built yet.
-    P2c,
-}
-
-/// Asking servers how they are. Not built yet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HealthSettings {
-    /// The path to ask for.
-    pub path: String,
-}
-
-/// Where requests of one host and path go.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RouteSettings {
-    /// The host asked for: a name, or `*.NAME` for all below it. Default any.
-    pub host: Option<String>,
-    /// The path: `/exact`, or `/prefix/*` for all that begins so. Default `/*`.
-    pub path: String,
-    /// A folder to serve. Not built yet: must be absent; the web door serves folders.
-    pub root: Option<String>,
-    /// URLs to refuse with 403.
-    pub block: Option<BlockSettings>,
-    /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
-    pub pool: Option<String>,
-    /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
-    pub cache: bool,
-}
-
-/// URLs to refuse.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BlockSettings {
-    /// A file with one pattern a line (`#` or `!` begin a comment), or the patterns themselves. A
-    /// pattern is a piece of path and query, whatever the case: `/.env` is refused anywhere.
-    /// `*` stands for anything, `|` at its start or end for the start or end of the URL's path and
-    /// query. It is held against the URL as sent and as percent-decoded.
-    pub patterns: PatternSource,
-}
-
-/// Where patterns stand.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum PatternSource {
-    /// In a file, at most 64 MiB; a relative path starts from the configuration's folder.
-    File(String),
-    /// Here.
-    Inline(Vec<String>),
-}
-
 impl Default for Settings {
     fn default() -> Self {
         let listen = Listen {
@@ -138,12 +69,6 @@ impl Default for Settings {
             connections: 10_000,
             connections_per_client: 1_024,
         }
-    }
-}
-
-impl Default for RouteSettings {
-    fn default() -> Self {
-        Self { host: None, path: "/*".into(), root: None, block: None, pool: None, cache: false }
     }
 }
 
@@ -209,97 +134,6 @@ impl Settings {
         ] {
             if count == 0 {
                 complaints.push(Complaint::new(path, "at least one connection is needed"));
-            }
-        }
-        complaints
-    }
-}
-
-impl PoolSettings {
-    fn check(&self) -> Vec<Complaint> {
-        let mut complaints = Vec::new();
-        if self.servers.is_empty() {
-            complaints.push(
-                Complaint::new("servers", "the pool has no servers")
-                    .remedy("write servers: [\"http://10.0.0.11:8080\"]"),
-            );
-        }
-        if self.servers.len() > SERVERS_MAX {
-            let message =
-                format!("{} servers are too many: at most {SERVERS_MAX}", self.servers.len());
-            complaints.push(Complaint::new("servers", message));
-        }
-        for (index, server) in self.servers.iter().enumerate() {
-            if let Err(why) = server.parse::<Origin>() {
-                complaints.push(
-                    Complaint::new(format!("servers.{index}"), format!("{server:?}: {why}"))
-                        .remedy("write it as http://10.0.0.11:8080"),
-                );
-            }
-        }
-        match self.balance {
-            Balance::RoundRobin => {}
-            Balance::P2c => complaints.push(
-                Complaint::new("balance", "p2c is not built yet").remedy("write round_robin"),
-            ),
-        }
-        if self.health.is_some() {
-            complaints.push(
-                Complaint::new("health", "asking servers how they are is not built yet")
-                    .remedy("leave health out; a server that takes no connection is set aside"),
-            );
-        }
-        complaints
-    }
-}
-
-impl RouteSettings {
-    fn check(&self, pools: &BTreeMap<String, PoolSettings>) -> Vec<Complaint> {
-        let mut complaints = Vec::new();
-        if let Some(Err(why)) = self.host.as_deref().map(HostPattern::parse) {
-            complaints.push(
-                Complaint::new("host", why).remedy("write a name, or *.example for all below it"),
-            );
-        }
-        if let Err(why) = PathPattern::parse(&self.path) {
-            complaints.push(Complaint::new("path", why).remedy("write /exact or /prefix/*"));
-        }
-        if self.root.is_some() {
-            complaints.push(
-                Complaint::new("root", "serving a folder is not built yet for the gateway")
-                    .remedy("serve it with the web door, and name that as a server of a pool"),
-            );
-        }
-        if self.cache && self.pool.is_none() {
-            complaints.push(
-                Complaint::new("cache", "the route leads to nothing that could be cached")
-                    .remedy("name a pool, or leave cache out"),
-            );
-        }
-        match &self.pool {
-            Some(pool) if !pools.contains_key(pool) => {
-                let known: Vec<_> = pools.keys().map(String::as_str).collect();
-                let remedy = if known.is_empty() {
-                    format!("write it under pools: {{ {pool}: {{ servers: [...] }} }}")
-                } else {
-                    format!("known are: {}", known.join(", "))
-                };
-                complaints.push(
-                    Complaint::new("pool", format!("there is no pool {pool:?}")).remedy(remedy),
-                );
-            }
-            None if self.block.is_none() && self.root.is_none() => complaints.push(
-                Complaint::new("pool", "the route neither blocks nor leads anywhere")
-                    .remedy("name a pool, or patterns to block"),
-            ),
-            Some(_) | None => {}
-        }
-        if let Some(BlockSettings { patterns: PatternSource::Inline(lines) }) = &self.block {
-            for (index, line) in lines.iter().enumerate() {
-                if let Err(why) = crate::patterns::check_line(line) {
-                    let path = format!("block.patterns.{index}");
-                    complaints.push(Complaint::new(path, why.to_string()));
-                }
             }
         }
         complaints

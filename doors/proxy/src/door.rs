@@ -34,8 +34,6 @@ pub struct Parts {
     pub off_limits: Vec<SocketAddr>,
     /// The folder from which relative paths start.
     pub base: PathBuf,
-    /// The state folder, from which relative paths of caches start.
-    pub state: PathBuf,
     /// Who signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.

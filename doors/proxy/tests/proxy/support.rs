@@ -219,7 +219,6 @@ pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> So
         dialer: Dialer::new(resolver, tls),
         off_limits: Vec::new(),
         base: scratch(),
-        state: std::env::temp_dir(),
         signer: None,
         dashboard: Arc::default(),
         cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },

@@ -1,0 +1,166 @@
+//! A request that goes on to a pool: what is sent, to which server, and again to whom.
+//!
+//! What is sent through the cache is sent by `cached`, over the same [`send`]. Called by `request`.
+
+use crate::cached::{self, Errand, Failed};
+use crate::door::Setup;
+use crate::forwarded;
+use crate::pool::{Pool, Tried};
+use crate::request::{Outcome, Refusal, Wish};
+use crate::route::Route;
+use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http_body::Body as _;
+use http_body_util::Limited;
+use http_cache::{Cache, Question};
+use http_engine::{Body, Incoming, hop_by_hop, upgrade};
+use std::net::IpAddr;
+use std::sync::Arc;
+use upstream::origins::{Anywhere, Loop, SendError, Unanswered, add_via};
+use vocab::Now;
+
+/// What passing a request on needs to know.
+pub(crate) struct Trip<'s> {
+    pub(crate) setup: &'s Arc<Setup>,
+    pub(crate) route: &'s Arc<Route>,
+    pub(crate) pool: &'s Arc<Pool>,
+    pub(crate) peer: IpAddr,
+    pub(crate) now: Now,
+}
+
+/// What is put into a request that goes on.
+pub(crate) struct Onward<'s> {
+    pub(crate) setup: &'s Setup,
+    pub(crate) peer: IpAddr,
+    pub(crate) received: Version,
+}
+
+impl Onward<'_> {
+    /// Makes its fields ours to send; a protocol to switch to is asked for on our own behalf.
+    pub(crate) fn prepare(
+        &self,
+        headers: &mut HeaderMap,
+        wants: Option<HeaderValue>,
+    ) -> Result<(), Loop> {
+        hop_by_hop::strip(headers);
+        if let Some(protocol) = wants {
+            headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(UPGRADE, protocol);
+        }
+        forwarded::tell(headers, self.peer, &self.setup.trusted);
+        add_via(headers, self.received)
+    }
+}
+
+pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Incoming>) -> Outcome {
+    let wants = hop_by_hop::wants_upgrade(request.headers())
+        .and_then(|protocol| HeaderValue::from_str(protocol).ok());
+    let upgrading = wants.is_some().then(|| upgrade::on(&mut request));
+    let (mut head, body) = request.into_parts();
+    let Ok(uri) = wish.path.parse::<Uri>() else { return Outcome::Refused(Refusal::Host) };
+    let received = std::mem::replace(&mut head.version, Version::HTTP_11);
+    let is_get = head.method == Method::GET || head.method == Method::HEAD;
+    if let Some(cache) = &trip.route.cache
+        && is_get
+        && upgrading.is_none()
+        && body.is_end_stream()
+    {
+        return through_cache(trip, cache, wish, (head, uri, received)).await;
+    }
+    head.uri = uri;
+    let onward = Onward { setup: trip.setup, peer: trip.peer, received };
+    if onward.prepare(&mut head.headers, wants).is_err() {
+        return Outcome::GoingRound;
+    }
+    let method = head.method.clone();
+    let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
+    match send(trip.setup, trip.pool, onward, trip.now).await {
+        Err(why) => Outcome::Failed(why),
+        Ok(response) => match upgrading {
+            Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                Outcome::Switched(response, client)
+            }
+            Some(_) | None => Outcome::Fetched(changing(trip, wish, method, response).await),
+        },
+    }
+}
+
+async fn through_cache(
+    trip: &Trip<'_>,
+    cache: &Arc<Cache>,
+    wish: &Wish,
+    (head, path, received): (http::request::Parts, Uri, Version),
+) -> Outcome {
+    let question = Question {
+        method: head.method,
+        url: wish.url.clone(),
+        fields: head.headers,
+        now: trip.now,
+    };
+    let errand = Errand {
+        setup: Arc::clone(trip.setup),
+        pool: Arc::clone(trip.pool),
+        peer: trip.peer,
+        path,
+        received,
+        now: trip.now,
+    };
+    match cached::answer(cache, question, errand).await {
+        Ok(served) => Outcome::Cached(served),
+        Err(Failed::GoingRound) => Outcome::GoingRound,
+        Err(Failed::Send(why)) => Outcome::Failed(why),
+    }
+}
+
+/// Drops what a request may have changed that went past the cache.
+async fn changing(
+    trip: &Trip<'_>,
+    wish: &Wish,
+    method: Method,
+    response: Response<Body>,
+) -> Response<Body> {
+    let Some(cache) = &trip.route.cache else { return response };
+    let (head, body) = response.into_parts();
+    let (url, fields) = (wish.url.clone(), HeaderMap::new());
+    cache.changed(&Question { method, url, fields, now: trip.now }, &head).await;
+    Response::from_parts(head, body)
+}
+
+/// Tries servers in turn until one takes the request. Only a request of which nothing was sent
+/// goes on to the next.
+pub(crate) async fn send(
+    setup: &Setup,
+    pool: &Pool,
+    mut request: Request<Body>,
+    now: Now,
+) -> Result<Response<Body>, SendError> {
+    let mut tried = Tried::default();
+    let mut failure = SendError::Closed;
+    while let Some(server) = pool.pick(&mut tried, now) {
+        match setup.origins.send(pool.origin(server), request, &Anywhere).await {
+            Ok(response) => {
+                pool.answered(server);
+                return Ok(response);
+            }
+            Err(Unanswered { why, unsent }) => {
+                if matches!(why, SendError::Dial(_)) {
+                    pool.failed(server, now);
+                }
+                failure = why;
+                match unsent {
+                    Some(unsent) => request = *unsent,
+                    None => return Err(failure),
+                }
+            }
+        }
+    }
+    Err(failure)
+}
+
+fn capped(body: Incoming, bytes_max: u64) -> Body {
+    if body.is_end_stream() || body.size_hint().exact().is_some() {
+        // Its length was declared, and was held against the cap when the request was read.
+        return Body::from(body);
+    }
+    Body::boxed(Limited::new(body, usize::try_from(bytes_max).unwrap_or(usize::MAX)))
+}

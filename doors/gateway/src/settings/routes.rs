@@ -1,0 +1,108 @@
+//! What can be set for a route.
+//!
+//! Plain data. Read as part of the `gateway` section.
+
+use super::PoolSettings;
+use crate::routes::{HostPattern, PathPattern};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use vocab::Complaint;
+
+/// Where requests of one host and path go.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouteSettings {
+    /// The host asked for: a name, or `*.NAME` for all below it. Default any.
+    pub host: Option<String>,
+    /// The path: `/exact`, or `/prefix/*` for all that begins so. Default `/*`.
+    pub path: String,
+    /// A folder to serve. Not built yet: must be absent; the web door serves folders.
+    pub root: Option<String>,
+    /// URLs to refuse with 403.
+    pub block: Option<BlockSettings>,
+    /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
+    pub pool: Option<String>,
+    /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
+    pub cache: bool,
+}
+
+/// URLs to refuse.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockSettings {
+    /// A file with one pattern a line (`#` or `!` begin a comment), or the patterns themselves. A
+    /// pattern is a piece of path and query, whatever the case: `/.env` is refused anywhere.
+    /// `*` stands for anything, `|` at its start or end for the start or end of the URL's path and
+    /// query. It is held against the URL as sent and as percent-decoded.
+    pub patterns: PatternSource,
+}
+
+/// Where patterns stand.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PatternSource {
+    /// In a file, at most 64 MiB; a relative path starts from the configuration's folder.
+    File(String),
+    /// Here.
+    Inline(Vec<String>),
+}
+
+impl Default for RouteSettings {
+    fn default() -> Self {
+        Self { host: None, path: "/*".into(), root: None, block: None, pool: None, cache: false }
+    }
+}
+
+impl RouteSettings {
+    pub(super) fn check(&self, pools: &BTreeMap<String, PoolSettings>) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if let Some(Err(why)) = self.host.as_deref().map(HostPattern::parse) {
+            complaints.push(
+                Complaint::new("host", why).remedy("write a name, or *.example for all below it"),
+            );
+        }
+        if let Err(why) = PathPattern::parse(&self.path) {
+            complaints.push(Complaint::new("path", why).remedy("write /exact or /prefix/*"));
+        }
+        if self.root.is_some() {
+            complaints.push(
+                Complaint::new("root", "serving a folder is not built yet for the gateway")
+                    .remedy("serve it with the web door, and name that as a server of a pool"),
+            );
+        }
+        if self.cache && self.pool.is_none() {
+            complaints.push(
+                Complaint::new("cache", "the route leads to nothing that could be cached")
+                    .remedy("name a pool, or leave cache out"),
+            );
+        }
+        match &self.pool {
+            Some(pool) if !pools.contains_key(pool) => {
+                let known: Vec<_> = pools.keys().map(String::as_str).collect();
+                let remedy = if known.is_empty() {
+                    format!("write it under pools: {{ {pool}: {{ servers: [...] }} }}")
+                } else {
+                    format!("known are: {}", known.join(", "))
+                };
+                complaints.push(
+                    Complaint::new("pool", format!("there is no pool {pool:?}")).remedy(remedy),
+                );
+            }
+            None if self.block.is_none() && self.root.is_none() => complaints.push(
+                Complaint::new("pool", "the route neither blocks nor leads anywhere")
+                    .remedy("name a pool, or patterns to block"),
+            ),
+            Some(_) | None => {}
+        }
+        if let Some(BlockSettings { patterns: PatternSource::Inline(lines) }) = &self.block {
+            for (index, line) in lines.iter().enumerate() {
+                if let Err(why) = crate::patterns::check_line(line) {
+                    let path = format!("block.patterns.{index}");
+                    complaints.push(Complaint::new(path, why.to_string()));
+                }
+            }
+        }
+        complaints
+    }
+}

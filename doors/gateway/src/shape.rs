@@ -1,0 +1,108 @@
+//! What the client gets of what came: pages in place of a server, fields that are ours.
+//!
+//! Called by `request`.
+
+use crate::door::{Door, Setup};
+use crate::pages;
+use crate::request::{Outcome, Refusal};
+use http::header::{CONNECTION, HeaderValue, UPGRADE};
+use http::{Response, StatusCode, Version};
+use http_engine::{Body, hop_by_hop, upgrade};
+use policy::{RuleText, Verdict};
+use upstream::origins::{Blame, SendError, add_via};
+use vocab::{Name, Source};
+
+/// What a server sent is passed on only if it is an answer to what was asked. What came through the
+/// cache was looked at before it was stored.
+pub(crate) fn review(outcome: Outcome) -> Outcome {
+    match &outcome {
+        Outcome::Fetched(response) => match answers(response) {
+            Ok(()) => outcome,
+            Err(why) => Outcome::Failed(why),
+        },
+        _ => outcome,
+    }
+}
+
+/// Whether it is an answer to what was asked.
+pub(crate) fn answers(response: &Response<Body>) -> Result<(), SendError> {
+    match response.status() {
+        StatusCode::SWITCHING_PROTOCOLS => {
+            Err(SendError::BadResponse("it switched protocols unasked".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An answer ready to go out.
+pub(crate) struct Shaped {
+    pub(crate) response: Response<Body>,
+    pub(crate) source: Source,
+    pub(crate) switched: Option<upgrade::OnUpgrade>,
+}
+
+impl Shaped {
+    fn new(response: Response<Body>, source: Source) -> Self {
+        Self { response, source, switched: None }
+    }
+}
+
+pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
+    match outcome {
+        Outcome::Refused(refusal) => {
+            let page = match refusal {
+                Refusal::Method => pages::method(),
+                Refusal::Host => pages::bad_request("The request names no host that can be served"),
+                Refusal::Path(why) => pages::bad_request(&why.to_string()),
+                Refusal::BodyTooLarge => pages::too_large(),
+            };
+            Shaped::new(page, Source::Refused)
+        }
+        Outcome::Blocked { verdict, host } => {
+            let rule = rule_text(door, setup, verdict, host.as_name());
+            Shaped::new(pages::blocked(rule.as_ref()), Source::Policy)
+        }
+        Outcome::Nowhere => Shaped::new(pages::no_route(), Source::Local),
+        Outcome::Fetched(response) => Shaped::new(passed_on(response), Source::Origin),
+        Outcome::Cached(served) => {
+            let source = match served.source {
+                http_cache::Source::Fresh => Source::Cache,
+                http_cache::Source::Stale => Source::Stale,
+                http_cache::Source::Origin => Source::Origin,
+                http_cache::Source::Nowhere => Source::Refused,
+            };
+            Shaped::new(passed_on(served.response), source)
+        }
+        Outcome::Switched(response, client) => {
+            let protocol = response.headers().get(UPGRADE).cloned();
+            let mut response = passed_on(response);
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+            if let Some(protocol) = protocol {
+                response.headers_mut().insert(UPGRADE, protocol);
+            }
+            Shaped { response, source: Source::Tunnel, switched: Some(client) }
+        }
+        Outcome::GoingRound => Shaped::new(pages::going_round(), Source::Refused),
+        Outcome::Failed(why) => {
+            let source = match why.blame() {
+                Blame::Client => Source::Refused,
+                Blame::Origin | Blame::Slow | Blame::Guard => Source::Failed,
+            };
+            Shaped::new(pages::rescue(&why), source)
+        }
+    }
+}
+
+fn passed_on(mut response: Response<Body>) -> Response<Body> {
+    let received = response.version();
+    *response.version_mut() = Version::HTTP_11;
+    hop_by_hop::strip(response.headers_mut());
+    // A response that has passed many of us is not dangerous: it has arrived.
+    let _ = add_via(response.headers_mut(), received);
+    response
+}
+
+fn rule_text(door: &Door, setup: &Setup, verdict: Verdict, host: Name<'_>) -> Option<RuleText> {
+    let rule = verdict.cause.rule()?;
+    setup.rule_text(rule).or_else(|| door.parts.policy.load().rule_text(rule, host))
+}
