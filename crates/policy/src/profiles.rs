@@ -10,7 +10,7 @@ use crate::clients::zone::Zone;
 use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use vocab::{Mac, Network, Now};
+use vocab::{Mac, NearWanted, Network, Now};
 
 /// The name of the profile of everybody else.
 pub(crate) const DEFAULT_NAME: &str = "default";
@@ -27,6 +27,7 @@ pub struct Profiles {
     networks: Vec<(Network, u16)>,
     macs: HashMap<Mac, u16>,
     words: HashMap<Word, u16>,
+    near_wanted: NearWanted,
     zone: Zone,
 }
 
@@ -94,6 +95,7 @@ impl Profiles {
             networks: Vec::new(),
             macs: HashMap::new(),
             words: HashMap::new(),
+            near_wanted: NearWanted::default(),
             zone: Zone::UTC,
         }
     }
@@ -148,6 +150,7 @@ impl Profiles {
                 _ => self.networks.push((network, at)),
             },
             Ok(ClientMatch::Mac(mac)) => {
+                self.near_wanted.mac = true;
                 self.macs.entry(mac).or_insert(at);
             }
             Ok(ClientMatch::Id(id)) => {
@@ -157,10 +160,16 @@ impl Profiles {
                 self.words.entry(Word::User(user.into())).or_insert(at);
             }
             Ok(ClientMatch::Interface(name)) => {
+                self.near_wanted.interface = true;
                 self.words.entry(Word::Interface(name.into())).or_insert(at);
             }
             Err(_) => {}
         }
+    }
+
+    /// What profiles depend on beside addresses and what clients say of themselves.
+    pub(crate) fn near_wanted(&self) -> NearWanted {
+        self.near_wanted
     }
 
     /// The profile of whoever asks.
@@ -183,14 +192,16 @@ impl Profiles {
     }
 
     fn of_who(&self, who: &Who<'_>) -> u16 {
+        if self.macs.is_empty() && self.words.is_empty() {
+            return u16::MAX;
+        }
         let mac = who.mac.and_then(|mac| self.macs.get(&mac));
         let words = [
             who.id.map(|id| Word::Id(id.to_ascii_lowercase().into())),
             who.user.map(|user| Word::User(user.into())),
             who.interface.map(|name| Word::Interface(name.into())),
         ];
-        let words = words.iter().flatten().filter(|_| !self.words.is_empty());
-        let words = words.filter_map(|word| self.words.get(word));
+        let words = words.iter().flatten().filter_map(|word| self.words.get(word));
         words.chain(mac).min().copied().unwrap_or(u16::MAX)
     }
 

@@ -8,6 +8,7 @@ use crate::request::Wish;
 use crate::route::Route;
 use policy::{Ask, Verdict};
 use std::sync::Arc;
+use transport::near::{self, CameTo};
 use vocab::{Action, Cause, DomainName, Now, RuleRef};
 
 /// What is to be done with a request.
@@ -21,7 +22,13 @@ pub(crate) enum Decision {
 
 /// The first route that fits decides; a route whose patterns do not hit and that has no pool leaves
 /// it to those that follow. Patterns come before the policy: they are the nearer rule.
-pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
+pub(crate) fn decide(
+    door: &Door,
+    setup: &Setup,
+    wish: &Wish,
+    local: Option<CameTo>,
+    now: Now,
+) -> Decision {
     let path = wish.path.split('?').next().unwrap_or(&wish.path);
     let mut taken = None;
     for route in &setup.routes {
@@ -40,16 +47,18 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
             break;
         }
     }
+    let policy = door.parts.policy.load();
+    let who = near::of(policy.near_wanted(), wish.client, || local, now).into();
     let ask = Ask {
         door: vocab::Door::Gateway,
         client: wish.client,
-        who: None,
+        who: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
         url: Some(&wish.url),
         page: wish.page.as_ref().map(DomainName::as_name),
     };
-    let verdict = door.parts.policy.load().decide(&ask, now);
+    let verdict = policy.decide(&ask, now);
     match (verdict.action, taken) {
         (Action::Block, _) => Decision::Block(verdict),
         (Action::Pass, Some((route, pool))) => Decision::Pass(verdict, route, pool),

@@ -1,7 +1,7 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
 use crate::pool::Pool;
-use crate::request;
+use crate::request::{self, Peer};
 use crate::route::{self, Route};
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::freshness::Rules;
-use transport::{ConnectionLimits, Drain, Stream};
+use transport::{ConnectionLimits, Drain, Stream, near};
 use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, Listen, Network, RuleRef};
 
@@ -121,7 +121,8 @@ impl Door {
 
     /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let peer = stream.peer().ip().to_canonical();
+        let local = near::local(self.parts.policy.load().near_wanted(), &stream);
+        let peer = Peer { address: stream.peer().ip().to_canonical(), local };
         let (stream, tunnel) = ClientStream::new(stream);
         let stop = drain.begun();
         let handler = move |incoming| {

@@ -16,6 +16,7 @@ use policy::Verdict;
 use std::net::IpAddr;
 use std::sync::Arc;
 use transport::clock;
+use transport::near::CameTo;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
 use vocab::{DomainName, Kind, Name};
 
@@ -55,10 +56,18 @@ pub(crate) enum Outcome {
     Failed(SendError),
 }
 
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    /// The address of ours that it connected to, if the policy wants to know the interface.
+    pub(crate) local: Option<CameTo>,
+}
+
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    peer: IpAddr,
+    Peer { address: peer, local }: Peer,
     tunnel: &BecomesTunnel,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
@@ -79,7 +88,7 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, Subject::url(&wish.url));
 
     // decide
-    let decision = decide(door, &setup, &wish, now);
+    let decision = decide(door, &setup, &wish, local, now);
     let (Decision::Block(verdict) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
         &decision;
     ticket.decided(verdict.action, verdict.cause);

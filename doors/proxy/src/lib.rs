@@ -20,6 +20,7 @@ mod settings;
 mod sni;
 mod target;
 mod ticket;
+mod trims;
 mod tunnel;
 
 pub use crate::door::{Door, Parts, check_files};

@@ -9,6 +9,7 @@ use crate::own::{self, Own};
 use crate::pages;
 use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
+use crate::trims::{self, Trim};
 use crate::tunnel;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
@@ -18,7 +19,7 @@ use policy::{Ask, Verdict, Who};
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{Blame, Metered, Origin, Reach, SendError};
-use vocab::{Action, DomainName, Kind, Now, Source};
+use vocab::{Action, Cause, DomainName, Kind, Near, Now, Source};
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -45,7 +46,8 @@ enum Refusal {
 /// What came of a request.
 enum Outcome {
     Refused(Refusal),
-    Blocked(Response<Body>),
+    /// In place of what the policy blocks, or would have asked for otherwise.
+    ByPolicy(Response<Body>),
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     Switched(Response<Body>, upgrade::OnUpgrade),
@@ -54,12 +56,22 @@ enum Outcome {
     Failed(SendError),
 }
 
-/// What acting on a request needs to know.
+/// What is to be done with a request.
+enum Decision {
+    Block(Verdict),
+    /// Its URL has parameters too many.
+    Trim(Verdict, Trim),
+    Pass(Verdict),
+}
+
+/// What deciding and acting on a request needs to know.
 pub(crate) struct Trip<'d> {
     pub(crate) door: &'d Arc<Door>,
     pub(crate) setup: &'d Arc<Setup>,
     pub(crate) caller: &'d Caller,
     pub(crate) user: Option<Arc<str>>,
+    /// What the client's link tells of it, as far as the policy wants to know.
+    pub(crate) near: Near,
     pub(crate) reach: Reach<'d>,
     pub(crate) now: Now,
 }
@@ -75,7 +87,7 @@ pub(crate) async fn answer(
     let mut ticket = Ticket::open(&door.parts.ledger, now, caller.client);
 
     // read
-    let wish = match read(door, &setup, caller, &request, now).await {
+    let mut wish = match read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
         Err(refusal) => {
             let subject = request.uri().to_string();
@@ -88,24 +100,26 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let verdict = decide(door, caller, &wish, now);
-    ticket.decided(verdict.action, verdict.cause);
-
-    // act
     let destinations = setup.settings.destinations;
     let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
-    let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
+    let near = caller.near(&door.parts.policy.load(), now);
+    let trip = Trip { door, setup: &setup, caller, user: wish.user.take(), near, reach, now };
+    let decision = decide(&trip, &wish, request.method());
+    ticket.decided(decision.verdict().action, decision.cause());
+
+    // act
     let subject = wish.subject;
-    let acted = match (verdict.action, wish.target) {
-        (Action::Block, _) => {
+    let acted = match (decision, wish.target) {
+        (Decision::Block(verdict), _) => {
             let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
             let asked = Asked { verdict, host, page, kind, subject: &subject };
-            Outcome::Blocked(blocked::answer(&trip, &asked, &request))
+            Outcome::ByPolicy(blocked::answer(&trip, &asked, &request))
         }
-        (Action::Pass, Target::Fetch { origin, path }) => {
+        (Decision::Trim(_, trim), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, trim)),
+        (Decision::Pass(_), Target::Fetch { origin, path }) => {
             fetch(&trip, &origin, &path, request).await
         }
-        (Action::Pass, Target::Tunnel(to)) => {
+        (Decision::Pass(_), Target::Tunnel(to)) => {
             match open_tunnel(&trip, &to, request, ticket).await {
                 // A tunnel's ticket is closed when the tunnel is.
                 Ok(()) => return shape(&trip, &subject, Outcome::Tunnelled).0,
@@ -115,7 +129,7 @@ pub(crate) async fn answer(
                 }
             }
         }
-        (Action::Pass, Target::Own(own)) => Outcome::Refused(Refusal::Own(own)),
+        (Decision::Pass(_), Target::Own(own)) => Outcome::Refused(Refusal::Own(own)),
     };
 
     // review
@@ -180,22 +194,30 @@ async fn read(
     Ok(Wish { target, host, page, kind, user, subject })
 }
 
-fn decide(door: &Door, caller: &Caller, wish: &Wish, now: Now) -> Verdict {
+fn decide(trip: &Trip<'_>, wish: &Wish, method: &Method) -> Decision {
     let url = match wish.target {
         Target::Fetch { .. } => Some(wish.subject.as_str()),
         Target::Tunnel(_) | Target::Own(_) => None,
     };
-    let who = Who { user: wish.user.as_deref(), ..Who::default() };
+    let who = trip.who();
     let ask = Ask {
         door: vocab::Door::Proxy,
-        client: caller.client,
+        client: trip.caller.client,
         who: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
         url,
         page: wish.page.as_ref().map(DomainName::as_name),
     };
-    door.parts.policy.load().decide(&ask, now)
+    let policy = trip.door.parts.policy.load();
+    let verdict = policy.decide(&ask, trip.now);
+    match verdict.action {
+        Action::Block => Decision::Block(verdict),
+        Action::Pass => match trip.door.trims.of(&policy, &ask, method, trip.now) {
+            Some(trim) => Decision::Trim(verdict, trim),
+            None => Decision::Pass(verdict),
+        },
+    }
 }
 
 async fn fetch(
@@ -277,7 +299,7 @@ fn review(outcome: Outcome) -> Outcome {
 fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, Source) {
     match outcome {
         Outcome::Refused(refusal) => shape_refusal(&refusal, trip.caller, trip.setup, subject),
-        Outcome::Blocked(answer) => (answer, Source::Policy),
+        Outcome::ByPolicy(answer) => (answer, Source::Policy),
         Outcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
         Outcome::Cached(served) => {
             let source = match served.source {
@@ -332,6 +354,28 @@ fn record(
     ticket.answered(source, response.status().as_u16());
     let stall = setup.settings.response_timeout.0.0;
     response.map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)))
+}
+
+impl Trip<'_> {
+    /// What is known of the client beside its address.
+    pub(crate) fn who(&self) -> Who<'_> {
+        Who { user: self.user.as_deref(), ..self.near.into() }
+    }
+}
+
+impl Decision {
+    fn verdict(&self) -> Verdict {
+        let (Self::Block(verdict) | Self::Trim(verdict, _) | Self::Pass(verdict)) = self;
+        *verdict
+    }
+
+    /// What it comes of: the rule that takes something off the URL, where one does.
+    fn cause(&self) -> Cause {
+        match self {
+            Self::Block(verdict) | Self::Pass(verdict) => verdict.cause,
+            Self::Trim(_, trim) => Cause::Rule(trim.rule),
+        }
+    }
 }
 
 impl Wish {

@@ -16,11 +16,12 @@ use vocab::{Complaint, Mac, Network};
 pub struct ClientSettings {
     /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
     pub name: String,
-    /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`),
-    /// and `id:` with the `ClientID` that a device gives in the path of DNS over HTTPS
-    /// (`/dns-query/tablet`) or as the first label of the server's name (`tablet.dns.example`), and
-    /// `user:` with a user of the proxy (`proxy.auth`). `check` refuses MAC addresses and
-    /// `interface:`: no door knows them yet.
+    /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`);
+    /// MAC addresses of devices on a link of ours (`aa:bb:cc:00:11:22`), which the kernel's neighbour
+    /// table tells for IPv4 and IPv6 alike; `interface:` with the interface of ours that they come in
+    /// by (`interface:br-guest`); `id:` with the `ClientID` that a device gives in the path of DNS
+    /// over HTTPS (`/dns-query/tablet`) or as the first label of the server's name
+    /// (`tablet.dns.example`); and `user:` with a user of the proxy (`proxy.auth`).
     #[serde(rename = "match")]
     pub matches: Vec<String>,
     /// Names of lists. Default: those of `default`, or with `groups` none but theirs.
@@ -118,14 +119,9 @@ impl ClientSettings {
             complaints.push(Complaint::new(format!("{path}.match"), message).remedy(remedy));
         }
         for (at, text) in self.matches.iter().enumerate() {
-            let what = match ClientMatch::parse(text) {
-                Ok(ClientMatch::Network(_) | ClientMatch::Id(_) | ClientMatch::User(_)) => continue,
-                Ok(ClientMatch::Mac(_)) => "no door looks up hardware addresses yet".to_owned(),
-                Ok(ClientMatch::Interface(_)) => "no door looks at interfaces yet".to_owned(),
-                Err(why) => why,
-            };
-            let remedy =
-                "write an IP address, a network such as 192.168.1.64/26, id:phone or user:ann";
+            let Err(what) = ClientMatch::parse(text) else { continue };
+            let remedy = "write an IP address, a network such as 192.168.1.64/26, a MAC address, \
+                          id:phone, user:ann or interface:br-lan";
             complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
         }
         for (at, name) in self.groups.iter().enumerate() {
