@@ -74,7 +74,7 @@ policy:
   default: { lists: [] }
   clients:
     - { name: kid, match: ["02:00:00:00:00:0A"], lists: [games] }
-    - { name: guests, match: ["interface:tg-three"], lists: [ads] }
+    - { name: guests, match: ["interface:tg-three"], lists: [ads], blocked: refused }
 dns:
   listen: ["udp://0.0.0.0:53", "tcp://0.0.0.0:53", "udp://[::]:53", "tcp://[::]:53"]
   upstreams: ["udp://127.0.0.1:5300"]
@@ -83,7 +83,7 @@ proxy: { listen: ["http://0.0.0.0:3128", "http://[::]:3128"] }
 "#,
     );
     gets(&kid, KID, "NOERROR", "NXDOMAIN");
-    gets(&guest, GUEST, "NXDOMAIN", "NOERROR");
+    gets(&guest, GUEST, "REFUSED", "NOERROR");
     gets(&parent, PARENT, "NOERROR", "NOERROR");
 
     let blocks = |client, ours: Ours, name: &str| {

@@ -10,6 +10,7 @@ use crate::clients::leaves::{Leave, Leaves, LeavesFull, Until, Whom};
 use crate::profiles::Profiles;
 use crate::request::{Request, URL_BYTES_MAX};
 use crate::rules::Rules;
+use crate::settings::Style;
 use crate::special::{Rewritten, Trimmed};
 use crate::verdict::{Manner, RuleText, StandInId, Verdict};
 use std::net::IpAddr;
@@ -197,6 +198,11 @@ impl Policy {
     /// The name of the profile that holds for a client.
     pub fn profile_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> &str {
         &self.profiles.of(client, who).name
+    }
+
+    /// The block style of a client's own, if it has one.
+    pub fn style_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> Option<Style> {
+        self.profiles.style_of(client, who)
     }
 
     /// What a door should find out about clients beside their addresses: a profile depends on it.

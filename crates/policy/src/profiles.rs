@@ -7,7 +7,7 @@ use crate::ask::{Ask, Who};
 use crate::clients::hours::Hours;
 use crate::clients::tags::Tags;
 use crate::clients::zone::Zone;
-use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings};
+use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings, Style};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use vocab::{Mac, NearWanted, Network, Now};
@@ -28,6 +28,8 @@ pub struct Profiles {
     macs: HashMap<Mac, u16>,
     words: HashMap<Word, u16>,
     near_wanted: NearWanted,
+    /// Whether some profile has a block style of its own.
+    is_styled: bool,
     zone: Zone,
 }
 
@@ -48,6 +50,8 @@ pub(crate) struct Profile {
     /// Lists that hold at some hours.
     schedules: Vec<Schedule>,
     pub(crate) tags: Tags,
+    /// How it is answered for what is blocked, if not like everybody.
+    pub(crate) blocked: Option<Style>,
 }
 
 /// Lists that hold at some hours.
@@ -88,6 +92,7 @@ impl Profiles {
             lists: u64::MAX,
             schedules: Vec::new(),
             tags: Tags::default(),
+            blocked: None,
         };
         Self {
             all: vec![everybody],
@@ -96,6 +101,7 @@ impl Profiles {
             macs: HashMap::new(),
             words: HashMap::new(),
             near_wanted: NearWanted::default(),
+            is_styled: false,
             zone: Zone::UTC,
         }
     }
@@ -132,7 +138,14 @@ impl Profiles {
             let tags: Vec<Tags> =
                 client.tags.iter().filter_map(|word| Tags::of_word(word)).collect();
             let tags = Tags::all_of(&tags);
-            built.all.push(Profile { name: client.name.clone(), lists, schedules, tags });
+            built.is_styled |= client.blocked.is_some();
+            built.all.push(Profile {
+                name: client.name.clone(),
+                lists,
+                schedules,
+                tags,
+                blocked: client.blocked,
+            });
             for text in &client.matches {
                 built.add(text, at);
             }
@@ -165,6 +178,11 @@ impl Profiles {
             }
             Err(_) => {}
         }
+    }
+
+    /// The block style of a client's own.
+    pub(crate) fn style_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> Option<Style> {
+        if self.is_styled { self.of(client, who).blocked } else { None }
     }
 
     /// What profiles depend on beside addresses and what clients say of themselves.

@@ -43,8 +43,14 @@ impl View<'_> {
         Who { id: id.or_else(|| self.plan.id_in(caller.server_name)), ..caller.near.into() }
     }
 
+    /// Writes the answer to `query` for a blocked name.
+    pub(crate) fn block(&self, query: &Query<'_>, caller: &Caller<'_>, out: &mut Vec<u8>) {
+        let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
+        self.plan.blocked.write(query, (style, self.reach(caller)), out);
+    }
+
     /// What the client would have of the pixel door's address.
-    pub(crate) fn reach(&self, caller: &Caller<'_>) -> Reaches {
+    fn reach(&self, caller: &Caller<'_>) -> Reaches {
         if self.shared.trust.avoids(caller.client, caller.now) {
             Reaches::Nothing
         } else {
@@ -272,8 +278,7 @@ fn review(
     }
     let Some(cause) = blocked_alias(view, asked, state.response(), out) else { return passed };
     out.clear();
-    let reaches = view.reach(&asked.caller);
-    view.plan.blocked.write(&bare(asked.query), reaches, out);
+    view.block(&bare(asked.query), &asked.caller, out);
     state.answer_made();
     Reviewed { findings: Findings { cause, error: Some(EdeCode::Blocked) }, source: Source::Policy }
 }

@@ -2,7 +2,7 @@
 //!
 //! It looks up no client. `check` says all that is wrong at once. Read as a part of the section.
 
-use super::check_lists;
+use super::{Style, check_lists};
 use crate::clients::hours::{Hours, HoursError};
 use crate::clients::tags::Tags;
 use schemars::JsonSchema;
@@ -32,6 +32,9 @@ pub struct ClientSettings {
     pub tags: Vec<String>,
     /// Lists and rules that hold at certain hours besides.
     pub schedule: Vec<ScheduleSettings>,
+    /// How the DNS door answers them for what is blocked: `pixel`, `nodata`, `nxdomain`, `null` or
+    /// `refused`. Default: as `dns.blocked` says.
+    pub blocked: Option<Style>,
 }
 
 /// Lists and schedules that several clients share.
@@ -123,6 +126,11 @@ impl ClientSettings {
             let remedy = "write an IP address, a network such as 192.168.1.64/26, a MAC address, \
                           id:phone, user:ann or interface:br-lan";
             complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
+        }
+        if self.blocked == Some(Style::Auto) {
+            let message = "auto is for all clients, in dns.blocked";
+            let remedy = "leave it out, or write pixel, nodata, nxdomain, null or refused";
+            complaints.push(Complaint::new(format!("{path}.blocked"), message).remedy(remedy));
         }
         for (at, name) in self.groups.iter().enumerate() {
             if !groups.contains(name.as_str()) {

@@ -1,7 +1,8 @@
 //! What the configuration may not say, and the words in which it is told.
 
 use policy::{
-    ClientSettings, DefaultSettings, GroupSettings, ListSettings, ScheduleSettings, Settings,
+    ClientSettings, DefaultSettings, GroupSettings, ListSettings, Policy, ScheduleSettings,
+    Settings, Style,
 };
 use settings::Text;
 use std::time::Duration;
@@ -119,6 +120,24 @@ fn what_concerns_fetching_stands_beside_a_url_and_within_bounds() {
 fn sixty_four_lists_are_the_most() {
     let lists = (0..65).map(|n| list(&format!("list{n}"))).collect();
     check(&Settings { lists, ..Settings::default() }, &[("lists", "65 lists")]);
+}
+
+#[test]
+fn a_client_has_a_block_style_or_that_of_all() {
+    let with = |blocked| {
+        let client = ClientSettings { blocked, ..client("ann", "10.0.0.1") };
+        Settings { clients: vec![client], ..Settings::default() }
+    };
+    check(&with(Some(Style::Nxdomain)), &[]);
+    check(&with(Some(Style::Auto)), &[("clients.0.blocked", "for all clients")]);
+    let policy = |blocked| {
+        Policy::new(policy::compile(&[], 7).into(), policy::Profiles::build(&with(blocked)))
+    };
+    let [ann, bob] = ["10.0.0.1", "10.0.0.2"].map(|it| it.parse().unwrap());
+    let style = |blocked, client| policy(blocked).style_of(client, None);
+    assert_eq!(style(Some(Style::Null), ann), Some(Style::Null));
+    assert_eq!(style(Some(Style::Null), bob), None);
+    assert_eq!(style(None, ann), None);
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Doors {
     pub(super) fn make(app: &App, plan: &Plan) -> Result<Self, String> {
         let file = &plan.file;
         let base = plan.base(app.state.path()).to_path_buf();
-        let dns = match &file.dns {
+        let dns = match build::dns_settings(plan) {
             None => None,
             Some(settings) => {
                 let parts = door_dns::Parts {

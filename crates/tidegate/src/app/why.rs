@@ -4,9 +4,8 @@
 use admin::Question;
 use admin::model::{Rule, RuleMatch, Why};
 use config::Plan;
-use door_dns::Style;
 use policy::{
-    Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Until, Verdict,
+    Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Style, Until, Verdict,
 };
 use vocab::{Action, Cause, Door, Kind, Name, Now};
 
@@ -50,7 +49,10 @@ pub(crate) fn why(
         matches: explanation.considered.iter().map(considered).collect(),
         door_outcome: match &explanation.trimmed {
             Some(trimmed) if trims(question) => format!("307 to {}", trimmed.url),
-            Some(_) | None => outcome(plan, question, explanation.verdict),
+            Some(_) | None => {
+                let own = policy.style_of(question.client, Some(&who));
+                outcome(plan, question, explanation.verdict, own)
+            }
         },
     }
 }
@@ -121,7 +123,7 @@ fn summary(explanation: &Explanation, question: &Question) -> String {
 }
 
 /// What the door would do, in a few words.
-fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
+fn outcome(plan: &Plan, question: &Question, verdict: Verdict, own: Option<Style>) -> String {
     if verdict.action == Action::Pass {
         return match question.door {
             Door::Dns => "asks the upstream resolvers, or answers from the cache",
@@ -138,7 +140,7 @@ fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
         .into();
     }
     match question.door {
-        Door::Dns => dns_outcome(plan, question.kind),
+        Door::Dns => dns_outcome(plan, question.kind, own),
         Door::Pixel => match question.kind {
             Kind::Document => "403 with a page that says why".into(),
             kind => format!("an empty answer of the type {kind}"),
@@ -147,11 +149,11 @@ fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
     }
 }
 
-fn dns_outcome(plan: &Plan, kind: Kind) -> String {
+fn dns_outcome(plan: &Plan, kind: Kind, own: Option<Style>) -> String {
     let Some(dns) = &plan.file.dns else { return "the DNS door is not configured".into() };
     let nodata = "NODATA with SOA and EDE 15";
     let is_address = matches!(kind, Kind::Lookup(1 | 28));
-    match super::build::effective_style(plan) {
+    match own.unwrap_or_else(|| super::build::effective_style(plan)) {
         Style::Pixel if is_address => {
             format!("the pixel door's address, for {} s", dns.blocked_ttl.0.0.as_secs())
         }
