@@ -8,11 +8,13 @@
 mod access;
 mod blocked;
 mod cached;
+mod decide;
 mod door;
 mod headers;
 mod own;
 mod pac;
 mod pages;
+mod quick;
 mod request;
 mod routes;
 mod secure;

@@ -1,25 +1,26 @@
 //! One request through the proxy, top to bottom: read, decide, act, review, shape, record.
 
 use crate::access::Denied;
-use crate::blocked::{self, Asked};
+use crate::blocked;
 use crate::cached::{self, Failed};
+use crate::decide::{Asked, Decision, decide};
 use crate::door::{Caller, Door, Setup};
 use crate::headers::{max_forwards, page_of, wanted_protocol};
 use crate::own::{self, Own};
 use crate::pages;
 use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
-use crate::trims::{self, Trim};
+use crate::trims;
 use crate::tunnel;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::{Body, Incoming, kind, reply, upgrade};
 use ledger::Subject;
-use policy::{Ask, Verdict, Who};
+use policy::Who;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{Blame, Metered, Origin, Reach, SendError};
-use vocab::{Action, Cause, DomainName, Kind, Near, Now, Source};
+use vocab::{DomainName, Kind, Near, Now, Source};
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -56,15 +57,7 @@ enum Outcome {
     Failed(SendError),
 }
 
-/// What is to be done with a request.
-enum Decision {
-    Block(Verdict),
-    /// Its URL has parameters too many.
-    Trim(Verdict, Trim),
-    Pass(Verdict),
-}
-
-/// What deciding and acting on a request needs to know.
+/// What acting on a request needs to know.
 pub(crate) struct Trip<'d> {
     pub(crate) door: &'d Arc<Door>,
     pub(crate) setup: &'d Arc<Setup>,
@@ -87,7 +80,7 @@ pub(crate) async fn answer(
     let mut ticket = Ticket::open(&door.parts.ledger, now, caller.client);
 
     // read
-    let mut wish = match read(door, &setup, caller, &request, now).await {
+    let wish = match read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
         Err(refusal) => {
             let subject = request.uri().to_string();
@@ -100,19 +93,24 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let destinations = setup.settings.destinations;
-    let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
-    let near = caller.near(&door.parts.policy.load(), now);
-    let trip = Trip { door, setup: &setup, caller, user: wish.user.take(), near, reach, now };
-    let decision = decide(&trip, &wish, request.method());
+    let decision = match decide(door, caller, &wish.asked(request.method()), now) {
+        Decision::Trim(verdict, _) if !door.trims.may_turn(caller.client, &wish.subject, now) => {
+            Decision::Pass(verdict)
+        }
+        decision => decision,
+    };
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
+    let destinations = setup.settings.destinations;
+    let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
+    let near = caller.near(&door.parts.policy.load(), now);
+    let trip = Trip { door, setup: &setup, caller, user: wish.user, near, reach, now };
     let subject = wish.subject;
     let acted = match (decision, wish.target) {
         (Decision::Block(verdict), _) => {
             let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
-            let asked = Asked { verdict, host, page, kind, subject: &subject };
+            let asked = blocked::Asked { verdict, host, page, kind, subject: &subject };
             Outcome::ByPolicy(blocked::answer(&trip, &asked, &request))
         }
         (Decision::Trim(_, trim), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, trim)),
@@ -192,32 +190,6 @@ async fn read(
         }
     };
     Ok(Wish { target, host, page, kind, user, subject })
-}
-
-fn decide(trip: &Trip<'_>, wish: &Wish, method: &Method) -> Decision {
-    let url = match wish.target {
-        Target::Fetch { .. } => Some(wish.subject.as_str()),
-        Target::Tunnel(_) | Target::Own(_) => None,
-    };
-    let who = trip.who();
-    let ask = Ask {
-        door: vocab::Door::Proxy,
-        client: trip.caller.client,
-        who: Some(&who),
-        host: wish.host.as_name(),
-        kind: wish.kind,
-        url,
-        page: wish.page.as_ref().map(DomainName::as_name),
-    };
-    let policy = trip.door.parts.policy.load();
-    let verdict = policy.decide(&ask, trip.now);
-    match verdict.action {
-        Action::Block => Decision::Block(verdict),
-        Action::Pass => match trip.door.trims.of(&policy, &ask, method, trip.now) {
-            Some(trim) => Decision::Trim(verdict, trim),
-            None => Decision::Pass(verdict),
-        },
-    }
 }
 
 async fn fetch(
@@ -363,22 +335,21 @@ impl Trip<'_> {
     }
 }
 
-impl Decision {
-    fn verdict(&self) -> Verdict {
-        let (Self::Block(verdict) | Self::Trim(verdict, _) | Self::Pass(verdict)) = self;
-        *verdict
-    }
-
-    /// What it comes of: the rule that takes something off the URL, where one does.
-    fn cause(&self) -> Cause {
-        match self {
-            Self::Block(verdict) | Self::Pass(verdict) => verdict.cause,
-            Self::Trim(_, trim) => Cause::Rule(trim.rule),
+impl Wish {
+    fn asked<'w>(&'w self, method: &'w Method) -> Asked<'w> {
+        Asked {
+            method,
+            host: self.host.as_name(),
+            page: self.page.as_ref().map(DomainName::as_name),
+            kind: self.kind,
+            user: self.user.as_deref(),
+            url: match self.target {
+                Target::Fetch { .. } => Some(&self.subject),
+                Target::Tunnel(_) | Target::Own(_) => None,
+            },
         }
     }
-}
 
-impl Wish {
     fn recorded(&self) -> Subject {
         match self.target {
             Target::Fetch { .. } => Subject::url(&self.subject),

@@ -44,25 +44,21 @@ pub(crate) fn answer(trip: &Trip<'_>, host: &DomainName, trim: Trim) -> Response
     pages::trimmed(trim.location, rule.as_ref())
 }
 
-impl Trims {
+impl Trim {
     /// Where a request that passes is sent, if rules take something off its URL.
-    pub(crate) fn of(
-        &self,
-        policy: &Policy,
-        ask: &Ask<'_>,
-        method: &Method,
-        now: Now,
-    ) -> Option<Trim> {
+    pub(crate) fn of(policy: &Policy, ask: &Ask<'_>, method: &Method, now: Now) -> Option<Self> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return None;
         }
         let trimmed = policy.trim(ask, now).filter(|it| Some(it.url.as_str()) != ask.url)?;
         let location = HeaderValue::try_from(trimmed.url).ok()?;
-        let rule = *trimmed.rules.first()?;
-        self.may_turn(ask.client, ask.url?, now).then_some(Trim { location, rule })
+        Some(Self { location, rule: *trimmed.rules.first()? })
     }
+}
 
-    fn may_turn(&self, client: IpAddr, url: &str, now: Now) -> bool {
+impl Trims {
+    /// Whether a client may be sent from this URL once more.
+    pub(crate) fn may_turn(&self, client: IpAddr, url: &str, now: Now) -> bool {
         let key = self.hasher.hash_one((client, url));
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |since: u64| now.mono_ms.saturating_sub(since) >= ROUND_MS;
