@@ -63,8 +63,6 @@ pub(crate) struct Trip<'d> {
     pub(crate) setup: &'d Arc<Setup>,
     pub(crate) caller: &'d Caller,
     pub(crate) user: Option<Arc<str>>,
-    /// What the client's link tells of it, as far as the policy wants to know.
-    pub(crate) near: Near,
     pub(crate) reach: Reach<'d>,
     pub(crate) now: Now,
 }
@@ -93,19 +91,13 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let decision = match decide(door, caller, &wish.asked(request.method()), now) {
-        Decision::Trim(verdict, _) if !door.trims.may_turn(caller.client, &wish.subject, now) => {
-            Decision::Pass(verdict)
-        }
-        decision => decision,
-    };
+    let decision = settle(door, caller, &wish, request.method(), now);
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
     let destinations = setup.settings.destinations;
     let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
-    let near = caller.near(&door.parts.policy.load(), now);
-    let trip = Trip { door, setup: &setup, caller, user: wish.user, near, reach, now };
+    let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
     let subject = wish.subject;
     let acted = match (decision, wish.target) {
         (Decision::Block(verdict), _) => {
@@ -190,6 +182,16 @@ async fn read(
         }
     };
     Ok(Wish { target, host, page, kind, user, subject })
+}
+
+/// Whoever was sent to a shorter URL too often gets the one that is asked for.
+fn settle(door: &Door, caller: &Caller, wish: &Wish, method: &Method, now: Now) -> Decision {
+    match decide(door, caller, &wish.asked(method), now) {
+        Decision::Trim(verdict, _) if !door.trims.may_turn(caller.client, &wish.subject, now) => {
+            Decision::Pass(verdict)
+        }
+        other => other,
+    }
 }
 
 async fn fetch(
@@ -331,7 +333,12 @@ fn record(
 impl Trip<'_> {
     /// What is known of the client beside its address.
     pub(crate) fn who(&self) -> Who<'_> {
-        Who { user: self.user.as_deref(), ..self.near.into() }
+        Who { user: self.user.as_deref(), ..self.near().into() }
+    }
+
+    /// What the client's link tells of it, as far as the policy wants to know.
+    pub(crate) fn near(&self) -> Near {
+        self.caller.near(&self.door.parts.policy.load(), self.now)
     }
 }
 
