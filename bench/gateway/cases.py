@@ -125,7 +125,7 @@ def measure(server, case, program, folder, seconds):
             before, spent = asked(origin), server.cpu_seconds()
             figures = process.load(url, CLIENTS, seconds, *flags)
             spent = server.cpu_seconds() - spent
-            if spent < CPU_SECONDS_LEAST:
+            if spent < CPU_SECONDS_LEAST or not figures["count"]:
                 raise Wrong(f"{server.name} spent {spent:.2f} s in this round: too little to be divided")
             figures["cpu_us"] = 1e6 * spent / figures["count"]
             figures["resident_mb"] = server.resident_bytes() / 1e6
