@@ -125,7 +125,7 @@ def exponent(sizes, costs):
 def growth_in_words(slope):
     if slope is None:
         return "too few points"
-    for most, said in ((0.05, "flat"), (0.3, "nearly flat"), (0.85, "slower than linear"), (1.15, "linear")):
+    for most, said in ((-0.05, "falls"), (0.05, "flat"), (0.3, "nearly flat"), (0.85, "slower than linear"), (1.15, "linear")):
         if slope <= most:
             return said
     return "faster than linear"

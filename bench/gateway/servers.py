@@ -78,6 +78,7 @@ class Gateway(Process):
     template = "?"
     program = None
     balances = {"round_robin": ""}
+    is_reloadable = True
 
     @property
     def name(self):
@@ -130,7 +131,7 @@ class Gateway(Process):
         return (self.here / "out").read_text(errors="replace")
 
     def reload(self):
-        raise Cannot("is not reloaded by a command")
+        raise NotImplementedError
 
 
 class Tidegate(Gateway):
@@ -253,6 +254,7 @@ class Squid(Gateway):
 class Varnish(Gateway):
     family = "varnish"
     template = "varnish.vcl"
+    is_reloadable = False  # a new program is loaded and switched to by its console
     program = shutil.which("varnishd") or shutil.which("/usr/sbin/varnishd")
     balances = {"round_robin": "round_robin", "default": "round_robin"}
 
@@ -283,6 +285,7 @@ class Varnish(Gateway):
 class Perlbal(Gateway):
     family = "perlbal"
     template = "perlbal.conf"
+    is_reloadable = False
     program = shutil.which("perlbal")
     balances = {"round_robin": "", "default": ""}
 
@@ -309,7 +312,7 @@ class Perlbal(Gateway):
 
 def all_of(folder):
     """Every gateway that is at hand, ours first."""
-    every = [Tidegate(folder), Nginx(folder), Haproxy(folder), Squid(folder), Varnish(folder, most=1000),
+    every = [Tidegate(folder), Nginx(folder, tail="?"), Haproxy(folder), Squid(folder), Varnish(folder, most=1000),
              Perlbal(folder)]
     return [one for one in every if one.program]
 

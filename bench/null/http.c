@@ -5,10 +5,11 @@
  * 102. It reads no field but the words "HTTP/1.0" and "keep-alive", knows no file and checks nothing.
  * What a real server costs above this is what it does for its users.
  *
- *   cc -O2 -pthread -o null-http http.c && ./null-http 8099 [threads [delay_us [kept_seconds]]]
+ *   cc -O2 -pthread -o null-http http.c && ./null-http 8099 [threads [delay_us [kept_seconds [any]]]]
  *
  * With a delay every answer waits so long (the delay is the same for all, so the first in is the first
- * out); with kept_seconds answers may be cached for that time. The path /asked tells how many requests
+ * out); with kept_seconds answers may be cached for that time; with "any" it listens on all addresses,
+ * so that one process can be the many servers 127.0.0.1, 127.0.0.2 and so on. The path /asked tells how many requests
  * were answered so far, itself and its like not counted: whoever stands in front is checked by it.
  */
 #define _GNU_SOURCE
@@ -28,7 +29,7 @@
 enum { EVENTS = 256, REQUEST_MAX = 4096, SMALL = 102, LARGE = 89700, HEAD_MAX = 320, RING = 1 << 14,
        DESCRIPTORS = 1 << 16 };
 
-static int port, kept;
+static int port, kept, is_any;
 static uint64_t delay; /* nanoseconds */
 static atomic_ulong asked;
 static char answers[2][2][HEAD_MAX + LARGE]; /* [large][keep] */
@@ -169,7 +170,7 @@ static int listening(void)
     struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(port) };
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), on = 1, seconds = 5;
 
-    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    here.sin_addr.s_addr = htonl(is_any ? INADDR_ANY : INADDR_LOOPBACK);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     setsockopt(listener, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
@@ -227,6 +228,7 @@ int main(int argc, char **argv)
     port = argc > 1 ? atoi(argv[1]) : 8099;
     delay = argc > 3 ? strtoull(argv[3], NULL, 10) * 1000 : 0;
     kept = argc > 4 ? atoi(argv[4]) : 0;
+    is_any = argc > 5;
     prepare();
     for (int i = 0; i < threads; i++)
         pthread_create(&last, NULL, serve, NULL);

@@ -89,8 +89,8 @@ class Growth(unittest.TestCase):
         self.assertIsNone(method.exponent([10], [5]))
 
     def test_growth_has_a_word(self):
-        said = [method.growth_in_words(it) for it in (0.01, 0.2, 0.5, 1.0, 2.0, None)]
-        self.assertEqual(said, ["flat", "nearly flat", "slower than linear", "linear", "faster than linear",
+        said = [method.growth_in_words(it) for it in (-0.2, 0.01, 0.2, 0.5, 1.0, 2.0, None)]
+        self.assertEqual(said, ["falls", "flat", "nearly flat", "slower than linear", "linear", "faster than linear",
                                 "too few points"])
 
 
