@@ -121,10 +121,10 @@ def table(data, rows):
         lines.append(f'<tr><td class="row">{escape(row["title"])}<small>{escape(row["unit"])}</small>'
                      f'<small>{escape(row["note"])}</small></td>')
         if has_published:
-            lines.append(f'<td class="published" data-of="reference"><span>{escape(row["published"])}</span></td>'
+            lines.append(f'<td class="published" data-of="reference"><span>{escape(row["published"]).replace("; ", "<br>")}</span></td>'
                          if row["published"] else "<td></td>")
         lines += [cell(row, name) for name in names]
-        lines += ['<td class="absent">not at hand</td>' for _ in data["missing"]]
+        lines += [f'<td class="absent" data-of="{escape(it)}"><span>not at hand</span></td>' for it in data["missing"]]
         lines.append(verdict_cell(row) + "</tr>")
     return "".join([*lines, "</tbody></table></div>"])
 
