@@ -3,13 +3,10 @@
 //! `cargo run --release -- urls DIR` loads easylist.txt and easyprivacy.txt of DIR into both engines
 //! and asks them the same requests; `names DIR` times the table of names at 206 k, 1 M and 5 M;
 //! `load DIR` compiles the four lists and reads them back from a snapshot; `scale DIR` measures 5 M
-//! names and 200,000 rules about URLs together. `count-listed DIR` and `count-unlisted DIR` ask for 20,000
-//! names once each, to be run where instructions are counted:
-//! `valgrind --tool=callgrind --toggle-collect='*Policy*decide*'`. Everything random comes from a fixed
-//! seed.
+//! names and 200,000 rules about URLs together. Everything random comes
+//! from a fixed seed.
 
 mod clock;
-mod count;
 mod counting;
 mod dice;
 mod load;
@@ -21,8 +18,7 @@ mod urls;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: url-engines urls|names|load|scale|count-listed|count-unlisted LISTS_DIR";
+const USAGE: &str = "usage: url-engines urls|names|load|scale LISTS_DIR";
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -36,8 +32,6 @@ fn main() -> ExitCode {
         "names" => names::run(&dir),
         "load" => load::run(&dir),
         "scale" => scale::run(&dir),
-        "count-listed" => count::run(&dir, count::Asked::Listed),
-        "count-unlisted" => count::run(&dir, count::Asked::Unlisted),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
