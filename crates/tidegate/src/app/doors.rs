@@ -78,7 +78,7 @@ impl Doors {
                     around: app.around(),
                     base: base.clone(),
                 };
-                Some(door_dns::Door::new(settings, parts).map_err(|why| why.to_string())?)
+                Some(door_dns::Door::new(&settings, parts).map_err(|why| why.to_string())?)
             }
         };
         let pixel = file.pixel.clone().map(|settings| pixel(app, plan, settings));
