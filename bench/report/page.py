@@ -115,7 +115,8 @@ def table(data, rows):
     names = list(dict.fromkeys(name for row in rows for name in [*row["servers"], *row["absent"]]))
     names.sort(key=lambda name: (not is_ours(name), name == "null"))
     has_published = any(row["published"] for row in rows)
-    head = ["question", *(["reference"] if has_published else []), "verdict", *names, *data["missing"]]
+    has_verdict = any(compared(row) or row["marks"] for row in rows)
+    head = ["question", *(["reference"] if has_published else []), *(["verdict"] if has_verdict else []), *names, *data["missing"]]
     lines = ["<div class=scroll><table><thead><tr>", *(f"<th>{escape(it)}</th>" for it in head), "</tr></thead><tbody>"]
     for row in rows:
         lines.append(f'<tr><td class="row">{escape(row["title"])}<small>{escape(row["unit"])}</small>'
@@ -123,7 +124,8 @@ def table(data, rows):
         if has_published:
             lines.append(f'<td class="published" data-of="reference"><span>{escape(row["published"]).replace("; ", "<br>")}</span></td>'
                          if row["published"] else "<td></td>")
-        lines.append(verdict_cell(row))
+        if has_verdict:
+            lines.append(verdict_cell(row))
         lines += [cell(row, name) for name in names]
         lines += [f'<td class="absent" data-of="{escape(it)}"><span>not at hand</span></td>' for it in data["missing"]]
         lines.append("</tr>")
