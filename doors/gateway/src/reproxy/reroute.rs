@@ -10,7 +10,7 @@ use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, EXPIRES,
     HeaderMap, HeaderName, SET_COOKIE, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{Method, Request, Version};
+use http::{Method, Request, StatusCode, Version};
 use http_engine::Incoming;
 use upstream::origins::SendError;
 
@@ -78,12 +78,15 @@ fn taken(outcome: &mut Outcome) -> Option<Rerouted> {
 
 /// Puts the fields that were kept on what came in the end.
 fn dress(outcome: &mut Outcome, kept: &HeaderMap) {
-    let response = match outcome {
-        Outcome::Fetched(response) => response,
-        Outcome::Cached(served) => &mut served.response,
-        _ => return,
+    let response = if let Outcome::Fetched(response) = outcome {
+        response
+    } else if let Outcome::Cached(served) = outcome {
+        &mut served.response
+    } else {
+        // Nobody serves what was led to: that is said without what was kept.
+        return;
     };
-    if response.status().is_success() || response.status() == http::StatusCode::NOT_MODIFIED {
+    if response.status().is_success() || response.status() == StatusCode::NOT_MODIFIED {
         stand_over(response.headers_mut(), kept);
     }
 }
