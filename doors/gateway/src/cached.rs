@@ -3,6 +3,7 @@
 //! It lends the cache our way to the pool, and drops what other requests may have changed. Called by
 //! `request`.
 
+use crate::caller::Caller;
 use crate::door::Setup;
 use crate::passing::{self, Onward};
 use crate::pool::Pool;
@@ -11,7 +12,6 @@ use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
 use http_cache::{Cache, Fetch, Missed, Question, Served};
 use http_engine::Body;
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use upstream::origins::{Metered, SendError};
@@ -31,7 +31,7 @@ struct Way(Rc<Errand>);
 pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
     pub(crate) pool: Arc<Pool>,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: Arc<Caller>,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
@@ -58,7 +58,8 @@ impl Fetch for Way {
         *request.method_mut() = method.clone();
         *request.uri_mut() = errand.path.clone();
         *request.headers_mut() = fields;
-        let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
+        let onward =
+            Onward { setup: &errand.setup, caller: &errand.caller, received: errand.received };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
         let sent = passing::send(&errand.setup, &errand.pool, request, errand.now).await;
         let response = sent.map_err(Failed::Send)?;

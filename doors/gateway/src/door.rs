@@ -1,8 +1,11 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
+use crate::caller::Caller;
+use crate::forwarded::Telling;
 use crate::pool::Pool;
 use crate::request;
 use crate::route::{self, Route};
+use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
@@ -10,11 +13,13 @@ use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::freshness::Rules;
-use transport::{ConnectionLimits, Drain, Stream};
-use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
+use tokio::io::{AsyncRead, AsyncWrite};
+use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
+use transport::{ConnectionLimits, Drain, Signer, Stream};
+use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, Listen, Network, RuleRef};
 
 /// What the door is built from.
@@ -30,6 +35,10 @@ pub struct Parts {
     pub base: PathBuf,
     /// What the cache finds around it.
     pub cache: Around,
+    /// Who signs the certificate of `https` listeners that have none as files.
+    pub signer: Option<Arc<Signer>>,
+    /// Takes a line for the administrator: what came of a certificate that has changed.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The gateway door.
@@ -45,6 +54,9 @@ pub(crate) struct Setup {
     pub(crate) routes: Vec<Arc<Route>>,
     pub(crate) origins: Origins,
     pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) secure: Option<Secure>,
+    /// What is expected of clients.
+    pub(crate) limits: Limits,
 }
 
 /// How often one pattern of a route has blocked.
@@ -121,15 +133,33 @@ impl Door {
 
     /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let peer = stream.peer().ip().to_canonical();
+        let setup = self.setup();
+        let Some(stream) = setup.introduced(stream, &drain).await else { return };
+        let versions = if setup.settings.h2c { Versions::Http1And2 } else { Versions::Http1 };
+        let how = (versions, setup.limits);
+        drop(setup);
+        let mut caller = Caller::of(&stream, None, BecomesTunnel::default());
         let (stream, tunnel) = ClientStream::new(stream);
-        let stop = drain.begun();
+        caller.tunnel = tunnel;
+        self.serve(stream, how, caller, drain).await;
+    }
+
+    pub(crate) async fn serve<S>(
+        self: Arc<Self>,
+        stream: S,
+        (versions, limits): (Versions, Limits),
+        caller: Caller,
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (stop, caller) = (drain.begun(), Arc::new(caller));
         let handler = move |incoming| {
-            let (door, tunnel) = (Arc::clone(&self), tunnel.clone());
-            async move { request::answer(&door, peer, &tunnel, incoming).await }
+            let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
+            async move { request::answer(&door, &caller, incoming).await }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, Versions::Http1, Limits::default(), stop, handler).await);
+        drop(serve(stream, versions, limits, stop, handler).await);
     }
 
     pub(crate) fn setup(&self) -> Arc<Setup> {
@@ -137,7 +167,31 @@ impl Door {
     }
 }
 
+/// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
+pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+    let mut complaints = secure::check_files(settings, base);
+    complaints.extend(route::check_files(settings, base));
+    complaints
+}
+
 impl Setup {
+    /// The connection with the client's own address, where a proxy in front says who that is;
+    /// nothing where it should and does not, or where it comes from somebody else.
+    pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
+        let proxies = &self.settings.proxy_protocol;
+        if proxies.is_empty() {
+            return Some(stream);
+        }
+        let from = stream.peer().ip();
+        if !proxies.iter().any(|network| network.contains(from)) {
+            return None;
+        }
+        tokio::select! {
+            introduced = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE) => introduced.ok(),
+            () = drain.begun() => None,
+        }
+    }
+
     fn new(
         settings: Settings,
         parts: &Parts,
@@ -168,7 +222,13 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        Ok(Self { settings, trusted, routes, origins, cache })
+        let (secure, limits) = (Secure::open(&settings, parts)?, settings.client.limits());
+        Ok(Self { settings, trusted, routes, origins, cache, secure, limits })
+    }
+
+    /// Who is believed, and how servers behind are told.
+    pub(crate) fn telling(&self) -> Telling<'_> {
+        Telling { trusted: &self.trusted, style: self.settings.forwarded }
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {

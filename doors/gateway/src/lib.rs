@@ -5,6 +5,7 @@
 //! makes a [`Door`] and hands it connections.
 
 mod cached;
+mod caller;
 mod decide;
 mod door;
 mod forwarded;
@@ -15,14 +16,15 @@ mod pool;
 mod request;
 mod route;
 mod routes;
+mod secure;
 mod settings;
 mod shape;
 mod ticket;
 
-pub use crate::door::{Door, Parts, PatternHits};
+pub use crate::door::{Door, Parts, PatternHits, check_files};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
-pub use crate::route::check_files;
 pub use crate::settings::{
-    Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
+    Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, ForwardedStyle,
+    HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings, TlsSettings,
 };
 pub use http_cache::Around;

@@ -3,8 +3,8 @@
 //! What is sent through the cache is sent by `cached`, over the same [`send`]. Called by `request`.
 
 use crate::cached::{self, Errand, Failed};
+use crate::caller::Caller;
 use crate::door::Setup;
-use crate::forwarded;
 use crate::pool::{Pool, Tried};
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
@@ -14,7 +14,6 @@ use http_body::Body as _;
 use http_body_util::Limited;
 use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
-use std::net::IpAddr;
 use std::sync::Arc;
 use upstream::origins::{Anywhere, Loop, SendError, Unanswered, add_via};
 use vocab::Now;
@@ -24,14 +23,14 @@ pub(crate) struct Trip<'s> {
     pub(crate) setup: &'s Arc<Setup>,
     pub(crate) route: &'s Arc<Route>,
     pub(crate) pool: &'s Arc<Pool>,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'s Arc<Caller>,
     pub(crate) now: Now,
 }
 
 /// What is put into a request that goes on.
 pub(crate) struct Onward<'s> {
     pub(crate) setup: &'s Setup,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'s Caller,
     pub(crate) received: Version,
 }
 
@@ -47,7 +46,7 @@ impl Onward<'_> {
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(UPGRADE, protocol);
         }
-        forwarded::tell(headers, self.peer, &self.setup.trusted);
+        self.setup.telling().tell(headers, self.caller);
         add_via(headers, self.received)
     }
 }
@@ -68,7 +67,7 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         return through_cache(trip, cache, wish, (head, uri, received)).await;
     }
     head.uri = uri;
-    let onward = Onward { setup: trip.setup, peer: trip.peer, received };
+    let onward = Onward { setup: trip.setup, caller: trip.caller, received };
     if onward.prepare(&mut head.headers, wants).is_err() {
         return Outcome::GoingRound;
     }
@@ -100,7 +99,7 @@ async fn through_cache(
     let errand = Errand {
         setup: Arc::clone(trip.setup),
         pool: Arc::clone(trip.pool),
-        peer: trip.peer,
+        caller: Arc::clone(trip.caller),
         path,
         received,
         now: trip.now,

@@ -1,8 +1,8 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
+use crate::caller::Caller;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
-use crate::forwarded;
 use crate::passing::{Trip, pass};
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
@@ -37,6 +37,8 @@ pub(crate) enum Refusal {
     Host,
     Path(DotSegment),
     BodyTooLarge,
+    /// The connection was made for another name.
+    Misdirected,
 }
 
 /// What came of a request.
@@ -58,21 +60,20 @@ pub(crate) enum Outcome {
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    peer: IpAddr,
-    tunnel: &BecomesTunnel,
+    caller: &Arc<Caller>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
-    let mut ticket = Ticket::open(&door.parts.ledger, now, peer);
+    let mut ticket = Ticket::open(&door.parts.ledger, now, caller.peer);
 
     // read
-    let wish = match read(&setup, peer, &mut request) {
+    let wish = match read(&setup, caller, &mut request) {
         Ok(wish) => wish,
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
             let shaped = shape(door, &setup, Outcome::Refused(refusal));
-            return record(ticket, shaped, &setup, tunnel);
+            return record(ticket, shaped, &setup, &caller.tunnel);
         }
     };
     ticket.came_from(wish.client);
@@ -89,7 +90,7 @@ pub(crate) async fn answer(
         Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host },
         Decision::Nowhere(_) => Outcome::Nowhere,
         Decision::Pass(_, route, pool) => {
-            pass(&Trip { setup: &setup, route: &route, pool: &pool, peer, now }, &wish, request)
+            pass(&Trip { setup: &setup, route: &route, pool: &pool, caller, now }, &wish, request)
                 .await
         }
     };
@@ -101,10 +102,10 @@ pub(crate) async fn answer(
     let shaped = shape(door, &setup, reviewed);
 
     // record
-    record(ticket, shaped, &setup, tunnel)
+    record(ticket, shaped, &setup, &caller.tunnel)
 }
 
-fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
+fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
     if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
         return Err(Refusal::Method);
     }
@@ -125,7 +126,11 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         // HTTP/1.0 knows no Host.
         None | Some(Ok("")) => None,
         Some(Ok(host)) => {
-            Some(Origin::from_authority(OriginScheme::Http, host).map_err(|_| Refusal::Host)?)
+            let scheme = match &caller.secured {
+                Some(_) => OriginScheme::Https,
+                None => OriginScheme::Http,
+            };
+            Some(Origin::from_authority(scheme, host).map_err(|_| Refusal::Host)?)
         }
         Some(Err(_)) => return Err(Refusal::Host),
     };
@@ -133,9 +138,15 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         Some(origin) => format!("{origin}{path}"),
         None => path.clone(),
     };
+    let host = asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name());
+    if let (Some(secured), Some(secure)) = (&caller.secured, &setup.secure)
+        && !secure.serves(secured, host.as_name())
+    {
+        return Err(Refusal::Misdirected);
+    }
     Ok(Wish {
-        client: forwarded::client(peer, headers, &setup.trusted),
-        host: asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name()),
+        client: setup.telling().client(caller.peer, headers),
+        host,
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,

@@ -34,7 +34,7 @@ pub(crate) struct Block {
 
 /// Reads every pattern file as [`Door::new`] would, relative ones from `base`, and says what is
 /// wrong with them.
-pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     let routes = settings.routes.iter().enumerate();
     let wrong = routes.filter_map(|(index, route)| {
         let block = Block::new(index, &route.block.as_ref()?.patterns, base);

@@ -55,6 +55,7 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
                 Refusal::Host => pages::bad_request("The request names no host that can be served"),
                 Refusal::Path(why) => pages::bad_request(&why.to_string()),
                 Refusal::BodyTooLarge => pages::too_large(),
+                Refusal::Misdirected => pages::misdirected(),
             };
             Shaped::new(page, Source::Refused)
         }

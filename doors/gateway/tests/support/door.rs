@@ -51,6 +51,8 @@ pub(crate) fn parts(rules: &str) -> Parts {
         dialer: Dialer::new(resolver, ClientTls::new()),
         base: scratch(),
         cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
+        signer: None,
+        tell: Arc::new(|_| {}),
     }
 }
 
