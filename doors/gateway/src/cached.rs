@@ -5,6 +5,7 @@
 
 use crate::caller::Caller;
 use crate::door::Setup;
+use crate::fields::Change;
 use crate::passing::{self, Onward};
 use crate::pool::Pool;
 use crate::shape;
@@ -14,7 +15,8 @@ use http_cache::{Cache, Fetch, Missed, Question, Served};
 use http_engine::Body;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Metered, SendError};
+use std::time::Duration;
+use upstream::origins::{Metered, ResponseTimeout, SendError};
 use vocab::Now;
 
 /// Why the cache's fetch brought nothing.
@@ -35,6 +37,10 @@ pub(crate) struct Errand {
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
+    /// What the rules do to what is sent.
+    pub(crate) changes: Vec<Change>,
+    /// How long a server may be silent, where the route says so.
+    pub(crate) response_timeout: Option<Duration>,
 }
 
 /// Answers it from the cache, or through it.
@@ -58,14 +64,21 @@ impl Fetch for Way {
         *request.method_mut() = method.clone();
         *request.uri_mut() = errand.path.clone();
         *request.headers_mut() = fields;
-        let onward =
-            Onward { setup: &errand.setup, caller: &errand.caller, received: errand.received };
+        if let Some(patience) = errand.response_timeout {
+            request.extensions_mut().insert(ResponseTimeout(patience));
+        }
+        let onward = Onward {
+            setup: &errand.setup,
+            caller: &errand.caller,
+            received: errand.received,
+            changes: &errand.changes,
+        };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
         let sent = passing::send(&errand.setup, &errand.pool, request, errand.now).await;
         let response = sent.map_err(Failed::Send)?;
         shape::answers(&response).map_err(Failed::Send)?;
         // A fetch may outlive the client whose own patience would end it.
-        let stall = errand.setup.settings.response_timeout.0.0;
+        let stall = errand.response_timeout.unwrap_or(errand.setup.settings.response_timeout.0.0);
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
     }
 }

@@ -1,7 +1,9 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
 use crate::caller::Caller;
+use crate::fields::FieldRules;
 use crate::forwarded::Telling;
+use crate::leaving::Left;
 use crate::pool::Pool;
 use crate::request;
 use crate::route::{self, Route};
@@ -57,6 +59,9 @@ pub(crate) struct Setup {
     pub(crate) secure: Option<Secure>,
     /// What is expected of clients.
     pub(crate) limits: Limits,
+    pub(crate) request_fields: FieldRules,
+    pub(crate) response_fields: FieldRules,
+    pub(crate) left: Left,
 }
 
 /// How often one pattern of a route has blocked.
@@ -114,6 +119,11 @@ impl Door {
     /// The text of a pattern, for rules from [`ListId::DOOR_FIRST`] on.
     pub fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
         self.setup.load().rule_text(rule)
+    }
+
+    /// How many connections have left HTTP, as WebSockets do, and are open.
+    pub fn upgrades_open(&self) -> u32 {
+        self.setup.load().left.count()
     }
 
     /// Every pattern that has blocked, with its count.
@@ -222,8 +232,19 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        let (secure, limits) = (Secure::open(&settings, parts)?, settings.client.limits());
-        Ok(Self { settings, trusted, routes, origins, cache, secure, limits })
+        let (request_fields, response_fields) = settings.headers.compile();
+        Ok(Self {
+            trusted,
+            routes,
+            origins,
+            cache,
+            secure: Secure::open(&settings, parts)?,
+            limits: settings.client.limits(),
+            request_fields,
+            response_fields,
+            left: before.map(|setup| setup.left.clone()).unwrap_or_default(),
+            settings,
+        })
     }
 
     /// Who is believed, and how servers behind are told.

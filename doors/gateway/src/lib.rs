@@ -8,11 +8,15 @@ mod cached;
 mod caller;
 mod decide;
 mod door;
+mod fields;
+mod finish;
 mod forwarded;
+mod leaving;
 mod pages;
 mod passing;
 mod patterns;
 mod pool;
+mod public;
 mod request;
 mod route;
 mod routes;
@@ -20,11 +24,13 @@ mod secure;
 mod settings;
 mod shape;
 mod ticket;
+mod websocket;
 
 pub use crate::door::{Door, Parts, PatternHits, check_files};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::settings::{
-    Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, ForwardedStyle,
-    HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings, TlsSettings,
+    Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, CodingName,
+    CompressChoice, CompressSettings, FieldRule, FieldSettings, ForwardedStyle, HealthSettings,
+    PatternSource, PoolSettings, RouteSettings, Settings, TlsSettings,
 };
 pub use http_cache::Around;

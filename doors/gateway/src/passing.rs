@@ -5,17 +5,21 @@
 use crate::cached::{self, Errand, Failed};
 use crate::caller::Caller;
 use crate::door::Setup;
+use crate::fields::{self, Change};
+use crate::finish;
+use crate::leaving::Leaving;
 use crate::pool::{Pool, Tried};
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
-use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use crate::websocket::{self, Handshake};
+use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Limited;
 use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
 use std::sync::Arc;
-use upstream::origins::{Anywhere, Loop, SendError, Unanswered, add_via};
+use upstream::origins::{Anywhere, Loop, ResponseTimeout, SendError, Unanswered, add_via};
 use vocab::Now;
 
 /// What passing a request on needs to know.
@@ -32,6 +36,7 @@ pub(crate) struct Onward<'s> {
     pub(crate) setup: &'s Setup,
     pub(crate) caller: &'s Caller,
     pub(crate) received: Version,
+    pub(crate) changes: &'s [Change],
 }
 
 impl Onward<'_> {
@@ -47,40 +52,95 @@ impl Onward<'_> {
             headers.insert(UPGRADE, protocol);
         }
         self.setup.telling().tell(headers, self.caller);
-        add_via(headers, self.received)
+        // HTTP/1.0 knows no host, but what we send needs one (RFC 9112 §3.2).
+        headers.entry(HOST).or_insert(HeaderValue::from_static(""));
+        // The engine has told the client to go on, or will when the body is read: its word is kept.
+        headers.remove(EXPECT);
+        add_via(headers, self.received)?;
+        fields::apply(self.changes, headers);
+        Ok(())
     }
 }
 
 pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Incoming>) -> Outcome {
-    let wants = hop_by_hop::wants_upgrade(request.headers())
-        .and_then(|protocol| HeaderValue::from_str(protocol).ok());
-    let upgrading = wants.is_some().then(|| upgrade::on(&mut request));
+    let body_max = trip.route.body_max.unwrap_or(trip.setup.settings.body_max.bytes());
+    if request.body().size_hint().lower() > body_max {
+        return Outcome::Refused(Refusal::BodyTooLarge);
+    }
+    let handshake = match websocket::asked(&request).map(|_| Handshake::new()).transpose() {
+        Ok(handshake) => handshake,
+        Err(_) => return Outcome::Refused(Refusal::TooManyUpgrades),
+    };
+    let wants = match &handshake {
+        Some(_) => Some(Handshake::protocol()),
+        None => hop_by_hop::wants_upgrade(request.headers())
+            .and_then(|protocol| HeaderValue::from_str(protocol).ok()),
+    };
+    let leaving = match wants.is_some().then(|| leave(trip, &mut request)) {
+        Some(None) => return Outcome::Refused(Refusal::TooManyUpgrades),
+        Some(Some(leaving)) => Some(leaving),
+        None => None,
+    };
     let (mut head, body) = request.into_parts();
     let Ok(uri) = wish.path.parse::<Uri>() else { return Outcome::Refused(Refusal::Host) };
     let received = std::mem::replace(&mut head.version, Version::HTTP_11);
     let is_get = head.method == Method::GET || head.method == Method::HEAD;
     if let Some(cache) = &trip.route.cache
         && is_get
-        && upgrading.is_none()
+        && leaving.is_none()
         && body.is_end_stream()
     {
         return through_cache(trip, cache, wish, (head, uri, received)).await;
     }
     head.uri = uri;
-    let onward = Onward { setup: trip.setup, caller: trip.caller, received };
+    let changes = trip.changes(wish);
+    let onward = Onward { setup: trip.setup, caller: trip.caller, received, changes: &changes };
     if onward.prepare(&mut head.headers, wants).is_err() {
         return Outcome::GoingRound;
     }
+    if let Some(handshake) = &handshake {
+        head.method = Method::GET;
+        handshake.write(&mut head.headers);
+    }
+    if let Some(patience) = trip.route.response_timeout {
+        head.extensions.insert(ResponseTimeout(patience));
+    }
     let method = head.method.clone();
-    let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
-    match send(trip.setup, trip.pool, onward, trip.now).await {
-        Err(why) => Outcome::Failed(why),
-        Ok(response) => match upgrading {
-            Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                Outcome::Switched(response, client)
-            }
-            Some(_) | None => Outcome::Fetched(changing(trip, wish, method, response).await),
-        },
+    let onward = Request::from_parts(head, capped(body, body_max));
+    let response = match send(trip.setup, trip.pool, onward, trip.now).await {
+        Err(why) => return Outcome::Failed(why),
+        Ok(response) => response,
+    };
+    match (leaving, handshake) {
+        (Some(leaving), Some(handshake)) if handshake.is_met(&response) => {
+            Outcome::Switched(websocket::accepted(response), leaving)
+        }
+        // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
+        (_, Some(_)) if response.status().is_success() || is_switched(&response) => {
+            let why = "it took a WebSocket's handshake for something else";
+            Outcome::Failed(SendError::BadResponse(why.into()))
+        }
+        (Some(leaving), None) if is_switched(&response) => Outcome::Switched(response, leaving),
+        _ => Outcome::Fetched(changing(trip, wish, method, response).await),
+    }
+}
+
+fn is_switched(response: &Response<Body>) -> bool {
+    response.status() == StatusCode::SWITCHING_PROTOCOLS
+}
+
+/// The client's connection, should the server agree to leave HTTP; none where too many have.
+fn leave(trip: &Trip<'_>, request: &mut Request<Incoming>) -> Option<Leaving> {
+    let place = trip.setup.left.place(trip.setup.settings.upgrades)?;
+    let held = request.extensions_mut().remove::<upgrade::Held>();
+    Some(Leaving { client: upgrade::on(request), held, place })
+}
+
+impl Trip<'_> {
+    /// What the rules do to the request.
+    fn changes(&self, wish: &Wish) -> Vec<Change> {
+        let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
+        finish::changes(rules, wish, self.caller)
     }
 }
 
@@ -103,6 +163,8 @@ async fn through_cache(
         path,
         received,
         now: trip.now,
+        changes: trip.changes(wish),
+        response_timeout: trip.route.response_timeout,
     };
     match cached::answer(cache, question, errand).await {
         Ok(served) => Outcome::Cached(served),

@@ -3,18 +3,21 @@
 use crate::caller::Caller;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
+use crate::finish::Finish;
+use crate::leaving::Leaving;
 use crate::passing::{Trip, pass};
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
+use crate::websocket::{self, Connect};
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::{Method, Request, Response, Uri};
-use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use transport::clock;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
 use vocab::{DomainName, Kind, Name};
@@ -39,6 +42,8 @@ pub(crate) enum Refusal {
     BodyTooLarge,
     /// The connection was made for another name.
     Misdirected,
+    /// Too many connections have left HTTP.
+    TooManyUpgrades,
 }
 
 /// What came of a request.
@@ -52,7 +57,7 @@ pub(crate) enum Outcome {
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     /// The server agreed to leave HTTP, and the client had asked for it.
-    Switched(Response<Body>, upgrade::OnUpgrade),
+    Switched(Response<Body>, Leaving),
     GoingRound,
     Failed(SendError),
 }
@@ -73,7 +78,7 @@ pub(crate) async fn answer(
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
             let shaped = shape(door, &setup, Outcome::Refused(refusal));
-            return record(ticket, shaped, &setup, &caller.tunnel);
+            return record(ticket, shaped, (&setup, None), &caller.tunnel);
         }
     };
     ticket.came_from(wish.client);
@@ -84,6 +89,13 @@ pub(crate) async fn answer(
     let (Decision::Block(verdict) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
         &decision;
     ticket.decided(verdict.action, verdict.cause);
+
+    let route = match &decision {
+        Decision::Pass(_, route, _) => Some(route),
+        Decision::Block(_) | Decision::Nowhere(_) => None,
+    };
+    let finish = Finish::of(&setup, route, (&wish, caller), &request);
+    let stall = route.and_then(|route| route.response_timeout);
 
     // act
     let acted = match decision {
@@ -99,19 +111,19 @@ pub(crate) async fn answer(
     let reviewed = review(acted);
 
     // shape
-    let shaped = shape(door, &setup, reviewed);
+    let shaped = finish.apply(shape(door, &setup, reviewed));
 
     // record
-    record(ticket, shaped, &setup, &caller.tunnel)
+    record(ticket, shaped, (&setup, stall), &caller.tunnel)
 }
 
 fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
-    if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
-        return Err(Refusal::Method);
+    match websocket::asked(request) {
+        Some(Connect::Other) => return Err(Refusal::Method),
+        Some(Connect::WebSocket) | None => {}
     }
-    let declared = request.body().size_hint().lower();
-    if declared > setup.settings.body_max.bytes() {
-        return Err(Refusal::BodyTooLarge);
+    if *request.method() == Method::TRACE {
+        return Err(Refusal::Method);
     }
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     if let Some(authority) = request.uri().authority() {
@@ -158,13 +170,13 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
 fn record(
     mut ticket: Ticket,
     shaped: Shaped,
-    setup: &Setup,
+    (setup, stall): (&Setup, Option<Duration>),
     becomes: &BecomesTunnel,
 ) -> Response<Body> {
     let Shaped { mut response, source, switched } = shaped;
     ticket.answered(source, response.status().as_u16());
-    let Some(client) = switched else {
-        let stall = setup.settings.response_timeout.0.0;
+    let Some(Leaving { client, held, place }) = switched else {
+        let stall = stall.unwrap_or(setup.settings.response_timeout.0.0);
         return response
             .map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)));
     };
@@ -174,6 +186,7 @@ fn record(
     tokio::task::spawn_local(async move {
         let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
+        drop((held, place));
     });
     response.map(|_| Body::empty())
 }

@@ -3,12 +3,14 @@
 //! It reads no pattern file and connects to no server; `config` reads it and [`Settings::check`]
 //! says what is wrong.
 
+mod compress;
 mod fields;
 mod listeners;
 mod pools;
 mod routes;
 
-pub use self::fields::ForwardedStyle;
+pub use self::compress::{CodingName, CompressChoice, CompressSettings};
+pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
 use self::listeners::Https;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
 pub(crate) use self::pools::SERVERS_MAX;
@@ -58,6 +60,8 @@ pub struct Settings {
     /// `-Host`, `-Port`), `standard` (`Forwarded`, RFC 7239), `both` or `off`. What strangers write into
     /// any of them is dropped always.
     pub forwarded: ForwardedStyle,
+    /// What is done to header fields on every route, and to the gateway's own answers. Default nothing.
+    pub headers: FieldSettings,
     /// The largest request body. Default 64MiB, at least 1KiB. Beyond it: 413. Bodies are streamed,
     /// so this costs no memory.
     pub body_max: Text<ByteSize>,
@@ -66,6 +70,8 @@ pub struct Settings {
     pub response_timeout: Text<Span>,
     /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
     pub upgrade_idle: Text<Span>,
+    /// How many such connections may be open at once. Default 10000. Beyond it: 503.
+    pub upgrades: u32,
     /// The cache of the routes that have one, shared by all of them.
     pub cache: http_cache::Settings,
     /// How many connections may be open at once, all clients together. Default 10000.
@@ -91,9 +97,11 @@ impl Default for Settings {
             routes: Vec::new(),
             trusted: Vec::new(),
             forwarded: ForwardedStyle::default(),
+            headers: FieldSettings::default(),
             body_max: Text(ByteSize(64 << 20)),
             response_timeout: Text(Span(Duration::from_mins(1))),
             upgrade_idle: Text(Span(Duration::from_mins(5))),
+            upgrades: 10_000,
             cache: http_cache::Settings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
@@ -148,7 +156,8 @@ impl Settings {
         };
         let tls = self.tls.check(https).into_iter().map(|it| it.under("tls"));
         let client = self.client.check().into_iter().map(|it| it.under("client"));
-        let mut complaints: Vec<_> = tls.chain(client).collect();
+        let headers = self.headers.check().into_iter().map(|it| it.under("headers"));
+        let mut complaints: Vec<_> = tls.chain(client).chain(headers).collect();
         if self.h2c && https == Https::Everywhere {
             complaints.push(
                 Complaint::new("h2c", "every listener speaks TLS, so this is not used")

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use http_engine::Limits;
+use http_engine::{ExtendedConnect, Limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -156,6 +156,7 @@ impl ClientSettings {
             stall_timeout: self.body_timeout.0.0,
             rate_bytes_min: u32::try_from(self.rate_min.bytes()).unwrap_or(u32::MAX),
             http2_streams_max: self.http2_streams.into(),
+            http2_extended_connect: ExtendedConnect::Taken,
             ..Limits::default()
         }
     }
@@ -230,7 +231,9 @@ mod tests {
     #[test]
     fn what_is_expected_of_clients_has_bounds() {
         assert_eq!(ClientSettings::default().check(), []);
-        assert_eq!(ClientSettings::default().limits(), Limits::default());
+        let expected =
+            Limits { http2_extended_connect: ExtendedConnect::Taken, ..Limits::default() };
+        assert_eq!(ClientSettings::default().limits(), expected);
         let odd = ClientSettings {
             header_timeout: Text(Span(Duration::ZERO)),
             header_max: Text(ByteSize(1)),
