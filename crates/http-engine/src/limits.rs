@@ -36,7 +36,7 @@ pub struct Limits {
     pub http2_extended_connect: ExtendedConnect,
 }
 
-/// Whether a stream of HTTP/2 may leave HTTP for a protocol that it names, as WebSockets do (RFC 8441
+/// Whether a stream of HTTP/2 may leave HTTP for a protocol that it names, as a WebSocket does (RFC 8441
 /// section 4). Whoever takes it finds a [`crate::upgrade::Protocol`] in the extensions of a `CONNECT`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtendedConnect {

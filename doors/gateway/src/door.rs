@@ -121,7 +121,7 @@ impl Door {
         self.setup.load().rule_text(rule)
     }
 
-    /// How many connections have left HTTP, as WebSockets do, and are open.
+    /// How many connections have left HTTP, as a WebSocket does, and are open.
     pub fn upgrades_open(&self) -> u32 {
         self.setup.load().left.count()
     }

@@ -67,9 +67,9 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     if request.body().size_hint().lower() > body_max {
         return Outcome::Refused(Refusal::BodyTooLarge);
     }
-    let handshake = match websocket::asked(&request).map(|_| Handshake::new()).transpose() {
-        Ok(handshake) => handshake,
-        Err(_) => return Outcome::Refused(Refusal::TooManyUpgrades),
+    let asked = websocket::asked(&request);
+    let Ok(handshake) = asked.map(|_| Handshake::new()).transpose() else {
+        return Outcome::Refused(Refusal::TooManyUpgrades);
     };
     let wants = match &handshake {
         Some(_) => Some(Handshake::protocol()),

@@ -59,9 +59,10 @@ pub(crate) fn make(route: &Route, headers: &mut HeaderMap) {
     }
 }
 
-fn replace(headers: &mut HeaderMap, name: &HeaderName, make: impl Fn(&str) -> Option<String>) {
+fn replace(headers: &mut HeaderMap, name: &HeaderName, change: impl Fn(&str) -> Option<String>) {
     let Some(value) = headers.get_mut(name) else { return };
-    let made = value.to_str().ok().and_then(make).and_then(|made| HeaderValue::try_from(made).ok());
+    let made =
+        value.to_str().ok().and_then(change).and_then(|made| HeaderValue::try_from(made).ok());
     if let Some(made) = made {
         *value = made;
     }
