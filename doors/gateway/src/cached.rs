@@ -6,8 +6,10 @@
 use crate::caller::Caller;
 use crate::door::Setup;
 use crate::fields::Change;
-use crate::passing::{self, Onward};
+use crate::passing::Onward;
 use crate::pool::Pool;
+use crate::reproxy;
+use crate::route::Route;
 use crate::shape;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
@@ -32,8 +34,10 @@ struct Way(Rc<Errand>);
 
 pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
+    pub(crate) route: Arc<Route>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) caller: Arc<Caller>,
+    pub(crate) url: String,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
@@ -74,8 +78,14 @@ impl Fetch for Way {
             changes: &errand.changes,
         };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
-        let sent = passing::send(&errand.setup, &errand.pool, request, errand.now).await;
-        let response = sent.map_err(Failed::Send)?;
+        let sending = reproxy::Errand {
+            setup: &errand.setup,
+            route: &errand.route,
+            pool: &errand.pool,
+            url: &errand.url,
+            now: errand.now,
+        };
+        let response = reproxy::exchange(&sending, request).await.map_err(Failed::Send)?;
         shape::answers(&response).map_err(Failed::Send)?;
         // A fetch may outlive the client whose own patience would end it.
         let stall = errand.response_timeout.unwrap_or(errand.setup.settings.response_timeout.0.0);

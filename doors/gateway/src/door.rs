@@ -9,6 +9,7 @@ use crate::request;
 use crate::route::{self, Route};
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
+use crate::uploads::Uploads;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve};
@@ -62,6 +63,8 @@ pub(crate) struct Setup {
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
     pub(crate) left: Left,
+    pub(crate) pools: BTreeMap<String, Arc<Pool>>,
+    pub(crate) uploads: Uploads,
 }
 
 /// How often one pattern of a route has blocked.
@@ -207,10 +210,10 @@ impl Setup {
         parts: &Parts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let pools: BTreeMap<&str, Arc<Pool>> = settings
+        let pools: BTreeMap<String, Arc<Pool>> = settings
             .pools
             .iter()
-            .map(|(name, pool)| (name.as_str(), Arc::new(Pool::new(pool))))
+            .map(|(name, pool)| (name.clone(), Arc::new(Pool::new(pool))))
             .collect();
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
@@ -218,6 +221,17 @@ impl Setup {
             Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
         });
         let around = route::Around { pools: &pools, cache: cache.as_ref(), base: &parts.base };
+        let uploads = Uploads::new(
+            &settings.uploads,
+            &parts.cache.folder,
+            before.map(|setup| &setup.uploads),
+        );
+        let uploads = uploads.map_err(|why| {
+            vec![
+                Complaint::new("uploads.disk_folder", why.to_string())
+                    .remedy("name a folder that can be made"),
+            ]
+        })?;
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
         for (index, route) in settings.routes.iter().enumerate() {
             match Route::new(index, route, &around) {
@@ -238,6 +252,8 @@ impl Setup {
             routes,
             origins,
             cache,
+            pools,
+            uploads,
             secure: Secure::open(&settings, parts)?,
             limits: settings.client.limits(),
             request_fields,

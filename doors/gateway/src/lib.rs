@@ -17,6 +17,7 @@ mod passing;
 mod patterns;
 mod pool;
 mod public;
+mod reproxy;
 mod request;
 mod route;
 mod routes;
@@ -24,6 +25,7 @@ mod secure;
 mod settings;
 mod shape;
 mod ticket;
+mod uploads;
 mod websocket;
 
 pub use crate::door::{Door, Parts, PatternHits, check_files};
@@ -31,6 +33,7 @@ pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::settings::{
     Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, CodingName,
     CompressChoice, CompressSettings, FieldRule, FieldSettings, ForwardedStyle, HealthSettings,
-    PatternSource, PoolSettings, RouteSettings, Settings, TlsSettings,
+    PatternSource, PoolSettings, ReproxySettings, RouteSettings, Settings, TlsSettings, UploadMode,
+    UploadSettings, UploadThreshold,
 };
 pub use http_cache::Around;

@@ -9,8 +9,10 @@ use crate::fields::{self, Change};
 use crate::finish;
 use crate::leaving::Leaving;
 use crate::pool::{Pool, Tried};
+use crate::reproxy;
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
+use crate::uploads;
 use crate::websocket::{self, Handshake};
 use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
@@ -107,7 +109,18 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     }
     let method = head.method.clone();
     let onward = Request::from_parts(head, capped(body, body_max));
-    let response = match send(trip.setup, trip.pool, onward, trip.now).await {
+    let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
+        Ok(onward) => onward,
+        Err(why) => return Outcome::Failed(why),
+    };
+    let errand = reproxy::Errand {
+        setup: trip.setup,
+        route: trip.route,
+        pool: trip.pool,
+        url: &wish.url,
+        now: trip.now,
+    };
+    let response = match reproxy::exchange(&errand, onward).await {
         Err(why) => return Outcome::Failed(why),
         Ok(response) => response,
     };
@@ -158,6 +171,8 @@ async fn through_cache(
     };
     let errand = Errand {
         setup: Arc::clone(trip.setup),
+        route: Arc::clone(trip.route),
+        url: wish.url.clone(),
         pool: Arc::clone(trip.pool),
         caller: Arc::clone(trip.caller),
         path,

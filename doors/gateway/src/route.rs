@@ -7,8 +7,9 @@ use crate::fields::FieldRules;
 use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
 use crate::pool::Pool;
 use crate::public::{Cookies, Links, Public};
+use crate::reproxy::Reproxy;
 use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{PatternSource, RouteSettings, Settings};
+use crate::settings::{PatternSource, RouteSettings, Settings, UploadMode};
 use http::header::HOST;
 use http_cache::Cache;
 use http_engine::encoding::Offer;
@@ -37,6 +38,10 @@ pub(crate) struct Route {
     pub(crate) body_max: Option<u64>,
     /// How long a server may be silent; the gateway's own where there is none.
     pub(crate) response_timeout: Option<Duration>,
+    /// What its servers may name to be sent in their place.
+    pub(crate) reproxy: Option<Reproxy>,
+    /// How request bodies reach its servers, if not as all do.
+    pub(crate) uploads: Option<UploadMode>,
 }
 
 /// The patterns of a route, and the list number under which they are recorded.
@@ -59,7 +64,7 @@ pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
 
 /// What a route is made with.
 pub(crate) struct Around<'s> {
-    pub(crate) pools: &'s BTreeMap<&'s str, Arc<Pool>>,
+    pub(crate) pools: &'s BTreeMap<String, Arc<Pool>>,
     pub(crate) cache: Option<&'s Arc<Cache>>,
     pub(crate) base: &'s Path,
 }
@@ -76,6 +81,7 @@ impl Route {
             None => None,
             Some(block) => Some(Block::new(index, &block.patterns, around.base)?),
         };
+        let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
         let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
         let (request_fields, response_fields) = settings.headers.compile();
         let hosts = || request_fields.literals(&HOST).map(str::to_owned).collect();
@@ -95,6 +101,8 @@ impl Route {
             public,
             body_max: settings.body_max.map(|size| size.bytes()),
             response_timeout: settings.response_timeout.map(|span| span.0.0),
+            reproxy: reproxy.transpose()?,
+            uploads: settings.uploads,
         })
     }
 }

@@ -7,7 +7,9 @@ mod compress;
 mod fields;
 mod listeners;
 mod pools;
+mod reproxy;
 mod routes;
+mod uploads;
 
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
@@ -15,7 +17,9 @@ use self::listeners::Https;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::pools::{Balance, HealthSettings, PoolSettings};
+pub use self::reproxy::ReproxySettings;
 pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
+pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -72,6 +76,8 @@ pub struct Settings {
     pub upgrade_idle: Text<Span>,
     /// How many such connections may be open at once. Default 10000. Beyond it: 503.
     pub upgrades: u32,
+    /// How request bodies reach a server.
+    pub uploads: UploadSettings,
     /// The cache of the routes that have one, shared by all of them.
     pub cache: http_cache::Settings,
     /// How many connections may be open at once, all clients together. Default 10000.
@@ -102,6 +108,7 @@ impl Default for Settings {
             response_timeout: Text(Span(Duration::from_mins(1))),
             upgrade_idle: Text(Span(Duration::from_mins(5))),
             upgrades: 10_000,
+            uploads: UploadSettings::default(),
             cache: http_cache::Settings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
@@ -186,6 +193,7 @@ impl Settings {
         };
         check("response_timeout", *self.response_timeout, Duration::from_secs(1), TIMEOUT_MAX);
         check("upgrade_idle", *self.upgrade_idle, Duration::from_secs(10), UPGRADE_IDLE_MAX);
+        complaints.extend(self.uploads.check().into_iter().map(|it| it.under("uploads")));
         complaints.extend(self.cache.check().into_iter().map(|it| it.under("cache")));
         if self.body_max.bytes() < 1 << 10 {
             complaints.push(

@@ -2,7 +2,9 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use super::{CompressChoice, FieldSettings, PoolSettings, TIMEOUT_MAX};
+use super::{
+    CompressChoice, FieldSettings, PoolSettings, ReproxySettings, TIMEOUT_MAX, UploadMode,
+};
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,10 @@ pub struct RouteSettings {
     /// How long a server may be silent on this route, in place of the gateway's `response_timeout`; from
     /// 1s to 1h.
     pub response_timeout: Option<Text<Span>>,
+    /// What its servers may name to be sent in their place. Default nothing.
+    pub reproxy: Option<ReproxySettings>,
+    /// How request bodies reach its servers. Default as `uploads.mode` says.
+    pub uploads: Option<UploadMode>,
 }
 
 /// URLs to refuse.
@@ -82,6 +88,8 @@ impl Default for RouteSettings {
             rewrite_cookies: false,
             body_max: None,
             response_timeout: None,
+            reproxy: None,
+            uploads: None,
         }
     }
 }
@@ -109,6 +117,7 @@ impl RouteSettings {
                     .remedy("name a pool, or leave cache out"),
             );
         }
+        complaints.extend(self.check_reproxy());
         match &self.pool {
             Some(pool) if !pools.contains_key(pool) => {
                 let known: Vec<_> = pools.keys().map(String::as_str).collect();
@@ -158,6 +167,19 @@ impl RouteSettings {
             complaints.push(
                 Complaint::new("response_timeout", format!("{span} is out of bounds"))
                     .remedy("write a span from 1s to 1h"),
+            );
+        }
+        complaints
+    }
+
+    fn check_reproxy(&self) -> Vec<Complaint> {
+        let Some(reproxy) = &self.reproxy else { return Vec::new() };
+        let mut complaints: Vec<_> =
+            reproxy.check().into_iter().map(|it| it.under("reproxy")).collect();
+        if self.pool.is_none() {
+            complaints.push(
+                Complaint::new("reproxy", "the route has no servers that could name anything")
+                    .remedy("name a pool, or leave reproxy out"),
             );
         }
         complaints
