@@ -124,22 +124,41 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         Err(why) => return Outcome::Failed(why),
         Ok(response) => response,
     };
-    match (leaving, handshake) {
-        (Some(leaving), Some(handshake)) if handshake.is_met(&response) => {
-            Outcome::Switched(websocket::accepted(response), leaving)
-        }
-        // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
-        (_, Some(_)) if response.status().is_success() || is_switched(&response) => {
+    match came(&response, leaving, handshake.as_ref()) {
+        Came::Answer => Outcome::Fetched(changing(trip, wish, method, response).await),
+        Came::Switched(leaving) => Outcome::Switched(response, leaving),
+        Came::WebSocket(leaving) => Outcome::Switched(websocket::accepted(response), leaving),
+        Came::Misunderstood => {
             let why = "it took a WebSocket's handshake for something else";
             Outcome::Failed(SendError::BadResponse(why.into()))
         }
-        (Some(leaving), None) if is_switched(&response) => Outcome::Switched(response, leaving),
-        _ => Outcome::Fetched(changing(trip, wish, method, response).await),
     }
 }
 
-fn is_switched(response: &Response<Body>) -> bool {
-    response.status() == StatusCode::SWITCHING_PROTOCOLS
+/// What an answer means for the connection.
+enum Came {
+    /// It stays what it was.
+    Answer,
+    /// It leaves HTTP.
+    Switched(Leaving),
+    /// It becomes the WebSocket that a stream of HTTP/2 asked for.
+    WebSocket(Leaving),
+    Misunderstood,
+}
+
+fn came(
+    response: &Response<Body>,
+    leaving: Option<Leaving>,
+    handshake: Option<&Handshake>,
+) -> Came {
+    let is_switched = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    match (leaving, handshake) {
+        (Some(leaving), Some(handshake)) if handshake.is_met(response) => Came::WebSocket(leaving),
+        // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
+        (_, Some(_)) if response.status().is_success() || is_switched => Came::Misunderstood,
+        (Some(leaving), None) if is_switched => Came::Switched(leaving),
+        _ => Came::Answer,
+    }
 }
 
 /// The client's connection, should the server agree to leave HTTP; none where too many have.
