@@ -1,4 +1,4 @@
-//! WebSockets: passed on over HTTP/1.1 and HTTP/2, and kept through every reload.
+//! A WebSocket is passed on over HTTP/1.1 and HTTP/2, and kept through every reload.
 
 use crate::http2::prior_knowledge;
 use crate::support::{DEADLINE, Gateway, get, parts, simple, start};

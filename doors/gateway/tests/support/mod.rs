@@ -107,7 +107,7 @@ pub(crate) fn read_message(stream: &mut TcpStream) -> Option<String> {
                 return Some(String::from_utf8_lossy(&bytes).into_owned());
             }
         }
-        let mut piece = [0; 64 << 10];
+        let mut piece = [0; 16 << 10];
         match stream.read(&mut piece) {
             Ok(0) | Err(_) => return None,
             Ok(count) => bytes.extend_from_slice(&piece[..count]),
