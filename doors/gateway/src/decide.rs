@@ -4,11 +4,11 @@
 
 use crate::door::{Door, Setup};
 use crate::pool::Pool;
-use crate::request::Wish;
+use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::{Ask, Verdict};
 use std::sync::Arc;
-use transport::near::{self, CameTo};
+use transport::near;
 use vocab::{Action, Cause, DomainName, Now, RuleRef};
 
 /// What is to be done with a request.
@@ -22,18 +22,15 @@ pub(crate) enum Decision {
 
 /// The first route that fits decides; a route whose patterns do not hit and that has no pool leaves
 /// it to those that follow. Patterns come before the policy: they are the nearer rule.
-pub(crate) fn decide(
-    door: &Door,
-    setup: &Setup,
-    wish: &Wish,
-    local: Option<CameTo>,
-    now: Now,
-) -> Decision {
+pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
     let path = wish.path.split('?').next().unwrap_or(&wish.path);
     let mut taken = None;
     for route in &setup.routes {
         let host_fits = route.host.as_ref().is_none_or(|host| host.fits(wish.host.as_name()));
         if !host_fits || !route.path.fits(path) {
+            continue;
+        }
+        if route.internal && wish.led == Led::ByClient {
             continue;
         }
         if let Some(block) = &route.block
@@ -48,7 +45,7 @@ pub(crate) fn decide(
         }
     }
     let policy = door.parts.policy.load();
-    let who = near::of(policy.near_wanted(), wish.client, || local, now).into();
+    let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
     let ask = Ask {
         door: vocab::Door::Gateway,
         client: wish.client,

@@ -4,10 +4,12 @@ use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
 use crate::forwarded;
 use crate::passing::{Trip, pass};
+use crate::reproxy;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
+use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
@@ -18,11 +20,14 @@ use std::sync::Arc;
 use transport::clock;
 use transport::near::CameTo;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
-use vocab::{DomainName, Kind, Name};
+use vocab::{DomainName, Kind, Name, Now};
 
 /// What a client wants, once it is understood.
+#[derive(Clone)]
 pub(crate) struct Wish {
     pub(crate) client: IpAddr,
+    /// The address of ours that its connection is to, if the policy wants to know the interface.
+    pub(crate) local: Option<CameTo>,
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
     pub(crate) kind: Kind,
@@ -30,6 +35,35 @@ pub(crate) struct Wish {
     pub(crate) path: String,
     /// For the policy and the ledger.
     pub(crate) url: String,
+    pub(crate) led: Led,
+}
+
+/// Who has chosen the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Led {
+    ByClient,
+    /// One of ours: see `reproxy`.
+    ByServer,
+}
+
+/// What doing something about a request needs to know.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'s> {
+    pub(crate) door: &'s Arc<Door>,
+    pub(crate) setup: &'s Arc<Setup>,
+    pub(crate) peer: IpAddr,
+    pub(crate) now: Now,
+}
+
+impl Wish {
+    /// The same at another path and query that a server names, if that is one.
+    pub(crate) fn led_to(&self, path: &str) -> Option<Self> {
+        let target: PathAndQuery = path.parse().ok()?;
+        routes::check_path(target.path()).ok()?;
+        let before = self.url.strip_suffix(&self.path).unwrap_or("");
+        let url = format!("{before}{target}");
+        Some(Self { path: target.to_string(), url, led: Led::ByServer, ..self.clone() })
+    }
 }
 
 /// Why a request goes no further than being read.
@@ -60,23 +94,24 @@ pub(crate) enum Outcome {
 #[derive(Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
-    /// The address of ours that it connected to, if the policy wants to know the interface.
+    /// See [`Wish::local`].
     pub(crate) local: Option<CameTo>,
 }
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    Peer { address: peer, local }: Peer,
+    from: Peer,
     tunnel: &BecomesTunnel,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
+    let peer = from.address;
     let mut ticket = Ticket::open(&door.parts.ledger, now, peer);
 
     // read
-    let wish = match read(&setup, peer, &mut request) {
+    let wish = match read(&setup, from, &mut request) {
         Ok(wish) => wish,
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
@@ -88,20 +123,14 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, Subject::url(&wish.url));
 
     // decide
-    let decision = decide(door, &setup, &wish, local, now);
+    let decision = decide(door, &setup, &wish, now);
     let (Decision::Block(verdict) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let acted = match decision {
-        Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host },
-        Decision::Nowhere(_) => Outcome::Nowhere,
-        Decision::Pass(_, route, pool) => {
-            pass(&Trip { setup: &setup, route: &route, pool: &pool, peer, now }, &wish, request)
-                .await
-        }
-    };
+    let scene = Scene { door, setup: &setup, peer, now };
+    let acted = reproxy::act(scene, decision, &wish, request).await;
 
     // review
     let reviewed = review(acted);
@@ -113,7 +142,24 @@ pub(crate) async fn answer(
     record(ticket, shaped, &setup, tunnel)
 }
 
-fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
+/// Does what was decided.
+pub(crate) async fn act(
+    scene: Scene<'_>,
+    decision: Decision,
+    wish: &Wish,
+    request: Request<Incoming>,
+) -> Outcome {
+    let Scene { setup, peer, now, .. } = scene;
+    match decision {
+        Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host.clone() },
+        Decision::Nowhere(_) => Outcome::Nowhere,
+        Decision::Pass(_, route, pool) => {
+            pass(&Trip { setup, route: &route, pool: &pool, peer, now }, wish, request).await
+        }
+    }
+}
+
+fn read(setup: &Setup, from: Peer, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
     if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
         return Err(Refusal::Method);
     }
@@ -126,7 +172,7 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| Refusal::Host)?;
         request.headers_mut().insert(HOST, host);
     }
-    let path = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
     let path = path.to_owned();
     routes::check_path(request.uri().path()).map_err(Refusal::Path)?;
     let headers = request.headers();
@@ -143,12 +189,14 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         None => path.clone(),
     };
     Ok(Wish {
-        client: forwarded::client(peer, headers, &setup.trusted),
+        client: forwarded::client(from.address, headers, &setup.trusted),
+        local: from.local,
         host: asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name()),
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
         url,
+        led: Led::ByClient,
     })
 }
 
