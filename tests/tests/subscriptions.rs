@@ -223,11 +223,12 @@ fn a_list_comes_over_https_from_a_server_that_an_authority_of_ours_vouches_for()
     scratch.write("www/ads.txt", "||ads1.example^\n");
     let server = Tidegate::start_in(
         scratch,
-        "web: [{ listen: [\"https://127.0.0.1:0\"], hosts: [127.0.0.1], root: www }]\n",
+        "web: [{ listen: [\"https://127.0.0.1:0\"], hosts: [lists.example], root: www }]\n",
     );
     let house = House::new(Manner::Nothing);
-    let url = format!("https://{}/ads.txt", server.address("web", "https"));
-    let list = format!("\"{url}\", ca: \"{}\"", "CA");
+    let port = server.address("web", "https").port();
+    let url = format!("https://lists.example:{port}/ads.txt");
+    let list = format!("\"{url}\", ca: \"CA\"");
     let yaml = house.yaml().replace(&format!("\"{}\"", house.server.url("lists.example")), &list);
     let authority = server.state().join("ca/ca.pem").display().to_string();
 

@@ -8,7 +8,7 @@ use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::{Ask, Verdict};
 use std::sync::Arc;
-use transport::near::{self, CameTo};
+use transport::near;
 use vocab::{Action, Cause, DomainName, Now, RuleRef};
 
 /// What is to be done with a request.
@@ -22,13 +22,7 @@ pub(crate) enum Decision {
 
 /// The first route that fits decides; a route whose patterns do not hit and that has no pool leaves
 /// it to those that follow. Patterns come before the policy: they are the nearer rule.
-pub(crate) fn decide(
-    door: &Door,
-    setup: &Setup,
-    wish: &Wish,
-    local: Option<CameTo>,
-    now: Now,
-) -> Decision {
+pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
     let path = wish.path.split('?').next().unwrap_or(&wish.path);
     let mut taken = None;
     for route in &setup.routes {
@@ -51,7 +45,7 @@ pub(crate) fn decide(
         }
     }
     let policy = door.parts.policy.load();
-    let who = near::of(policy.near_wanted(), wish.client, || local, now).into();
+    let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
     let ask = Ask {
         door: vocab::Door::Gateway,
         client: wish.client,

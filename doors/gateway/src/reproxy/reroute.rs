@@ -55,7 +55,7 @@ pub(crate) async fn act(
         };
         stand_over(&mut kept, &rerouted.fields);
         let Some(request) = luggage.request(&wish) else { break };
-        let decision = decide(scene.door, scene.setup, &wish, scene.caller.local, scene.now);
+        let decision = decide(scene.door, scene.setup, &wish, scene.now);
         outcome = request::act(scene, decision, &wish, request).await;
     }
     Outcome::GoingRound
