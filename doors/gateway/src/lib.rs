@@ -12,17 +12,20 @@ mod pages;
 mod passing;
 mod patterns;
 mod pool;
+mod reproxy;
 mod request;
 mod route;
 mod routes;
 mod settings;
 mod shape;
 mod ticket;
+mod uploads;
 
 pub use crate::door::{Door, Parts, PatternHits};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::route::check_files;
 pub use crate::settings::{
-    Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
+    Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, ReproxySettings,
+    RouteSettings, Settings, UploadMode, UploadSettings, UploadThreshold,
 };
 pub use http_cache::Around;

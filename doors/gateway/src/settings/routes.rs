@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use super::PoolSettings;
+use super::{PoolSettings, ReproxySettings, UploadMode};
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,10 @@ pub struct RouteSettings {
     pub pool: Option<String>,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
+    /// What its servers may name to be sent in their place. Default nothing.
+    pub reproxy: Option<ReproxySettings>,
+    /// How request bodies reach its servers. Default as `uploads.mode` says.
+    pub uploads: Option<UploadMode>,
 }
 
 /// URLs to refuse.
@@ -50,7 +54,16 @@ pub enum PatternSource {
 
 impl Default for RouteSettings {
     fn default() -> Self {
-        Self { host: None, path: "/*".into(), root: None, block: None, pool: None, cache: false }
+        Self {
+            host: None,
+            path: "/*".into(),
+            root: None,
+            block: None,
+            pool: None,
+            cache: false,
+            reproxy: None,
+            uploads: None,
+        }
     }
 }
 
@@ -77,6 +90,7 @@ impl RouteSettings {
                     .remedy("name a pool, or leave cache out"),
             );
         }
+        complaints.extend(self.check_reproxy());
         match &self.pool {
             Some(pool) if !pools.contains_key(pool) => {
                 let known: Vec<_> = pools.keys().map(String::as_str).collect();
@@ -102,6 +116,18 @@ impl RouteSettings {
                     complaints.push(Complaint::new(path, why.to_string()));
                 }
             }
+        }
+        complaints
+    }
+    fn check_reproxy(&self) -> Vec<Complaint> {
+        let Some(reproxy) = &self.reproxy else { return Vec::new() };
+        let mut complaints: Vec<_> =
+            reproxy.check().into_iter().map(|it| it.under("reproxy")).collect();
+        if self.pool.is_none() {
+            complaints.push(
+                Complaint::new("reproxy", "the route has no servers that could name anything")
+                    .remedy("name a pool, or leave reproxy out"),
+            );
         }
         complaints
     }
