@@ -222,7 +222,9 @@ fn what_is_stored_is_taken_back_by_url_host_and_tag() {
         (vec!["--host".into(), "127.0.0.1".into()], None, "/a"),
         (vec!["--stored".into()], None, "/b"),
     ] {
-        ["/a", "/b"].map(status);
+        for path in ["/a", "/b"] {
+            status(path);
+        }
         let args: Vec<&str> =
             ["ctl", "purge"].into_iter().chain(args.iter().map(String::as_str)).collect();
         let told = edge.told(&args);
