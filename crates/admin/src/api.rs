@@ -11,6 +11,7 @@ pub(crate) mod notes;
 pub(crate) mod requests;
 pub(crate) mod session;
 pub(crate) mod state;
+mod stores;
 pub(crate) mod why;
 
 use crate::control::Control;
@@ -147,6 +148,8 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))
         .routes(routes!(changes::purge))
+        .routes(routes!(stores::stores))
+        .routes(routes!(stores::take_back))
         .routes(routes!(allows::allow))
         .routes(routes!(allows::allows))
         .routes(routes!(allows::revoke))

@@ -17,6 +17,7 @@ mod mint;
 mod reload;
 pub(crate) mod signer;
 pub(crate) mod state;
+mod stores;
 pub(crate) mod subscriptions;
 pub(crate) mod why;
 
