@@ -5,27 +5,35 @@
 //! makes a [`Door`] and hands it connections.
 
 mod cached;
+mod caller;
 mod decide;
 mod door;
+mod fields;
+mod finish;
 mod forwarded;
+mod leaving;
 mod pages;
 mod passing;
 mod patterns;
 mod pool;
+mod public;
 mod reproxy;
 mod request;
 mod route;
 mod routes;
+mod secure;
 mod settings;
 mod shape;
 mod ticket;
 mod uploads;
+mod websocket;
 
-pub use crate::door::{Door, Parts, PatternHits};
+pub use crate::door::{Door, Parts, PatternHits, check_files};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
-pub use crate::route::check_files;
 pub use crate::settings::{
-    Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, ReproxySettings,
-    RouteSettings, Settings, UploadMode, UploadSettings, UploadThreshold,
+    Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, CodingName,
+    CompressChoice, CompressSettings, FieldRule, FieldSettings, ForwardedStyle, HealthSettings,
+    PatternSource, PoolSettings, ReproxySettings, RouteSettings, Settings, TlsSettings, UploadMode,
+    UploadSettings, UploadThreshold,
 };
 pub use http_cache::Around;

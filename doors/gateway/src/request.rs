@@ -1,22 +1,25 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
+use crate::caller::Caller;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
-use crate::forwarded;
+use crate::finish::Finish;
+use crate::leaving::Leaving;
 use crate::passing::{Trip, pass};
 use crate::reproxy;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
+use crate::websocket::{self, Connect};
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
-use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use transport::clock;
 use transport::near::CameTo;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
@@ -51,7 +54,7 @@ pub(crate) enum Led {
 pub(crate) struct Scene<'s> {
     pub(crate) door: &'s Arc<Door>,
     pub(crate) setup: &'s Arc<Setup>,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'s Arc<Caller>,
     pub(crate) now: Now,
 }
 
@@ -72,6 +75,10 @@ pub(crate) enum Refusal {
     Host,
     Path(DotSegment),
     BodyTooLarge,
+    /// The connection was made for another name.
+    Misdirected,
+    /// Too many connections have left HTTP.
+    TooManyUpgrades,
 }
 
 /// What came of a request.
@@ -85,38 +92,28 @@ pub(crate) enum Outcome {
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     /// The server agreed to leave HTTP, and the client had asked for it.
-    Switched(Response<Body>, upgrade::OnUpgrade),
+    Switched(Response<Body>, Leaving),
     GoingRound,
     Failed(SendError),
-}
-
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy)]
-pub(crate) struct Peer {
-    pub(crate) address: IpAddr,
-    /// See [`Wish::local`].
-    pub(crate) local: Option<CameTo>,
 }
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    from: Peer,
-    tunnel: &BecomesTunnel,
+    caller: &Arc<Caller>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
-    let peer = from.address;
-    let mut ticket = Ticket::open(&door.parts.ledger, now, peer);
+    let mut ticket = Ticket::open(&door.parts.ledger, now, caller.peer);
 
     // read
-    let wish = match read(&setup, from, &mut request) {
+    let wish = match read(&setup, caller, &mut request) {
         Ok(wish) => wish,
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
             let shaped = shape(door, &setup, Outcome::Refused(refusal));
-            return record(ticket, shaped, &setup, tunnel);
+            return record(ticket, shaped, (&setup, None), &caller.tunnel);
         }
     };
     ticket.came_from(wish.client);
@@ -128,18 +125,25 @@ pub(crate) async fn answer(
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
+    let route = match &decision {
+        Decision::Pass(_, route, _) => Some(route),
+        Decision::Block(_) | Decision::Nowhere(_) => None,
+    };
+    let finish = Finish::of(&setup, route, (&wish, caller), &request);
+    let stall = route.and_then(|route| route.response_timeout);
+
     // act
-    let scene = Scene { door, setup: &setup, peer, now };
+    let scene = Scene { door, setup: &setup, caller, now };
     let acted = reproxy::act(scene, decision, &wish, request).await;
 
     // review
     let reviewed = review(acted);
 
     // shape
-    let shaped = shape(door, &setup, reviewed);
+    let shaped = finish.apply(shape(door, &setup, reviewed));
 
     // record
-    record(ticket, shaped, &setup, tunnel)
+    record(ticket, shaped, (&setup, stall), &caller.tunnel)
 }
 
 /// Does what was decided.
@@ -149,23 +153,23 @@ pub(crate) async fn act(
     wish: &Wish,
     request: Request<Incoming>,
 ) -> Outcome {
-    let Scene { setup, peer, now, .. } = scene;
+    let Scene { setup, caller, now, .. } = scene;
     match decision {
         Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host.clone() },
         Decision::Nowhere(_) => Outcome::Nowhere,
         Decision::Pass(_, route, pool) => {
-            pass(&Trip { setup, route: &route, pool: &pool, peer, now }, wish, request).await
+            pass(&Trip { setup, route: &route, pool: &pool, caller, now }, wish, request).await
         }
     }
 }
 
-fn read(setup: &Setup, from: Peer, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
-    if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
-        return Err(Refusal::Method);
+fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
+    match websocket::asked(request) {
+        Some(Connect::Other) => return Err(Refusal::Method),
+        Some(Connect::WebSocket) | None => {}
     }
-    let declared = request.body().size_hint().lower();
-    if declared > setup.settings.body_max.bytes() {
-        return Err(Refusal::BodyTooLarge);
+    if *request.method() == Method::TRACE {
+        return Err(Refusal::Method);
     }
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     if let Some(authority) = request.uri().authority() {
@@ -180,7 +184,11 @@ fn read(setup: &Setup, from: Peer, request: &mut Request<Incoming>) -> Result<Wi
         // HTTP/1.0 knows no Host.
         None | Some(Ok("")) => None,
         Some(Ok(host)) => {
-            Some(Origin::from_authority(OriginScheme::Http, host).map_err(|_| Refusal::Host)?)
+            let scheme = match &caller.secured {
+                Some(_) => OriginScheme::Https,
+                None => OriginScheme::Http,
+            };
+            Some(Origin::from_authority(scheme, host).map_err(|_| Refusal::Host)?)
         }
         Some(Err(_)) => return Err(Refusal::Host),
     };
@@ -188,10 +196,16 @@ fn read(setup: &Setup, from: Peer, request: &mut Request<Incoming>) -> Result<Wi
         Some(origin) => format!("{origin}{path}"),
         None => path.clone(),
     };
+    let host = asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name());
+    if let (Some(secured), Some(secure)) = (&caller.secured, &setup.secure)
+        && !secure.serves(secured, host.as_name())
+    {
+        return Err(Refusal::Misdirected);
+    }
     Ok(Wish {
-        client: forwarded::client(from.address, headers, &setup.trusted),
-        local: from.local,
-        host: asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name()),
+        client: setup.telling().client(caller.peer, headers),
+        local: caller.local,
+        host,
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
@@ -204,13 +218,13 @@ fn read(setup: &Setup, from: Peer, request: &mut Request<Incoming>) -> Result<Wi
 fn record(
     mut ticket: Ticket,
     shaped: Shaped,
-    setup: &Setup,
+    (setup, stall): (&Setup, Option<Duration>),
     becomes: &BecomesTunnel,
 ) -> Response<Body> {
     let Shaped { mut response, source, switched } = shaped;
     ticket.answered(source, response.status().as_u16());
-    let Some(client) = switched else {
-        let stall = setup.settings.response_timeout.0.0;
+    let Some(Leaving { client, held, place }) = switched else {
+        let stall = stall.unwrap_or(setup.settings.response_timeout.0.0);
         return response
             .map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)));
     };
@@ -220,6 +234,7 @@ fn record(
     tokio::task::spawn_local(async move {
         let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
+        drop((held, place));
     });
     response.map(|_| Body::empty())
 }

@@ -234,6 +234,12 @@ impl App {
         running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.collected())
     }
 
+    /// Connections through the gateway that have left HTTP; none where it does not run.
+    pub(super) fn gateway_upgrades(&self) -> Option<u32> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.doors.gateway.as_ref().map(|door| door.upgrades_open())
+    }
+
     /// The pixel door's own figures, if it runs.
     pub(super) fn pixel_figures(&self) -> Option<Arc<dyn ledger::Collector>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
