@@ -40,6 +40,8 @@ pub(crate) struct Route {
     pub(crate) response_timeout: Option<Duration>,
     /// What its servers may name to be sent in their place.
     pub(crate) reproxy: Option<Reproxy>,
+    /// Whether only servers lead here.
+    pub(crate) internal: bool,
     /// How request bodies reach its servers, if not as all do.
     pub(crate) uploads: Option<UploadMode>,
 }
@@ -102,6 +104,7 @@ impl Route {
             body_max: settings.body_max.map(|size| size.bytes()),
             response_timeout: settings.response_timeout.map(|span| span.0.0),
             reproxy: reproxy.transpose()?,
+            internal: settings.internal,
             uploads: settings.uploads,
         })
     }
