@@ -4,8 +4,10 @@
 //! and `secure` once a connection; `request` and `passing` look things up in it.
 
 use std::net::{IpAddr, SocketAddr};
-use transport::Stream;
+use transport::near::CameTo;
+use transport::{Stream, near};
 use upstream::origins::BecomesTunnel;
+use vocab::NearWanted;
 
 /// Who is at the other end of a connection, and how it came.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub(crate) struct Caller {
     pub(crate) peer: IpAddr,
     /// The port that the client came to; none where the connection is gone already.
     pub(crate) port: Option<u16>,
+    /// Where it came in, where a rule asks for that.
+    pub(crate) local: Option<CameTo>,
     /// The handshake that began it, if it has TLS.
     pub(crate) secured: Option<Secured>,
     pub(crate) tunnel: BecomesTunnel,
@@ -31,10 +35,16 @@ pub(crate) struct Secured {
 }
 
 impl Caller {
-    pub(crate) fn of(stream: &Stream, secured: Option<Secured>, tunnel: BecomesTunnel) -> Self {
+    pub(crate) fn of(
+        stream: &Stream,
+        wanted: NearWanted,
+        secured: Option<Secured>,
+        tunnel: BecomesTunnel,
+    ) -> Self {
         Self {
             peer: stream.peer().ip().to_canonical(),
             port: stream.local().ok().as_ref().map(SocketAddr::port),
+            local: near::local(wanted, stream),
             secured,
             tunnel,
         }

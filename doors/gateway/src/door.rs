@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::{ConnectionLimits, Drain, Signer, Stream};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::{Complaint, Listen, Network, RuleRef};
+use vocab::{Complaint, Listen, NearWanted, Network, RuleRef};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -151,7 +151,7 @@ impl Door {
         let versions = if setup.settings.h2c { Versions::Http1And2 } else { Versions::Http1 };
         let how = (versions, setup.limits);
         drop(setup);
-        let mut caller = Caller::of(&stream, None, BecomesTunnel::default());
+        let mut caller = Caller::of(&stream, self.near_wanted(), None, BecomesTunnel::default());
         let (stream, tunnel) = ClientStream::new(stream);
         caller.tunnel = tunnel;
         self.serve(stream, how, caller, drain).await;
@@ -173,6 +173,11 @@ impl Door {
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve(stream, versions, limits, stop, handler).await);
+    }
+
+    /// What the policy wants to know of clients beside their address.
+    pub(crate) fn near_wanted(&self) -> NearWanted {
+        self.parts.policy.load().near_wanted()
     }
 
     pub(crate) fn setup(&self) -> Arc<Setup> {

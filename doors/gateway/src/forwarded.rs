@@ -168,7 +168,7 @@ mod tests {
 
     fn caller(peer: &str) -> Caller {
         let tunnel = BecomesTunnel::default();
-        Caller { peer: ip(peer), port: Some(8081), secured: None, tunnel }
+        Caller { peer: ip(peer), port: Some(8081), local: None, secured: None, tunnel }
     }
 
     const fn telling(trusted: &[Network], style: ForwardedStyle) -> Telling<'_> {

@@ -21,6 +21,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
+use transport::near::CameTo;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
 use vocab::{DomainName, Kind, Name, Now};
 
@@ -28,6 +29,8 @@ use vocab::{DomainName, Kind, Name, Now};
 #[derive(Clone)]
 pub(crate) struct Wish {
     pub(crate) client: IpAddr,
+    /// The address of ours that its connection is to, if the policy wants to know the interface.
+    pub(crate) local: Option<CameTo>,
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
     pub(crate) kind: Kind,
@@ -201,6 +204,7 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
     }
     Ok(Wish {
         client: setup.telling().client(caller.peer, headers),
+        local: caller.local,
         host,
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),

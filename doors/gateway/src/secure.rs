@@ -168,7 +168,8 @@ impl Door {
         let limits = setup.limits;
         drop(setup);
         // TLS ends one half by itself.
-        let caller = Caller::of(stream.tcp(), Some(secured), BecomesTunnel::default());
+        let caller =
+            Caller::of(stream.tcp(), self.near_wanted(), Some(secured), BecomesTunnel::default());
         self.serve(stream, (versions, limits), caller, drain).await;
     }
 }

@@ -63,7 +63,7 @@ impl Doors {
     pub(super) fn make(app: &App, plan: &Plan) -> Result<Self, String> {
         let file = &plan.file;
         let base = plan.base(app.state.path()).to_path_buf();
-        let dns = match &file.dns {
+        let dns = match build::dns_settings(plan) {
             None => None,
             Some(settings) => {
                 let parts = door_dns::Parts {
@@ -78,7 +78,7 @@ impl Doors {
                     around: app.around(),
                     base: base.clone(),
                 };
-                Some(door_dns::Door::new(settings, parts).map_err(|why| why.to_string())?)
+                Some(door_dns::Door::new(&settings, parts).map_err(|why| why.to_string())?)
             }
         };
         let pixel = file.pixel.clone().map(|settings| pixel(app, plan, settings));
