@@ -107,7 +107,7 @@ pub(crate) async fn answer(
         }
         (Decision::Trim(_, shorter), _) => {
             Outcome::ByPolicy(trims::answer(&trip, &wish.host, shorter))
-        },
+        }
         (Decision::Pass(_), Target::Fetch { origin, path }) => {
             fetch(&trip, &origin, &path, request).await
         }

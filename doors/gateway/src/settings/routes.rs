@@ -16,7 +16,7 @@ use vocab::{ByteSize, Complaint, Span};
 /// Where requests of one host and path go.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a word of the file that is there or not")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct RouteSettings {
     /// The host asked for: a name, or `*.NAME` for all below it. Default any.
     pub host: Option<String>,
