@@ -20,7 +20,9 @@ mod shape;
 mod ticket;
 
 pub use crate::door::{Door, Parts, PatternHits};
-pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
+pub use crate::patterns::{
+    PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, REGEXES_BARE_MAX, REGEXES_MAX,
+};
 pub use crate::route::check_files;
 pub use crate::settings::{
     Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
