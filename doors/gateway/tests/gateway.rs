@@ -5,113 +5,17 @@
 
 mod support;
 
-use arc_swap::ArcSwap;
-use door_gateway::{
-    Around, BlockSettings, Door, Parts, PatternHits, PatternSource, PoolSettings, RouteSettings,
-    Settings,
-};
-use ledger::{Ledger, RuleTexts};
+use door_gateway::{BlockSettings, PatternHits, PatternSource, PoolSettings, RouteSettings};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, mpsc};
-use support::{DEADLINE, Origin, Reply, ask, ok, read_message};
-use transport::{ClientTls, Drain, WaitForData, accept_loop, clock, listen_tcp};
-use upstream::origins::Dialer;
-use upstream::resolver::{Resolver, ResolverSettings};
-use vocab::RuleRef;
-
-struct NoTexts;
-
-impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
-        None
-    }
-}
-
-fn scratch() -> PathBuf {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let number = COUNT.fetch_add(1, SeqCst);
-    let dir =
-        std::env::temp_dir().join(format!("tidegate-gateway-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    dir
-}
-
-fn open_ledger() -> Ledger {
-    ledger::open(&ledger::Settings::default(), &scratch(), Arc::new(NoTexts)).unwrap()
-}
-
-fn policy(rules: &str) -> Arc<ArcSwap<policy::Policy>> {
-    let list =
-        policy::ListSource { name: "mine", kind: policy::ListKind::Block, text: rules.as_bytes() };
-    let rules = policy::compile(&[list], 1);
-    let policy = policy::Policy::new(Arc::new(rules), policy::Profiles::everyone());
-    Arc::new(ArcSwap::from_pointee(policy))
-}
-
-fn parts(rules: &str) -> Parts {
-    let resolver =
-        Resolver::start(&ResolverSettings::default(), ClientTls::new()).expect("a resolver starts");
-    Parts {
-        policy: policy(rules),
-        ledger: open_ledger(),
-        dialer: Dialer::new(resolver, ClientTls::new()),
-        base: scratch(),
-        cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
-    }
-}
-
-struct Gateway {
-    address: SocketAddr,
-    door: Arc<Door>,
-}
-
-fn start(settings: Settings, parts: Parts) -> Gateway {
-    assert_eq!(settings.check(), []);
-    let door = Door::new(settings, parts).unwrap();
-    let (tell, told) = mpsc::channel();
-    let serving = Arc::clone(&door);
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let local = tokio::task::LocalSet::new();
-        local.block_on(&runtime, async move {
-            let listener = listen_tcp("127.0.0.1:0".parse().unwrap(), WaitForData::No).unwrap();
-            tell.send(listener.local_addr()).unwrap();
-            let (drain, limits) = (Drain::new(), serving.connection_limits());
-            let for_each = drain.clone();
-            let serve =
-                move |stream| Arc::clone(&serving).serve_connection(stream, for_each.clone());
-            accept_loop(listener, limits, drain, serve).await.unwrap();
-        });
-    });
-    Gateway { address: told.recv_timeout(DEADLINE).unwrap(), door }
-}
-
-/// One pool of these servers behind one route.
-fn simple(servers: &[SocketAddr]) -> Settings {
-    let servers = servers.iter().map(|address| format!("http://{address}")).collect();
-    let pool = PoolSettings { servers, ..Default::default() };
-    Settings {
-        pools: [("app".to_owned(), pool)].into(),
-        routes: vec![RouteSettings { pool: Some("app".into()), ..Default::default() }],
-        ..Default::default()
-    }
-}
+use support::{
+    Origin, Reply, ask, closed_port, get, ok, parts, read_message, scratch, simple, start,
+};
 
 fn block(patterns: &[&str]) -> BlockSettings {
     let patterns = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
     BlockSettings { patterns: PatternSource::Inline(patterns) }
-}
-
-fn get(gateway: &Gateway, path: &str) -> String {
-    ask(gateway.address, &format!("GET {path} HTTP/1.1\r\nHost: app.example\r\n\r\n"))
-}
-
-fn closed_port() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 #[test]

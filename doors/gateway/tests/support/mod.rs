@@ -1,5 +1,10 @@
 //! A scripted origin server and a client that shows every byte, on real sockets.
 
+#![allow(dead_code, unused_imports, reason = "each test file uses its own share")]
+
+mod door;
+
+pub(crate) use door::{Gateway, closed_port, get, parts, scratch, simple, start};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
