@@ -8,6 +8,7 @@ mod cached;
 mod decide;
 mod door;
 mod forwarded;
+mod guards;
 mod pages;
 mod passing;
 mod patterns;
@@ -19,12 +20,15 @@ mod settings;
 mod shape;
 mod ticket;
 
-pub use crate::door::{Door, Parts, PatternHits};
+pub use crate::door::{Door, GuardCounts, Parts, PatternHits};
 pub use crate::patterns::{
-    PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, REGEXES_BARE_MAX, REGEXES_MAX,
+    BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
+    REGEXES_BARE_MAX, REGEXES_MAX,
 };
 pub use crate::route::check_files;
 pub use crate::settings::{
-    Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
+    AnswerSettings, AuthSettings, Balance, BlockSettings, Elsewhere, ForwardAuthSettings,
+    HealthSettings, LimitSettings, PatternSource, PoolSettings, RequestsSettings, RouteSettings,
+    Settings, Silence,
 };
 pub use http_cache::Around;

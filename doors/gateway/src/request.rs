@@ -3,6 +3,7 @@
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
 use crate::forwarded;
+use crate::guards::{Block, Stood, Turned, Visit};
 use crate::passing::{Trip, pass};
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
@@ -45,8 +46,12 @@ pub(crate) enum Outcome {
     Blocked {
         verdict: Verdict,
         host: DomainName,
+        /// What refuses it, where that is not the policy.
+        block: Option<Arc<Block>>,
     },
     Nowhere,
+    /// A guard of its route did not let it through.
+    Turned(Box<Turned>),
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     /// The server agreed to leave HTTP, and the client had asked for it.
@@ -80,17 +85,27 @@ pub(crate) async fn answer(
 
     // decide
     let decision = decide(door, &setup, &wish, now);
-    let (Decision::Block(verdict) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
+    let (Decision::Block(verdict, _) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
     // act
+    let mut stood = Stood::default();
     let acted = match decision {
-        Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host },
+        Decision::Block(verdict, block) => Outcome::Blocked { verdict, host: wish.host, block },
         Decision::Nowhere(_) => Outcome::Nowhere,
         Decision::Pass(_, route, pool) => {
-            pass(&Trip { setup: &setup, route: &route, pool: &pool, peer, now }, &wish, request)
-                .await
+            let method = request.method().clone();
+            let visit = Visit { setup: &setup, wish: &wish, method: &method, peer, now };
+            match route.guards.stand(&visit, request.headers_mut()).await {
+                Err(turned) => Outcome::Turned(turned),
+                Ok(through) => {
+                    stood = through;
+                    ticket.keep(stood.permit.take());
+                    let trip = Trip { setup: &setup, route: &route, pool: &pool, peer, now };
+                    pass(&trip, &wish, request).await
+                }
+            }
         }
     };
 
@@ -98,7 +113,8 @@ pub(crate) async fn answer(
     let reviewed = review(acted);
 
     // shape
-    let shaped = shape(door, &setup, reviewed);
+    let mut shaped = shape(door, &setup, reviewed);
+    stood.tell(shaped.response.headers_mut());
 
     // record
     record(ticket, shaped, &setup, tunnel)

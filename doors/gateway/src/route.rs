@@ -3,44 +3,47 @@
 //! Made by `door` from its settings; `decide` walks the routes. It reads pattern files, and nothing
 //! once it is made.
 
-use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
+use crate::guards::{Block, Guards, Numbers};
 use crate::pool::Pool;
 use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{PatternSource, RouteSettings, Settings};
+use crate::settings::{RouteSettings, Settings};
 use http_cache::Cache;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use vocab::{Complaint, ListId};
+use vocab::Complaint;
 
 /// Where requests of one host and path go.
 pub(crate) struct Route {
     pub(crate) host: Option<HostPattern>,
     pub(crate) path: PathPattern,
-    pub(crate) block: Option<Block>,
+    pub(crate) block: Option<Arc<Block>>,
+    pub(crate) guards: Guards,
     pub(crate) pool: Option<Arc<Pool>>,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<Cache>>,
 }
 
-/// The patterns of a route, and the list number under which they are recorded.
-pub(crate) struct Block {
-    pub(crate) list: ListId,
-    pub(crate) name: String,
-    pub(crate) patterns: Patterns,
-}
-
-/// Reads every pattern file as [`Door::new`] would, relative ones from `base`, and says what is
-/// wrong with them.
+/// Reads every file that the guards of routes name as [`Door::new`] would, relative ones from `base`,
+/// and says what is wrong with them.
+///
+/// [`Door::new`]: crate::Door::new
 pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
-    let routes = settings.routes.iter().enumerate();
-    let wrong = routes.filter_map(|(index, route)| {
-        let block = Block::new(index, &route.block.as_ref()?.patterns, base);
-        block.err().map(|why| why.under(&format!("routes.{index}")))
-    });
-    wrong.collect()
+    let numbers = Numbers::new();
+    let mut wrong = Vec::new();
+    if let Some(block) = &settings.block {
+        let made = Block::open(block, "block", base, &numbers);
+        wrong.extend(made.err().map(|why| why.under("block")));
+    }
+    for (index, route) in settings.routes.iter().enumerate() {
+        let place = format!("routes.{index}");
+        let block = route.block.as_ref();
+        let made = block.and_then(|block| Block::open(block, &place, base, &numbers).err());
+        wrong.extend(made.map(|why| why.under("block").under(&place)));
+        let guards = Guards::open(route, base, None).err().unwrap_or_default();
+        wrong.extend(guards.into_iter().map(|why| why.under(&place)));
+    }
+    wrong
 }
 
 /// What a route is made with.
@@ -48,6 +51,9 @@ pub(crate) struct Around<'s> {
     pub(crate) pools: &'s BTreeMap<&'s str, Arc<Pool>>,
     pub(crate) cache: Option<&'s Arc<Cache>>,
     pub(crate) base: &'s Path,
+    pub(crate) numbers: &'s Numbers,
+    /// The routes until now.
+    pub(crate) before: &'s [Arc<Route>],
 }
 
 impl Route {
@@ -55,55 +61,27 @@ impl Route {
         index: usize,
         settings: &RouteSettings,
         around: &Around<'_>,
-    ) -> Result<Self, Complaint> {
+    ) -> Result<Self, Vec<Complaint>> {
         let host = settings.host.as_deref().map(HostPattern::parse).transpose();
         let path = PathPattern::parse(&settings.path);
         let block = match &settings.block {
             None => None,
-            Some(block) => Some(Block::new(index, &block.patterns, around.base)?),
+            Some(block) => {
+                let place = format!("routes.{index}");
+                let made = Block::open(block, &place, around.base, around.numbers);
+                Some(Arc::new(made.map_err(|why| vec![why.under("block")])?))
+            }
         };
+        let before = around.before.get(index).map(|route| &route.guards);
+        let guards = Guards::open(settings, around.base, before)?;
         let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
         Ok(Self {
-            host: host.map_err(|why| Complaint::new("host", why))?,
-            path: path.map_err(|why| Complaint::new("path", why))?,
+            host: host.map_err(|why| vec![Complaint::new("host", why)])?,
+            path: path.map_err(|why| vec![Complaint::new("path", why)])?,
             block,
+            guards,
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
         })
     }
-}
-
-impl Block {
-    fn new(index: usize, source: &PatternSource, base: &Path) -> Result<Self, Complaint> {
-        let number =
-            u8::try_from(index).ok().and_then(|index| ListId::DOOR_FIRST.0.checked_add(index));
-        let Some(number) = number else {
-            return Err(Complaint::new("block", "there are too many routes with patterns"));
-        };
-        let wrong = |message: String| Complaint::new("block.patterns", message);
-        let (name, patterns) = match source {
-            PatternSource::Inline(lines) => (
-                format!("gateway.routes.{index}"),
-                Patterns::compile(lines.iter().map(String::as_str))
-                    .map_err(|why| wrong(why.to_string()))?,
-            ),
-            PatternSource::File(path) => {
-                let text = read_text(&base.join(path)).map_err(|why| {
-                    wrong(format!("{path}: {why}")).remedy("name a readable text file of patterns")
-                })?;
-                let compiled = Patterns::compile(text.lines());
-                (path.clone(), compiled.map_err(|why| wrong(format!("{path}: {why}")))?)
-            }
-        };
-        Ok(Self { list: ListId(number), name, patterns })
-    }
-}
-
-fn read_text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(PATTERNS_FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > PATTERNS_FILE_BYTES_MAX {
-        return Err(std::io::Error::other("it is larger than 64MiB"));
-    }
-    Ok(text)
 }

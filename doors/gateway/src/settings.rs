@@ -3,12 +3,18 @@
 //! It reads no pattern file and connects to no server; `config` reads it and [`Settings::check`]
 //! says what is wrong.
 
+mod guards;
 mod pools;
 mod routes;
 
+pub use self::guards::{
+    AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, LimitSettings,
+    PatternSource, RequestsSettings, Silence,
+};
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::pools::{Balance, HealthSettings, PoolSettings};
-pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
+pub use self::routes::RouteSettings;
+use crate::guards::LIMITS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -31,6 +37,8 @@ pub struct Settings {
     pub pools: BTreeMap<String, PoolSettings>,
     /// What goes where: the first route whose host and path fit decides. At most 128.
     pub routes: Vec<RouteSettings>,
+    /// URLs to refuse whatever the route. Default none.
+    pub block: Option<BlockSettings>,
     /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto` and `-Host`
     /// are believed; anybody else's are replaced. Default none.
     pub trusted: Vec<Text<Network>>,
@@ -61,6 +69,7 @@ impl Default for Settings {
             listen: vec![Text(listen)],
             pools: BTreeMap::new(),
             routes: Vec::new(),
+            block: None,
             trusted: Vec::new(),
             body_max: Text(ByteSize(64 << 20)),
             response_timeout: Text(Span(Duration::from_mins(1))),
@@ -104,7 +113,19 @@ impl Settings {
             let found = route.check(&self.pools);
             complaints.extend(found.into_iter().map(|it| it.under(&format!("routes.{index}"))));
         }
+        complaints.extend(self.check_guards());
         complaints.extend(self.check_bounds());
+        complaints
+    }
+
+    fn check_guards(&self) -> Vec<Complaint> {
+        let block = self.block.as_ref().map_or_else(Vec::new, BlockSettings::check);
+        let mut complaints: Vec<_> = block.into_iter().map(|it| it.under("block")).collect();
+        let limits = self.routes.iter().filter(|route| route.limit.is_some()).count();
+        if limits > LIMITS_MAX {
+            let message = format!("{limits} routes have a limit: at most {LIMITS_MAX} may");
+            complaints.push(Complaint::new("routes", message));
+        }
         complaints
     }
 
@@ -192,7 +213,7 @@ mod tests {
                 ..Default::default()
             },
             RouteSettings {
-                block: Some(BlockSettings { patterns }),
+                block: Some(BlockSettings { patterns, ..Default::default() }),
                 cache: true,
                 ..Default::default()
             },

@@ -15,7 +15,7 @@ use support::{
 
 fn block(patterns: &[&str]) -> BlockSettings {
     let patterns = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-    BlockSettings { patterns: PatternSource::Inline(patterns) }
+    BlockSettings { patterns: PatternSource::Inline(patterns), ..Default::default() }
 }
 
 #[test]
