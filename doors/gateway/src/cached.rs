@@ -4,8 +4,10 @@
 //! `request`.
 
 use crate::door::Setup;
-use crate::passing::{self, Onward};
+use crate::passing::Onward;
 use crate::pool::Pool;
+use crate::reproxy;
+use crate::route::Route;
 use crate::shape;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
@@ -30,7 +32,9 @@ struct Way(Rc<Errand>);
 
 pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
+    pub(crate) route: Arc<Route>,
     pub(crate) pool: Arc<Pool>,
+    pub(crate) url: String,
     pub(crate) peer: IpAddr,
     pub(crate) path: Uri,
     pub(crate) received: Version,
@@ -60,8 +64,14 @@ impl Fetch for Way {
         *request.headers_mut() = fields;
         let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
-        let sent = passing::send(&errand.setup, &errand.pool, request, errand.now).await;
-        let response = sent.map_err(Failed::Send)?;
+        let sending = reproxy::Errand {
+            setup: &errand.setup,
+            route: &errand.route,
+            pool: &errand.pool,
+            url: &errand.url,
+            now: errand.now,
+        };
+        let response = reproxy::exchange(&sending, request).await.map_err(Failed::Send)?;
         shape::answers(&response).map_err(Failed::Send)?;
         // A fetch may outlive the client whose own patience would end it.
         let stall = errand.setup.settings.response_timeout.0.0;

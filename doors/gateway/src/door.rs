@@ -5,6 +5,7 @@ use crate::pool::Pool;
 use crate::request;
 use crate::route::{self, Route};
 use crate::settings::Settings;
+use crate::uploads::Uploads;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve};
@@ -48,6 +49,8 @@ pub(crate) struct Setup {
     pub(crate) cache: Option<Arc<Cache>>,
     /// What is refused whatever the route.
     pub(crate) block: Option<Arc<Block>>,
+    pub(crate) pools: BTreeMap<String, Arc<Pool>>,
+    pub(crate) uploads: Uploads,
 }
 
 /// How often one pattern of a route has blocked.
@@ -164,10 +167,10 @@ impl Setup {
         parts: &Parts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let pools: BTreeMap<&str, Arc<Pool>> = settings
+        let pools: BTreeMap<String, Arc<Pool>> = settings
             .pools
             .iter()
-            .map(|(name, pool)| (name.as_str(), Arc::new(Pool::new(pool))))
+            .map(|(name, pool)| (name.clone(), Arc::new(Pool::new(pool))))
             .collect();
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
@@ -182,6 +185,17 @@ impl Setup {
             numbers: &numbers,
             before: before.map_or(&[], |setup| &setup.routes),
         };
+        let uploads = Uploads::new(
+            &settings.uploads,
+            &parts.cache.folder,
+            before.map(|setup| &setup.uploads),
+        );
+        let uploads = uploads.map_err(|why| {
+            vec![
+                Complaint::new("uploads.disk_folder", why.to_string())
+                    .remedy("name a folder that can be made"),
+            ]
+        })?;
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
         let block =
             settings.block.as_ref().map(|block| Block::open(block, "block", base, &numbers));
@@ -205,7 +219,8 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        Ok(Self { settings, trusted, routes, origins, cache, block: block.map(Arc::new) })
+        let block = block.map(Arc::new);
+        Ok(Self { settings, trusted, routes, origins, cache, block, pools, uploads })
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {

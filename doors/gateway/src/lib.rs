@@ -13,12 +13,14 @@ mod pages;
 mod passing;
 mod patterns;
 mod pool;
+mod reproxy;
 mod request;
 mod route;
 mod routes;
 mod settings;
 mod shape;
 mod ticket;
+mod uploads;
 
 pub use crate::door::{Door, GuardCounts, Parts, PatternHits};
 pub use crate::patterns::{
@@ -28,7 +30,7 @@ pub use crate::patterns::{
 pub use crate::route::check_files;
 pub use crate::settings::{
     AnswerSettings, AuthSettings, Balance, BlockSettings, Elsewhere, ForwardAuthSettings,
-    HealthSettings, LimitSettings, PatternSource, PoolSettings, RequestsSettings, RouteSettings,
-    Settings, Silence,
+    HealthSettings, LimitSettings, PatternSource, PoolSettings, ReproxySettings, RequestsSettings,
+    RouteSettings, Settings, Silence, UploadMode, UploadSettings, UploadThreshold,
 };
 pub use http_cache::Around;

@@ -6,8 +6,10 @@ use crate::cached::{self, Errand, Failed};
 use crate::door::Setup;
 use crate::forwarded;
 use crate::pool::{Pool, Tried};
+use crate::reproxy;
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
+use crate::uploads;
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
@@ -74,7 +76,18 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     }
     let method = head.method.clone();
     let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
-    match send(trip.setup, trip.pool, onward, trip.now).await {
+    let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
+        Ok(onward) => onward,
+        Err(why) => return Outcome::Failed(why),
+    };
+    let errand = reproxy::Errand {
+        setup: trip.setup,
+        route: trip.route,
+        pool: trip.pool,
+        url: &wish.url,
+        now: trip.now,
+    };
+    match reproxy::exchange(&errand, onward).await {
         Err(why) => Outcome::Failed(why),
         Ok(response) => match upgrading {
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
@@ -99,6 +112,8 @@ async fn through_cache(
     };
     let errand = Errand {
         setup: Arc::clone(trip.setup),
+        route: Arc::clone(trip.route),
+        url: wish.url.clone(),
         pool: Arc::clone(trip.pool),
         peer: trip.peer,
         path,

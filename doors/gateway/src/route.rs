@@ -5,8 +5,9 @@
 
 use crate::guards::{Block, Guards, Numbers};
 use crate::pool::Pool;
+use crate::reproxy::Reproxy;
 use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{RouteSettings, Settings};
+use crate::settings::{RouteSettings, Settings, UploadMode};
 use http_cache::Cache;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,6 +23,10 @@ pub(crate) struct Route {
     pub(crate) pool: Option<Arc<Pool>>,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<Cache>>,
+    /// What its servers may name to be sent in their place.
+    pub(crate) reproxy: Option<Reproxy>,
+    /// How request bodies reach its servers, if not as all do.
+    pub(crate) uploads: Option<UploadMode>,
 }
 
 /// Reads every file that the guards of routes name as [`Door::new`] would, relative ones from `base`,
@@ -48,7 +53,7 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
 
 /// What a route is made with.
 pub(crate) struct Around<'s> {
-    pub(crate) pools: &'s BTreeMap<&'s str, Arc<Pool>>,
+    pub(crate) pools: &'s BTreeMap<String, Arc<Pool>>,
     pub(crate) cache: Option<&'s Arc<Cache>>,
     pub(crate) base: &'s Path,
     pub(crate) numbers: &'s Numbers,
@@ -74,6 +79,7 @@ impl Route {
         };
         let before = around.before.get(index).map(|route| &route.guards);
         let guards = Guards::open(settings, around.base, before)?;
+        let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
         let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
         Ok(Self {
             host: host.map_err(|why| vec![Complaint::new("host", why)])?,
@@ -82,6 +88,8 @@ impl Route {
             guards,
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
+            reproxy: reproxy.transpose().map_err(|why| vec![why])?,
+            uploads: settings.uploads,
         })
     }
 }

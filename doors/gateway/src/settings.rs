@@ -5,7 +5,9 @@
 
 mod guards;
 mod pools;
+mod reproxy;
 mod routes;
+mod uploads;
 
 pub use self::guards::{
     AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, LimitSettings,
@@ -13,7 +15,9 @@ pub use self::guards::{
 };
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::pools::{Balance, HealthSettings, PoolSettings};
+pub use self::reproxy::ReproxySettings;
 pub use self::routes::RouteSettings;
+pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 use crate::guards::LIMITS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +54,8 @@ pub struct Settings {
     pub response_timeout: Text<Span>,
     /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
     pub upgrade_idle: Text<Span>,
+    /// How request bodies reach a server.
+    pub uploads: UploadSettings,
     /// The cache of the routes that have one, shared by all of them.
     pub cache: http_cache::Settings,
     /// How many connections may be open at once, all clients together. Default 10000.
@@ -74,6 +80,7 @@ impl Default for Settings {
             body_max: Text(ByteSize(64 << 20)),
             response_timeout: Text(Span(Duration::from_mins(1))),
             upgrade_idle: Text(Span(Duration::from_mins(5))),
+            uploads: UploadSettings::default(),
             cache: http_cache::Settings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
@@ -142,6 +149,7 @@ impl Settings {
         };
         check("response_timeout", *self.response_timeout, Duration::from_secs(1), TIMEOUT_MAX);
         check("upgrade_idle", *self.upgrade_idle, Duration::from_secs(10), UPGRADE_IDLE_MAX);
+        complaints.extend(self.uploads.check().into_iter().map(|it| it.under("uploads")));
         complaints.extend(self.cache.check().into_iter().map(|it| it.under("cache")));
         if self.body_max.bytes() < 1 << 10 {
             complaints.push(

@@ -3,7 +3,8 @@
 //! Plain data. Read as part of the `gateway` section.
 
 use super::{
-    AuthSettings, BlockSettings, ForwardAuthSettings, LimitSettings, PoolSettings, RequestsSettings,
+    AuthSettings, BlockSettings, ForwardAuthSettings, LimitSettings, PoolSettings, ReproxySettings,
+    RequestsSettings, UploadMode,
 };
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
@@ -35,6 +36,10 @@ pub struct RouteSettings {
     pub pool: Option<String>,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
+    /// What its servers may name to be sent in their place. Default nothing.
+    pub reproxy: Option<ReproxySettings>,
+    /// How request bodies reach its servers. Default as `uploads.mode` says.
+    pub uploads: Option<UploadMode>,
 }
 
 impl Default for RouteSettings {
@@ -50,6 +55,8 @@ impl Default for RouteSettings {
             forward_auth: None,
             pool: None,
             cache: false,
+            reproxy: None,
+            uploads: None,
         }
     }
 }
@@ -77,6 +84,7 @@ impl RouteSettings {
                     .remedy("name a pool, or leave cache out"),
             );
         }
+        complaints.extend(self.check_reproxy());
         match &self.pool {
             Some(pool) if !pools.contains_key(pool) => {
                 let known: Vec<_> = pools.keys().map(String::as_str).collect();
@@ -96,6 +104,18 @@ impl RouteSettings {
             Some(_) | None => {}
         }
         complaints.extend(self.check_guards());
+        complaints
+    }
+    fn check_reproxy(&self) -> Vec<Complaint> {
+        let Some(reproxy) = &self.reproxy else { return Vec::new() };
+        let mut complaints: Vec<_> =
+            reproxy.check().into_iter().map(|it| it.under("reproxy")).collect();
+        if self.pool.is_none() {
+            complaints.push(
+                Complaint::new("reproxy", "the route has no servers that could name anything")
+                    .remedy("name a pool, or leave reproxy out"),
+            );
+        }
         complaints
     }
 }
