@@ -78,9 +78,8 @@ impl ForwardAuth {
         let failed = || Box::new(Turned::busy("Nobody can be let in at the moment.\n"));
         let question = self.question(visit, headers).ok_or_else(failed)?;
         let sent = visit.setup.origins.send(&self.origin, question, &Anywhere);
-        let answer = match tokio::time::timeout(self.timeout, sent).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) | Err(_) => return Err(failed()),
+        let Ok(Ok(answer)) = tokio::time::timeout(self.timeout, sent).await else {
+            return Err(failed());
         };
         let status = answer.status();
         if status.is_success() {

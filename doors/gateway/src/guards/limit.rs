@@ -65,14 +65,13 @@ impl Limiter {
     /// One with full buckets, or with those of `before`.
     pub(super) fn new(settings: &LimitSettings, before: Option<&Self>) -> Result<Self, String> {
         let (rate, key) = (Self::rate(settings)?, Key::parse(&settings.key)?);
-        let buckets = match before.filter(|before| before.key == key && before.rate == rate) {
-            Some(before) => Arc::clone(&before.buckets),
-            None => {
-                let seed = || {
-                    getrandom::u64().map_err(|why| format!("the system gives no randomness: {why}"))
-                };
-                Arc::new(Buckets::new([seed()?, seed()?]))
-            }
+        let before = before.filter(|before| before.key == key && before.rate == rate);
+        let buckets = if let Some(before) = before {
+            Arc::clone(&before.buckets)
+        } else {
+            let seed =
+                || getrandom::u64().map_err(|why| format!("the system gives no randomness: {why}"));
+            Arc::new(Buckets::new([seed()?, seed()?]))
         };
         let mode = if settings.log_only { Mode::LogOnly } else { Mode::Refuse };
         let (refused, spared) = (AtomicU64::new(0), AtomicU64::new(0));

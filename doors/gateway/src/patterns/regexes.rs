@@ -87,6 +87,8 @@ pub(super) fn read(expression: &str) -> Result<Vec<Vec<u8>>, BadPattern> {
         return Err(BadPattern::MatchesAll);
     }
     let mut literals = policy::required_literals(&hir);
-    literals.iter_mut().for_each(|literal| literal.make_ascii_lowercase());
+    for literal in &mut literals {
+        literal.make_ascii_lowercase();
+    }
     Ok(literals)
 }
