@@ -60,8 +60,8 @@ pub(crate) struct Visit<'v> {
 pub(crate) struct Stood {
     /// What its answer says of the limit.
     told: Option<Told>,
-    /// Its place among those under way, to be kept until its answer is over.
-    pub(crate) permit: Option<Permit>,
+    /// Its places among those under way, to be kept until its answer is over.
+    pub(crate) permits: Vec<Permit>,
 }
 
 /// An answer in place of what was asked for.
@@ -84,6 +84,12 @@ impl Turned {
 }
 
 impl Stood {
+    /// At another route, to which a server has led it.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.told = self.told.or(other.told);
+        self.permits.extend(other.permits);
+    }
+
     /// Tells the client of the limit.
     pub(crate) fn tell(&self, headers: &mut HeaderMap) {
         if let Some(told) = &self.told {
@@ -136,7 +142,7 @@ impl Guards {
             stood.told = limit.take(visit.wish.client, headers, visit.now)?;
         }
         if let Some(requests) = &self.requests {
-            stood.permit = Some(requests.enter(visit.wish.client, headers)?);
+            stood.permits.push(requests.enter(visit.wish.client, headers)?);
         }
         if let Some(basic) = &self.basic {
             basic.admit(visit.wish.client, headers, visit.now).await?;

@@ -5,22 +5,26 @@ use crate::door::{Door, Setup};
 use crate::forwarded;
 use crate::guards::{Block, Stood, Turned, Visit};
 use crate::passing::{Trip, pass};
+use crate::reproxy;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
+use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
-use vocab::{DomainName, Kind, Name};
+use vocab::{DomainName, Kind, Name, Now};
 
 /// What a client wants, once it is understood.
+#[derive(Clone)]
 pub(crate) struct Wish {
     pub(crate) client: IpAddr,
     pub(crate) host: DomainName,
@@ -30,6 +34,37 @@ pub(crate) struct Wish {
     pub(crate) path: String,
     /// For the policy and the ledger.
     pub(crate) url: String,
+    pub(crate) led: Led,
+}
+
+/// Who has chosen the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Led {
+    ByClient,
+    /// One of ours: see `reproxy`.
+    ByServer,
+}
+
+/// What doing something about a request needs to know.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'s> {
+    pub(crate) door: &'s Arc<Door>,
+    pub(crate) setup: &'s Arc<Setup>,
+    pub(crate) peer: IpAddr,
+    pub(crate) now: Now,
+    /// What the guards of its routes have to say with the answer.
+    pub(crate) stood: &'s RefCell<Stood>,
+}
+
+impl Wish {
+    /// The same at another path and query that a server names, if that is one.
+    pub(crate) fn led_to(&self, path: &str) -> Option<Self> {
+        let target: PathAndQuery = path.parse().ok()?;
+        routes::check_path(target.path()).ok()?;
+        let before = self.url.strip_suffix(&self.path).unwrap_or("");
+        let url = format!("{before}{target}");
+        Some(Self { path: target.to_string(), url, led: Led::ByServer, ..self.clone() })
+    }
 }
 
 /// Why a request goes no further than being read.
@@ -90,24 +125,10 @@ pub(crate) async fn answer(
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let mut stood = Stood::default();
-    let acted = match decision {
-        Decision::Block(verdict, block) => Outcome::Blocked { verdict, host: wish.host, block },
-        Decision::Nowhere(_) => Outcome::Nowhere,
-        Decision::Pass(_, route, pool) => {
-            let method = request.method().clone();
-            let visit = Visit { setup: &setup, wish: &wish, method: &method, peer, now };
-            match route.guards.stand(&visit, request.headers_mut()).await {
-                Err(turned) => Outcome::Turned(turned),
-                Ok(through) => {
-                    stood = through;
-                    ticket.keep(stood.permit.take());
-                    let trip = Trip { setup: &setup, route: &route, pool: &pool, peer, now };
-                    pass(&trip, &wish, request).await
-                }
-            }
-        }
-    };
+    let stood = RefCell::new(Stood::default());
+    let scene = Scene { door, setup: &setup, peer, now, stood: &stood };
+    let acted = reproxy::act(scene, decision, &wish, request).await;
+    let stood = stood.into_inner();
 
     // review
     let reviewed = review(acted);
@@ -115,9 +136,38 @@ pub(crate) async fn answer(
     // shape
     let mut shaped = shape(door, &setup, reviewed);
     stood.tell(shaped.response.headers_mut());
+    ticket.keep(stood.permits);
 
     // record
     record(ticket, shaped, &setup, tunnel)
+}
+
+/// Does what was decided.
+pub(crate) async fn act(
+    scene: Scene<'_>,
+    decision: Decision,
+    wish: &Wish,
+    mut request: Request<Incoming>,
+) -> Outcome {
+    let Scene { setup, peer, now, .. } = scene;
+    match decision {
+        Decision::Block(verdict, block) => {
+            Outcome::Blocked { verdict, host: wish.host.clone(), block }
+        }
+        Decision::Nowhere(_) => Outcome::Nowhere,
+        Decision::Pass(_, route, pool) => {
+            let method = request.method().clone();
+            let visit = Visit { setup, wish, method: &method, peer, now };
+            match route.guards.stand(&visit, request.headers_mut()).await {
+                Err(turned) => Outcome::Turned(turned),
+                Ok(through) => {
+                    scene.stood.borrow_mut().add(through);
+                    let trip = Trip { setup, route: &route, pool: &pool, peer, now };
+                    pass(&trip, wish, request).await
+                }
+            }
+        }
+    }
 }
 
 fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
@@ -133,7 +183,7 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| Refusal::Host)?;
         request.headers_mut().insert(HOST, host);
     }
-    let path = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
     let path = path.to_owned();
     routes::check_path(request.uri().path()).map_err(Refusal::Path)?;
     let headers = request.headers();
@@ -156,6 +206,7 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
         url,
+        led: Led::ByClient,
     })
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Route {
     pub(crate) cache: Option<Arc<Cache>>,
     /// What its servers may name to be sent in their place.
     pub(crate) reproxy: Option<Reproxy>,
+    /// Whether only servers lead here.
+    pub(crate) internal: bool,
     /// How request bodies reach its servers, if not as all do.
     pub(crate) uploads: Option<UploadMode>,
 }
@@ -89,6 +91,7 @@ impl Route {
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
             reproxy: reproxy.transpose().map_err(|why| vec![why])?,
+            internal: settings.internal,
             uploads: settings.uploads,
         })
     }

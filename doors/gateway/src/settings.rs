@@ -121,8 +121,21 @@ impl Settings {
             complaints.extend(found.into_iter().map(|it| it.under(&format!("routes.{index}"))));
         }
         complaints.extend(self.check_guards());
+        complaints.extend(self.check_internal());
         complaints.extend(self.check_bounds());
         complaints
+    }
+
+    fn check_internal(&self) -> Option<Complaint> {
+        let reroutes = |route: &RouteSettings| route.reproxy.as_ref().is_some_and(|it| it.reroute);
+        let index = self.routes.iter().position(|route| route.internal)?;
+        if self.routes.iter().any(reroutes) {
+            return None;
+        }
+        let path = format!("routes.{index}.internal");
+        let complaint = Complaint::new(path, "nothing leads to this route");
+        let remedy = "write reproxy: { reroute: true } at the route whose servers lead to it";
+        Some(complaint.remedy(remedy))
     }
 
     fn check_guards(&self) -> Vec<Complaint> {

@@ -18,7 +18,7 @@ pub(crate) struct Ticket {
     started: Instant,
     event: Option<Event>,
     /// Given back with the last byte.
-    permit: Option<Permit>,
+    permits: Vec<Permit>,
 }
 
 impl Ticket {
@@ -37,7 +37,12 @@ impl Ticket {
             status: CLIENT_GONE,
             bytes: 0,
         };
-        Self { ledger: ledger.clone(), started: Instant::now(), event: Some(event), permit: None }
+        Self {
+            ledger: ledger.clone(),
+            started: Instant::now(),
+            event: Some(event),
+            permits: Vec::new(),
+        }
     }
 
     /// Who asks, where a trusted proxy in front says so.
@@ -61,9 +66,9 @@ impl Ticket {
         }
     }
 
-    /// Keeps a place among requests under way until all is done.
-    pub(crate) fn keep(&mut self, permit: Option<Permit>) {
-        self.permit = permit;
+    /// Keeps places among requests under way until all is done.
+    pub(crate) fn keep(&mut self, permits: Vec<Permit>) {
+        self.permits = permits;
     }
 
     /// The answer begins to go out.
@@ -76,7 +81,7 @@ impl Ticket {
 
     /// All is done: `bytes` went to the client.
     pub(crate) fn close(mut self, bytes: u64) {
-        drop(self.permit.take());
+        self.permits.clear();
         if let Some(mut event) = self.event.take() {
             event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             self.ledger.record(event);

@@ -220,6 +220,12 @@ impl RouteSettings {
             let complaint = Complaint::new("forward_auth", message);
             complaints.push(complaint.remedy("leave cache out of this route"));
         }
+        let reroutes = self.reproxy.as_ref().is_some_and(|it| it.reroute);
+        if forward.is_some() && reroutes {
+            let message = "a route that a server leads to would not know the user";
+            let complaint = Complaint::new("forward_auth", message);
+            complaints.push(complaint.remedy("leave reproxy.reroute out of this route"));
+        }
         complaints
     }
 }

@@ -38,6 +38,9 @@ pub struct RouteSettings {
     pub cache: bool,
     /// What its servers may name to be sent in their place. Default nothing.
     pub reproxy: Option<ReproxySettings>,
+    /// Whether it is reached only by a server's `X-Accel-Redirect`, never by what a client asks for. Default
+    /// false.
+    pub internal: bool,
     /// How request bodies reach its servers. Default as `uploads.mode` says.
     pub uploads: Option<UploadMode>,
 }
@@ -56,6 +59,7 @@ impl Default for RouteSettings {
             pool: None,
             cache: false,
             reproxy: None,
+            internal: false,
             uploads: None,
         }
     }
@@ -114,6 +118,12 @@ impl RouteSettings {
             complaints.push(
                 Complaint::new("reproxy", "the route has no servers that could name anything")
                     .remedy("name a pool, or leave reproxy out"),
+            );
+        }
+        if self.cache && reproxy.reroute {
+            complaints.push(
+                Complaint::new("reproxy.reroute", "what is routed again is not cached here")
+                    .remedy("cache the route that it leads to, and leave cache out of this one"),
             );
         }
         complaints
