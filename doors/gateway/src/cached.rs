@@ -3,7 +3,9 @@
 //! It lends the cache our way to the pool, and drops what other requests may have changed. Called by
 //! `request`.
 
+use crate::caller::Caller;
 use crate::door::Setup;
+use crate::fields::Change;
 use crate::passing::Onward;
 use crate::pool::Pool;
 use crate::reproxy;
@@ -13,10 +15,10 @@ use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
 use http_cache::{Cache, Fetch, Missed, Question, Served};
 use http_engine::Body;
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Metered, SendError};
+use std::time::Duration;
+use upstream::origins::{Metered, ResponseTimeout, SendError};
 use vocab::Now;
 
 /// Why the cache's fetch brought nothing.
@@ -34,11 +36,15 @@ pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
     pub(crate) route: Arc<Route>,
     pub(crate) pool: Arc<Pool>,
+    pub(crate) caller: Arc<Caller>,
     pub(crate) url: String,
-    pub(crate) peer: IpAddr,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
+    /// What the rules do to what is sent.
+    pub(crate) changes: Vec<Change>,
+    /// How long a server may be silent, where the route says so.
+    pub(crate) response_timeout: Option<Duration>,
 }
 
 /// Answers it from the cache, or through it.
@@ -62,7 +68,15 @@ impl Fetch for Way {
         *request.method_mut() = method.clone();
         *request.uri_mut() = errand.path.clone();
         *request.headers_mut() = fields;
-        let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
+        if let Some(patience) = errand.response_timeout {
+            request.extensions_mut().insert(ResponseTimeout(patience));
+        }
+        let onward = Onward {
+            setup: &errand.setup,
+            caller: &errand.caller,
+            received: errand.received,
+            changes: &errand.changes,
+        };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
         let sending = reproxy::Errand {
             setup: &errand.setup,
@@ -74,7 +88,7 @@ impl Fetch for Way {
         let response = reproxy::exchange(&sending, request).await.map_err(Failed::Send)?;
         shape::answers(&response).map_err(Failed::Send)?;
         // A fetch may outlive the client whose own patience would end it.
-        let stall = errand.setup.settings.response_timeout.0.0;
+        let stall = errand.response_timeout.unwrap_or(errand.setup.settings.response_timeout.0.0);
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
     }
 }

@@ -9,6 +9,7 @@ use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::Verdict;
 use std::sync::Arc;
+use transport::near;
 use vocab::{Action, Cause, Now};
 
 /// What is to be done with a request.
@@ -60,7 +61,9 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
             break;
         }
     }
-    let mut verdict = decide_in_both_spellings(&door.parts.policy.load(), wish, now);
+    let policy = door.parts.policy.load();
+    let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
+    let mut verdict = decide_in_both_spellings(&policy, wish, Some(&who), now);
     if let (Action::Pass, Some(rule)) = (verdict.action, would) {
         // Recorded with the rule that would have refused it.
         verdict.cause = Cause::Rule(rule);

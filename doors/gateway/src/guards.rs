@@ -23,6 +23,7 @@ use self::basic::Basic;
 use self::forward_auth::ForwardAuth;
 use self::in_flight::InFlight;
 use self::limit::Told;
+use crate::caller::Caller;
 use crate::door::Setup;
 use crate::pages;
 use crate::request::Wish;
@@ -30,7 +31,6 @@ use crate::settings::RouteSettings;
 use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_engine::Body;
-use std::net::IpAddr;
 use std::path::Path;
 use vocab::{Complaint, Now, Source};
 
@@ -51,7 +51,7 @@ pub(crate) struct Visit<'v> {
     pub(crate) setup: &'v Setup,
     pub(crate) wish: &'v Wish,
     pub(crate) method: &'v Method,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'v Caller,
     pub(crate) now: Now,
 }
 

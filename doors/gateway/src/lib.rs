@@ -5,32 +5,40 @@
 //! makes a [`Door`] and hands it connections.
 
 mod cached;
+mod caller;
 mod decide;
 mod door;
+mod fields;
+mod finish;
 mod forwarded;
 mod guards;
+mod leaving;
 mod pages;
 mod passing;
 mod patterns;
 mod pool;
+mod public;
 mod reproxy;
 mod request;
 mod route;
 mod routes;
+mod secure;
 mod settings;
 mod shape;
 mod ticket;
 mod uploads;
+mod websocket;
 
-pub use crate::door::{Door, GuardCounts, Parts, PatternHits};
+pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
 pub use crate::patterns::{
     BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
     REGEXES_BARE_MAX, REGEXES_MAX,
 };
-pub use crate::route::check_files;
 pub use crate::settings::{
-    AnswerSettings, AuthSettings, Balance, BlockSettings, Elsewhere, ForwardAuthSettings,
-    HealthSettings, LimitSettings, PatternSource, PoolSettings, ReproxySettings, RequestsSettings,
-    RouteSettings, Settings, Silence, UploadMode, UploadSettings, UploadThreshold,
+    AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
+    ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
+    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthSettings, LimitSettings,
+    PatternSource, PoolSettings, ReproxySettings, RequestsSettings, RouteSettings, Settings,
+    Silence, TlsSettings, UploadMode, UploadSettings, UploadThreshold,
 };
 pub use http_cache::Around;

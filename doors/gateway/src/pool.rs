@@ -6,7 +6,7 @@
 
 use crate::settings::{PoolSettings, SERVERS_MAX};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use upstream::origins::Origin;
+use upstream::origins::{Host, Origin};
 use vocab::Now;
 
 /// Longest time a failing server is left alone.
@@ -74,6 +74,16 @@ impl Pool {
             })?;
         tried.add(picked);
         Some(picked)
+    }
+
+    /// Whether a server stands there.
+    pub(crate) fn stands_at(&self, origin: &Origin) -> bool {
+        self.servers.iter().any(|server| server.origin == *origin)
+    }
+
+    /// Whether a server has this host.
+    pub(crate) fn has_host(&self, host: &Host) -> bool {
+        self.servers.iter().any(|server| server.origin.host == *host)
     }
 
     /// Where a server stands.

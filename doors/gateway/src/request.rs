@@ -1,25 +1,29 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
+use crate::caller::Caller;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
-use crate::forwarded;
+use crate::finish::Finish;
 use crate::guards::{Block, Stood, Turned, Visit};
+use crate::leaving::Leaving;
 use crate::passing::{Trip, pass};
 use crate::reproxy;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
+use crate::websocket::{self, Connect};
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
-use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use transport::clock;
+use transport::near::CameTo;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
 use vocab::{DomainName, Kind, Name, Now};
 
@@ -27,6 +31,8 @@ use vocab::{DomainName, Kind, Name, Now};
 #[derive(Clone)]
 pub(crate) struct Wish {
     pub(crate) client: IpAddr,
+    /// The address of ours that its connection is to, if the policy wants to know the interface.
+    pub(crate) local: Option<CameTo>,
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
     pub(crate) kind: Kind,
@@ -50,7 +56,7 @@ pub(crate) enum Led {
 pub(crate) struct Scene<'s> {
     pub(crate) door: &'s Arc<Door>,
     pub(crate) setup: &'s Arc<Setup>,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'s Arc<Caller>,
     pub(crate) now: Now,
     /// What the guards of its routes have to say with the answer.
     pub(crate) stood: &'s RefCell<Stood>,
@@ -73,6 +79,10 @@ pub(crate) enum Refusal {
     Host,
     Path(DotSegment),
     BodyTooLarge,
+    /// The connection was made for another name.
+    Misdirected,
+    /// Too many connections have left HTTP.
+    TooManyUpgrades,
 }
 
 /// What came of a request.
@@ -90,7 +100,7 @@ pub(crate) enum Outcome {
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     /// The server agreed to leave HTTP, and the client had asked for it.
-    Switched(Response<Body>, upgrade::OnUpgrade),
+    Switched(Response<Body>, Leaving),
     GoingRound,
     Failed(SendError),
 }
@@ -98,21 +108,20 @@ pub(crate) enum Outcome {
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    peer: IpAddr,
-    tunnel: &BecomesTunnel,
+    caller: &Arc<Caller>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
-    let mut ticket = Ticket::open(&door.parts.ledger, now, peer);
+    let mut ticket = Ticket::open(&door.parts.ledger, now, caller.peer);
 
     // read
-    let wish = match read(&setup, peer, &mut request) {
+    let wish = match read(&setup, caller, &mut request) {
         Ok(wish) => wish,
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
             let shaped = shape(door, &setup, Outcome::Refused(refusal));
-            return record(ticket, shaped, &setup, tunnel);
+            return record(ticket, shaped, (&setup, None), &caller.tunnel);
         }
     };
     ticket.came_from(wish.client);
@@ -124,9 +133,16 @@ pub(crate) async fn answer(
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
+    let route = match &decision {
+        Decision::Pass(_, route, _) => Some(route),
+        Decision::Block(..) | Decision::Nowhere(_) => None,
+    };
+    let finish = Finish::of(&setup, route, (&wish, caller), &request);
+    let stall = route.and_then(|route| route.response_timeout);
+
     // act
     let stood = RefCell::new(Stood::default());
-    let scene = Scene { door, setup: &setup, peer, now, stood: &stood };
+    let scene = Scene { door, setup: &setup, caller, now, stood: &stood };
     let acted = reproxy::act(scene, decision, &wish, request).await;
     let stood = stood.into_inner();
 
@@ -134,12 +150,12 @@ pub(crate) async fn answer(
     let reviewed = review(acted);
 
     // shape
-    let mut shaped = shape(door, &setup, reviewed);
+    let mut shaped = finish.apply(shape(door, &setup, reviewed));
     stood.tell(shaped.response.headers_mut());
     ticket.keep(stood.permits);
 
     // record
-    record(ticket, shaped, &setup, tunnel)
+    record(ticket, shaped, (&setup, stall), &caller.tunnel)
 }
 
 /// Does what was decided.
@@ -149,7 +165,7 @@ pub(crate) async fn act(
     wish: &Wish,
     mut request: Request<Incoming>,
 ) -> Outcome {
-    let Scene { setup, peer, now, .. } = scene;
+    let Scene { setup, caller, now, .. } = scene;
     match decision {
         Decision::Block(verdict, block) => {
             Outcome::Blocked { verdict, host: wish.host.clone(), block }
@@ -157,12 +173,12 @@ pub(crate) async fn act(
         Decision::Nowhere(_) => Outcome::Nowhere,
         Decision::Pass(_, route, pool) => {
             let method = request.method().clone();
-            let visit = Visit { setup, wish, method: &method, peer, now };
+            let visit = Visit { setup, wish, method: &method, caller, now };
             match route.guards.stand(&visit, request.headers_mut()).await {
                 Err(turned) => Outcome::Turned(turned),
                 Ok(through) => {
                     scene.stood.borrow_mut().add(through);
-                    let trip = Trip { setup, route: &route, pool: &pool, peer, now };
+                    let trip = Trip { setup, route: &route, pool: &pool, caller, now };
                     pass(&trip, wish, request).await
                 }
             }
@@ -170,13 +186,13 @@ pub(crate) async fn act(
     }
 }
 
-fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
-    if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
-        return Err(Refusal::Method);
+fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
+    match websocket::asked(request) {
+        Some(Connect::Other) => return Err(Refusal::Method),
+        Some(Connect::WebSocket) | None => {}
     }
-    let declared = request.body().size_hint().lower();
-    if declared > setup.settings.body_max.bytes() {
-        return Err(Refusal::BodyTooLarge);
+    if *request.method() == Method::TRACE {
+        return Err(Refusal::Method);
     }
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     if let Some(authority) = request.uri().authority() {
@@ -191,7 +207,11 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         // HTTP/1.0 knows no Host.
         None | Some(Ok("")) => None,
         Some(Ok(host)) => {
-            Some(Origin::from_authority(OriginScheme::Http, host).map_err(|_| Refusal::Host)?)
+            let scheme = match &caller.secured {
+                Some(_) => OriginScheme::Https,
+                None => OriginScheme::Http,
+            };
+            Some(Origin::from_authority(scheme, host).map_err(|_| Refusal::Host)?)
         }
         Some(Err(_)) => return Err(Refusal::Host),
     };
@@ -199,9 +219,16 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         Some(origin) => format!("{origin}{path}"),
         None => path.clone(),
     };
+    let host = asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name());
+    if let (Some(secured), Some(secure)) = (&caller.secured, &setup.secure)
+        && !secure.serves(secured, host.as_name())
+    {
+        return Err(Refusal::Misdirected);
+    }
     Ok(Wish {
-        client: forwarded::client(peer, headers, &setup.trusted),
-        host: asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name()),
+        client: setup.telling().client(caller.peer, headers),
+        local: caller.local,
+        host,
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
@@ -214,13 +241,13 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
 fn record(
     mut ticket: Ticket,
     shaped: Shaped,
-    setup: &Setup,
+    (setup, stall): (&Setup, Option<Duration>),
     becomes: &BecomesTunnel,
 ) -> Response<Body> {
     let Shaped { mut response, source, switched } = shaped;
     ticket.answered(source, response.status().as_u16());
-    let Some(client) = switched else {
-        let stall = setup.settings.response_timeout.0.0;
+    let Some(Leaving { client, held, place }) = switched else {
+        let stall = stall.unwrap_or(setup.settings.response_timeout.0.0);
         return response
             .map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)));
     };
@@ -230,6 +257,7 @@ fn record(
     tokio::task::spawn_local(async move {
         let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
+        drop((held, place));
     });
     response.map(|_| Body::empty())
 }

@@ -3,15 +3,20 @@
 //! Made by `door` from its settings; `decide` walks the routes. It reads pattern files, and nothing
 //! once it is made.
 
+use crate::fields::FieldRules;
 use crate::guards::{Block, Guards, Numbers};
 use crate::pool::Pool;
+use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
 use crate::routes::{HostPattern, PathPattern};
 use crate::settings::{RouteSettings, Settings, UploadMode};
+use http::header::HOST;
 use http_cache::Cache;
+use http_engine::encoding::Offer;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use vocab::Complaint;
 
 /// Where requests of one host and path go.
@@ -23,6 +28,15 @@ pub(crate) struct Route {
     pub(crate) pool: Option<Arc<Pool>>,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) request_fields: FieldRules,
+    pub(crate) response_fields: FieldRules,
+    /// What answers are offered, if anything.
+    pub(crate) compress: Option<Offer>,
+    pub(crate) public: Public,
+    /// The largest request body, in bytes; the gateway's own where there is none.
+    pub(crate) body_max: Option<u64>,
+    /// How long a server may be silent; the gateway's own where there is none.
+    pub(crate) response_timeout: Option<Duration>,
     /// What its servers may name to be sent in their place.
     pub(crate) reproxy: Option<Reproxy>,
     /// Whether only servers lead here.
@@ -31,11 +45,9 @@ pub(crate) struct Route {
     pub(crate) uploads: Option<UploadMode>,
 }
 
-/// Reads every file that the guards of routes name as [`Door::new`] would, relative ones from `base`,
+/// Reads every file that the guards of routes name as the door would, relative ones from `base`,
 /// and says what is wrong with them.
-///
-/// [`Door::new`]: crate::Door::new
-pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     let numbers = Numbers::new();
     let mut wrong = Vec::new();
     if let Some(block) = &settings.block {
@@ -83,6 +95,12 @@ impl Route {
         let guards = Guards::open(settings, around.base, before)?;
         let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
         let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
+        let (request_fields, response_fields) = settings.headers.compile();
+        let hosts = || request_fields.literals(&HOST).map(str::to_owned).collect();
+        let public = Public {
+            links: settings.rewrite_location.then(|| Links(hosts())),
+            cookies: if settings.rewrite_cookies { Cookies::Public } else { Cookies::AsTheyAre },
+        };
         Ok(Self {
             host: host.map_err(|why| vec![Complaint::new("host", why)])?,
             path: path.map_err(|why| vec![Complaint::new("path", why)])?,
@@ -90,6 +108,12 @@ impl Route {
             guards,
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
+            request_fields,
+            response_fields,
+            compress: settings.compress.offer(),
+            public,
+            body_max: settings.body_max.map(|size| size.bytes()),
+            response_timeout: settings.response_timeout.map(|span| span.0.0),
             reproxy: reproxy.transpose().map_err(|why| vec![why])?,
             internal: settings.internal,
             uploads: settings.uploads,

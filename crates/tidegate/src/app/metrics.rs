@@ -57,6 +57,7 @@ pub(super) struct Gauges {
     signer: SignerCounts,
     collected: Vec<door_dns::Collected>,
     gateway: Option<Arc<door_gateway::Door>>,
+    gateway_upgrades: Option<u32>,
 }
 
 impl Gauges {
@@ -70,6 +71,7 @@ impl Gauges {
             signer: app.signer.counts(),
             collected: app.collected(),
             gateway: app.gateway_door(),
+            gateway_upgrades: app.gateway_upgrades(),
         }
     }
 }
@@ -124,6 +126,10 @@ impl Collector for Gauges {
             signer.rate_limited,
         )?;
         self.of_gateway(to)?;
+        if let Some(open) = self.gateway_upgrades {
+            let help = "Connections through the gateway that have left HTTP, as WebSockets do";
+            gauge(to, "tidegate_gateway_upgrades_open", help, open.into())?;
+        }
         self.by_collector(to)
     }
 }

@@ -8,7 +8,7 @@ use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
 use crate::request::Wish;
 use crate::settings::{BlockSettings, PatternSource};
 use percent_encoding::percent_decode_str;
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, RuleText, Verdict};
+use policy::{Ask, ListKind, ListSource, Policy, Profiles, RuleText, Verdict, Who};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -188,7 +188,7 @@ impl Lists {
     }
 
     fn hit(&self, wish: &Wish, now: Now) -> Option<RuleRef> {
-        let verdict = decide_in_both_spellings(&self.policy, wish, now);
+        let verdict = decide_in_both_spellings(&self.policy, wish, None, now);
         let (Action::Block, Some(inner)) = (verdict.action, verdict.cause.rule()) else {
             return None;
         };
@@ -221,11 +221,16 @@ impl Lists {
 
 /// What a policy says of a request's URL as it was sent, and if that passes, as percent-decoded. An
 /// exception for one spelling is none for the other.
-pub(crate) fn decide_in_both_spellings(policy: &Policy, wish: &Wish, now: Now) -> Verdict {
+pub(crate) fn decide_in_both_spellings(
+    policy: &Policy,
+    wish: &Wish,
+    who: Option<&Who<'_>>,
+    now: Now,
+) -> Verdict {
     let ask = Ask {
         door: vocab::Door::Gateway,
         client: wish.client,
-        who: None,
+        who,
         host: wish.host.as_name(),
         kind: wish.kind,
         url: Some(&wish.url),

@@ -5,7 +5,6 @@
 //! Called by `guards`.
 
 use super::{Turned, Visit};
-use crate::forwarded;
 use crate::settings::ForwardAuthSettings;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
@@ -115,7 +114,7 @@ impl ForwardAuth {
         for name in &DROPPED {
             fields.remove(name);
         }
-        forwarded::tell(&mut fields, visit.peer, &visit.setup.trusted);
+        visit.setup.telling().tell(&mut fields, visit.caller);
         let method = HeaderValue::from_str(visit.method.as_str()).ok()?;
         fields.insert(METHOD, method);
         fields.insert(URI, HeaderValue::from_str(&visit.wish.path).ok()?);
