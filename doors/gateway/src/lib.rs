@@ -11,6 +11,7 @@ mod door;
 mod fields;
 mod finish;
 mod forwarded;
+mod guards;
 mod leaving;
 mod pages;
 mod passing;
@@ -28,12 +29,16 @@ mod ticket;
 mod uploads;
 mod websocket;
 
-pub use crate::door::{Door, Parts, PatternHits, check_files};
-pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
+pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
+pub use crate::patterns::{
+    BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
+    REGEXES_BARE_MAX, REGEXES_MAX,
+};
 pub use crate::settings::{
-    Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, CodingName,
-    CompressChoice, CompressSettings, FieldRule, FieldSettings, ForwardedStyle, HealthSettings,
-    PatternSource, PoolSettings, ReproxySettings, RouteSettings, Settings, TlsSettings, UploadMode,
-    UploadSettings, UploadThreshold,
+    AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
+    ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
+    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthSettings, LimitSettings,
+    PatternSource, PoolSettings, ReproxySettings, RequestsSettings, RouteSettings, Settings,
+    Silence, TlsSettings, UploadMode, UploadSettings, UploadThreshold,
 };
 pub use http_cache::Around;

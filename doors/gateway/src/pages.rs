@@ -8,7 +8,8 @@ use http_engine::{Body, reply};
 use policy::RuleText;
 use upstream::origins::{Blame, SendError};
 
-fn page(status: StatusCode, text: String) -> Response<Body> {
+/// A page of plain text that nobody keeps.
+pub(crate) fn page(status: StatusCode, text: String) -> Response<Body> {
     let mut page = reply::text(status, text);
     page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     page

@@ -5,6 +5,7 @@
 
 mod compress;
 mod fields;
+mod guards;
 mod listeners;
 mod pools;
 mod reproxy;
@@ -13,13 +14,18 @@ mod uploads;
 
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
+pub use self::guards::{
+    AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, LimitSettings,
+    PatternSource, RequestsSettings, Silence,
+};
 use self::listeners::Https;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::pools::{Balance, HealthSettings, PoolSettings};
 pub use self::reproxy::ReproxySettings;
-pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
+pub use self::routes::RouteSettings;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
+use crate::guards::LIMITS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -56,6 +62,8 @@ pub struct Settings {
     pub pools: BTreeMap<String, PoolSettings>,
     /// What goes where: the first route whose host and path fit decides. At most 128.
     pub routes: Vec<RouteSettings>,
+    /// URLs to refuse whatever the route. Default none.
+    pub block: Option<BlockSettings>,
     /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`
     /// are believed, or their `Forwarded` where that alone is spoken; anybody else's are replaced.
     /// Default none.
@@ -101,6 +109,7 @@ impl Default for Settings {
             client: ClientSettings::default(),
             pools: BTreeMap::new(),
             routes: Vec::new(),
+            block: None,
             trusted: Vec::new(),
             forwarded: ForwardedStyle::default(),
             headers: FieldSettings::default(),
@@ -149,18 +158,32 @@ impl Settings {
             let found = route.check(&self.pools);
             complaints.extend(found.into_iter().map(|it| it.under(&format!("routes.{index}"))));
         }
-        let reroutes = |route: &RouteSettings| route.reproxy.as_ref().is_some_and(|it| it.reroute);
-        if let Some(index) = self.routes.iter().position(|route| route.internal)
-            && !self.routes.iter().any(reroutes)
-        {
-            complaints.push(
-                Complaint::new(format!("routes.{index}.internal"), "nothing leads to this route")
-                    .remedy(
-                        "write reproxy: { reroute: true } at the route whose servers lead to it",
-                    ),
-            );
-        }
+        complaints.extend(self.check_guards());
+        complaints.extend(self.check_internal());
         complaints.extend(self.check_bounds());
+        complaints
+    }
+
+    fn check_internal(&self) -> Option<Complaint> {
+        let reroutes = |route: &RouteSettings| route.reproxy.as_ref().is_some_and(|it| it.reroute);
+        let index = self.routes.iter().position(|route| route.internal)?;
+        if self.routes.iter().any(reroutes) {
+            return None;
+        }
+        let path = format!("routes.{index}.internal");
+        let complaint = Complaint::new(path, "nothing leads to this route");
+        let remedy = "write reproxy: { reroute: true } at the route whose servers lead to it";
+        Some(complaint.remedy(remedy))
+    }
+
+    fn check_guards(&self) -> Vec<Complaint> {
+        let block = self.block.as_ref().map_or_else(Vec::new, BlockSettings::check);
+        let mut complaints: Vec<_> = block.into_iter().map(|it| it.under("block")).collect();
+        let limits = self.routes.iter().filter(|route| route.limit.is_some()).count();
+        if limits > LIMITS_MAX {
+            let message = format!("{limits} routes have a limit: at most {LIMITS_MAX} may");
+            complaints.push(Complaint::new("routes", message));
+        }
         complaints
     }
 
@@ -277,7 +300,7 @@ mod tests {
                 ..Default::default()
             },
             RouteSettings {
-                block: Some(BlockSettings { patterns }),
+                block: Some(BlockSettings { patterns, ..Default::default() }),
                 cache: true,
                 ..Default::default()
             },
