@@ -30,4 +30,4 @@ pub use crate::settings::{
     AuthSettings, ConnectSni, PacFallback, PacSettings, ParentSettings, ParentsOf, Place, Referer,
     Settings, Shown, TlsSettings, TokenDigest,
 };
-pub use http_cache::Around;
+pub use http_cache::{Around, Cache, Strength, TakeBack};

@@ -81,10 +81,9 @@ pub(crate) async fn answer(
     let wish = match read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
         Err(refusal) => {
-            let subject = request.uri().to_string();
-            ticket.asked(Kind::Other, Subject::url(&subject));
-            let address = own::address_for(caller, &request);
-            let shaped = shape_refusal(&refusal, caller, &setup, &address);
+            ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
+            let shaped =
+                shape_refusal(&refusal, caller, &setup, &own::address_for(caller, &request));
             return record(ticket, shaped, &setup);
         }
     };
@@ -105,9 +104,7 @@ pub(crate) async fn answer(
             let asked = blocked::Asked { verdict, host, page, kind, subject: &subject };
             Outcome::ByPolicy(blocked::answer(&trip, &asked, &request))
         }
-        (Decision::Trim(_, shorter), _) => {
-            Outcome::ByPolicy(trims::answer(&trip, &wish.host, shorter))
-        }
+        (Decision::Trim(_, cut), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, cut)),
         (Decision::Pass(_), Target::Fetch { origin, path }) => {
             fetch(&trip, &origin, &path, request).await
         }

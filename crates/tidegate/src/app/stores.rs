@@ -4,7 +4,7 @@
 
 use super::App;
 use admin::model::{Store, StoreDisk, TakeBackRequest, TakenBack};
-use http_cache::{Cache, Strength, TakeBack};
+use door_proxy::{Cache, Strength, TakeBack};
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
