@@ -234,6 +234,7 @@ fn what_is_stored_is_taken_back_by_url_host_and_tag() {
         }
         assert!(status(gone).contains("fwd=uri-miss"), "{args:?}");
     }
+    status("/a");
     let soft = edge.told(&["ctl", "purge", "--soft", "--url", &url("/a")]);
     assert!(soft.starts_with("1 stored"), "{soft}");
     assert!(status("/a").contains("fwd=stale"), "it is asked about before it is used again");

@@ -46,7 +46,7 @@ fn curl_gets_the_file_that_a_server_names() {
 fn an_upload_under_way_leaves_nothing_behind_when_tidegate_is_killed() {
     let origin = Origin::start(&[]);
     let scratch = Scratch::new();
-    let large = scratch.write("large", vec![b'x'; 8 << 20]);
+    let large = scratch.write("files/large", vec![b'x'; 8 << 20]);
     let tidegate = start(&origin, scratch);
     let url = format!("http://{}/up", tidegate.address("gateway", "http"));
     let mut client = Command::new("curl")
