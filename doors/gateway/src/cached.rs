@@ -4,8 +4,9 @@
 //! `request`.
 
 use crate::door::Setup;
-use crate::passing::{self, Onward};
-use crate::pool::Pool;
+use crate::passing::Onward;
+use crate::pools::Pool;
+use crate::sending::{Asker, NoAnswer, Stickiness, send};
 use crate::shape;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
@@ -21,7 +22,7 @@ use vocab::Now;
 #[derive(Clone)]
 pub(crate) enum Failed {
     GoingRound,
-    Send(SendError),
+    NoAnswer(NoAnswer),
 }
 
 /// Our way to one URL.
@@ -32,6 +33,7 @@ pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) peer: IpAddr,
+    pub(crate) client: IpAddr,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
@@ -45,7 +47,7 @@ pub(crate) async fn answer(
 ) -> Result<Served, Failed> {
     cache.answer(question, Way(Rc::new(errand))).await.map_err(|why| match why {
         Missed::Failed(why) => why,
-        Missed::Elsewhere => Failed::Send(SendError::Closed),
+        Missed::Elsewhere => Failed::NoAnswer(NoAnswer::Failed(SendError::Closed)),
     })
 }
 
@@ -60,9 +62,10 @@ impl Fetch for Way {
         *request.headers_mut() = fields;
         let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
-        let sent = passing::send(&errand.setup, &errand.pool, request, errand.now).await;
-        let response = sent.map_err(Failed::Send)?;
-        shape::answers(&response).map_err(Failed::Send)?;
+        let asker = Asker { client: errand.client, stickiness: Stickiness::Never };
+        let sent = send(&errand.setup, &errand.pool, request, asker, errand.now).await;
+        let response = sent.map_err(Failed::NoAnswer)?;
+        shape::answers(&response).map_err(|why| Failed::NoAnswer(NoAnswer::Failed(why)))?;
         // A fetch may outlive the client whose own patience would end it.
         let stall = errand.setup.settings.response_timeout.0.0;
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))

@@ -3,7 +3,7 @@
 //! It touches no socket. Called by `request`.
 
 use crate::door::{Door, Setup};
-use crate::pool::Pool;
+use crate::pools::Pool;
 use crate::request::Wish;
 use crate::route::Route;
 use policy::{Ask, Verdict};

@@ -1,6 +1,6 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
-use crate::pool::Pool;
+use crate::pools::Pool;
 use crate::request;
 use crate::route::{self, Route};
 use crate::settings::Settings;
@@ -42,6 +42,7 @@ pub struct Door {
 pub(crate) struct Setup {
     pub(crate) settings: Settings,
     pub(crate) trusted: Vec<Network>,
+    pub(crate) pools: BTreeMap<String, Arc<Pool>>,
     pub(crate) routes: Vec<Arc<Route>>,
     pub(crate) origins: Origins,
     pub(crate) cache: Option<Arc<Cache>>,
@@ -143,17 +144,14 @@ impl Setup {
         parts: &Parts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let pools: BTreeMap<&str, Arc<Pool>> = settings
-            .pools
-            .iter()
-            .map(|(name, pool)| (name.as_str(), Arc::new(Pool::new(pool))))
-            .collect();
+        let pools = pools_of(&settings, before);
+        let named = pools.iter().map(|(name, pool)| (name.as_str(), Arc::clone(pool))).collect();
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
             Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
         });
-        let around = route::Around { pools: &pools, cache: cache.as_ref(), base: &parts.base };
+        let around = route::Around { pools: &named, cache: cache.as_ref(), base: &parts.base };
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
         for (index, route) in settings.routes.iter().enumerate() {
             match Route::new(index, route, &around) {
@@ -168,7 +166,7 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        Ok(Self { settings, trusted, routes, origins, cache })
+        Ok(Self { pools, settings, trusted, routes, origins, cache })
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
@@ -177,4 +175,18 @@ impl Setup {
         let text = block.patterns.text(rule.line)?.to_owned();
         Some(RuleText { list: block.name.clone(), line: rule.line, text })
     }
+}
+
+/// The pools of `settings`. One whose settings are as before goes on as it is, with what was changed
+/// while it ran.
+fn pools_of(settings: &Settings, before: Option<&Setup>) -> BTreeMap<String, Arc<Pool>> {
+    let pools = settings.pools.iter().map(|(name, settings)| {
+        let before = before.and_then(|setup| setup.pools.get(name));
+        let pool = match before {
+            Some(pool) if pool.settings() == settings => Arc::clone(pool),
+            Some(_) | None => Arc::new(Pool::new(settings, before.map(Arc::as_ref))),
+        };
+        (name.clone(), pool)
+    });
+    pools.collect()
 }

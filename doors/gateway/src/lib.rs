@@ -6,15 +6,17 @@
 
 mod cached;
 mod decide;
+mod dice;
 mod door;
 mod forwarded;
 mod pages;
 mod passing;
 mod patterns;
-mod pool;
+mod pools;
 mod request;
 mod route;
 mod routes;
+mod sending;
 mod settings;
 mod shape;
 mod ticket;
@@ -23,6 +25,7 @@ pub use crate::door::{Door, Parts, PatternHits};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::route::check_files;
 pub use crate::settings::{
-    Balance, BlockSettings, HealthSettings, PatternSource, PoolSettings, RouteSettings, Settings,
+    Balance, BlockSettings, HealthSettings, PassiveSettings, PatternSource, PoolSettings,
+    RouteSettings, ServerDetails, ServerSettings, Settings, StickySettings, WEIGHT_MAX,
 };
 pub use http_cache::Around;

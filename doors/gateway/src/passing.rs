@@ -1,13 +1,14 @@
-//! A request that goes on to a pool: what is sent, to which server, and again to whom.
+//! A request that goes on to a pool: what is sent, and what the answer changes.
 //!
-//! What is sent through the cache is sent by `cached`, over the same [`send`]. Called by `request`.
+//! What is sent through the cache is sent by `cached`; both go through `sending`. Called by `request`.
 
 use crate::cached::{self, Errand, Failed};
 use crate::door::Setup;
 use crate::forwarded;
-use crate::pool::{Pool, Tried};
+use crate::pools::Pool;
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
+use crate::sending::{Asker, Stickiness, send};
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
@@ -16,7 +17,7 @@ use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
 use std::net::IpAddr;
 use std::sync::Arc;
-use upstream::origins::{Anywhere, Loop, SendError, Unanswered, add_via};
+use upstream::origins::{Loop, add_via};
 use vocab::Now;
 
 /// What passing a request on needs to know.
@@ -74,8 +75,9 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     }
     let method = head.method.clone();
     let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
-    match send(trip.setup, trip.pool, onward, trip.now).await {
-        Err(why) => Outcome::Failed(why),
+    let asker = Asker { client: wish.client, stickiness: Stickiness::AsSet };
+    match send(trip.setup, trip.pool, onward, asker, trip.now).await {
+        Err(why) => why.into(),
         Ok(response) => match upgrading {
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Outcome::Switched(response, client)
@@ -101,6 +103,7 @@ async fn through_cache(
         setup: Arc::clone(trip.setup),
         pool: Arc::clone(trip.pool),
         peer: trip.peer,
+        client: wish.client,
         path,
         received,
         now: trip.now,
@@ -108,7 +111,7 @@ async fn through_cache(
     match cached::answer(cache, question, errand).await {
         Ok(served) => Outcome::Cached(served),
         Err(Failed::GoingRound) => Outcome::GoingRound,
-        Err(Failed::Send(why)) => Outcome::Failed(why),
+        Err(Failed::NoAnswer(why)) => why.into(),
     }
 }
 
@@ -124,37 +127,6 @@ async fn changing(
     let (url, fields) = (wish.url.clone(), HeaderMap::new());
     cache.changed(&Question { method, url, fields, now: trip.now }, &head).await;
     Response::from_parts(head, body)
-}
-
-/// Tries servers in turn until one takes the request. Only a request of which nothing was sent
-/// goes on to the next.
-pub(crate) async fn send(
-    setup: &Setup,
-    pool: &Pool,
-    mut request: Request<Body>,
-    now: Now,
-) -> Result<Response<Body>, SendError> {
-    let mut tried = Tried::default();
-    let mut failure = SendError::Closed;
-    while let Some(server) = pool.pick(&mut tried, now) {
-        match setup.origins.send(pool.origin(server), request, &Anywhere).await {
-            Ok(response) => {
-                pool.answered(server);
-                return Ok(response);
-            }
-            Err(Unanswered { why, unsent }) => {
-                if matches!(why, SendError::Dial(_)) {
-                    pool.failed(server, now);
-                }
-                failure = why;
-                match unsent {
-                    Some(unsent) => request = *unsent,
-                    None => return Err(failure),
-                }
-            }
-        }
-    }
-    Err(failure)
 }
 
 fn capped(body: Incoming, bytes_max: u64) -> Body {

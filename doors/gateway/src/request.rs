@@ -15,6 +15,7 @@ use ledger::Subject;
 use policy::Verdict;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use transport::clock;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
 use vocab::{DomainName, Kind, Name};
@@ -53,6 +54,8 @@ pub(crate) enum Outcome {
     Switched(Response<Body>, upgrade::OnUpgrade),
     GoingRound,
     Failed(SendError),
+    /// The pool has nobody for it; this is when to ask again.
+    Unavailable(Duration),
 }
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.

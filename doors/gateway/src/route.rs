@@ -4,7 +4,7 @@
 //! once it is made.
 
 use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
-use crate::pool::Pool;
+use crate::pools::Pool;
 use crate::routes::{HostPattern, PathPattern};
 use crate::settings::{PatternSource, RouteSettings, Settings};
 use http_cache::Cache;

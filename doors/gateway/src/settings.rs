@@ -3,12 +3,17 @@
 //! It reads no pattern file and connects to no server; `config` reads it and [`Settings::check`]
 //! says what is wrong.
 
+mod balancing;
 mod pools;
 mod routes;
+mod servers;
 
+pub(crate) use self::balancing::is_token;
+pub use self::balancing::{Balance, PassiveSettings, StickySettings};
 pub(crate) use self::pools::SERVERS_MAX;
-pub use self::pools::{Balance, HealthSettings, PoolSettings};
+pub use self::pools::{HealthSettings, PoolSettings};
 pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
+pub use self::servers::{ServerDetails, ServerSettings, WEIGHT_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -177,7 +182,7 @@ mod tests {
         settings.listen = vec![Text("https://127.0.0.1:1".parse().unwrap())];
         let pool = settings.pools.get_mut("app").unwrap();
         pool.servers.push("10.0.0.2:80".into());
-        pool.balance = Balance::P2c;
+        pool.hash = "url".into();
         pool.health = Some(HealthSettings { path: "/health".into() });
         let patterns = PatternSource::Inline(vec!["/ok".into(), "*".into()]);
         settings.routes = vec![
@@ -203,7 +208,7 @@ mod tests {
         let expected = [
             "listen.0",
             "pools.app.servers.1",
-            "pools.app.balance",
+            "pools.app.hash",
             "pools.app.health",
             "routes.0.path",
             "routes.0.root",

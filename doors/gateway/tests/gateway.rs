@@ -109,7 +109,7 @@ fn the_policy_is_asked_too() {
 fn routes_are_taken_in_order_by_host_and_path() {
     let (one, two) = (Origin::start(|_, _, _| ok("one")), Origin::start(|_, _, _| ok("two")));
     let mut settings = simple(&[one.address]);
-    let servers = vec![format!("http://{}", two.address)];
+    let servers = vec![format!("http://{}", two.address).into()];
     settings.pools.insert("two".into(), PoolSettings { servers, ..Default::default() });
     let route = |host: Option<&str>, path: &str, pool: Option<&str>| RouteSettings {
         host: host.map(Into::into),

@@ -1,0 +1,106 @@
+//! A request's place on a server: taken when it is picked, given back when its answer has ended.
+//!
+//! Called by `sending`, and held by the bodies of answers.
+
+use super::Pool;
+use super::record::Met;
+use super::server::Server;
+use bytes::Bytes;
+use http::HeaderValue;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_engine::Body;
+use http_engine::body::BodyError;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use transport::clock;
+use upstream::origins::Origin;
+use vocab::Now;
+
+/// A place on a server.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    server: Arc<Server>,
+}
+
+impl Lease {
+    /// A place that was claimed.
+    pub(super) fn new(pool: &Arc<Pool>, server: &Arc<Server>) -> Self {
+        Self { pool: Arc::clone(pool), server: Arc::clone(server) }
+    }
+
+    /// Where the server stands.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.server.origin
+    }
+
+    /// Notes what the request met.
+    pub(crate) fn met(&self, met: Met, now: Now) {
+        self.pool.met(&self.server, met, now);
+    }
+
+    /// Notes how long the answer took to begin.
+    pub(crate) fn took(&self, took_us: u32, now: Now) {
+        self.server.took(took_us, now);
+    }
+
+    /// The cookie that leads a client back here, where the pool has one and the client's leads
+    /// elsewhere.
+    pub(crate) fn cookie(&self, stuck_to: Option<u64>) -> Option<HeaderValue> {
+        let sticky = self.pool.settings.sticky.as_ref()?;
+        if stuck_to == Some(self.server.tag) {
+            return None;
+        }
+        let text =
+            format!("{}={:016x}; Path=/; HttpOnly; SameSite=Lax", sticky.cookie, self.server.tag);
+        HeaderValue::from_str(&text).ok()
+    }
+
+    /// Holds the place until `body` has ended, and notes if the server breaks off in the middle.
+    pub(crate) fn hold(self, body: Body) -> Body {
+        if body.is_end_stream() { body } else { Body::boxed(Held { body, lease: Some(self) }) }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.server.release();
+    }
+}
+
+/// A body whose server works on it.
+struct Held {
+    body: Body,
+    lease: Option<Lease>,
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        match &frame {
+            Some(Ok(_)) if !self.body.is_end_stream() => {}
+            Some(Ok(_)) | None => self.lease = None,
+            Some(Err(_)) => {
+                if let Some(lease) = self.lease.take() {
+                    lease.met(Met::Failure, clock::now());
+                }
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
