@@ -9,6 +9,7 @@ mod allows;
 mod clients;
 mod lists;
 mod notes;
+mod pools;
 mod why;
 
 pub use self::allows::{Allow, AllowRequest, Allows, Minutes, RevokeRequest};
@@ -17,6 +18,7 @@ pub use self::lists::{
     List, Lists, SkippedCount, SkippedLine, Subscription, UpdateRequest, Updated, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
+pub use self::pools::{Pool, PoolChangeRequest, PoolServer, Pools};
 pub use self::why::{RuleMatch, Why, WhyQuery};
 
 use serde::{Deserialize, Serialize};

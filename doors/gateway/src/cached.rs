@@ -7,6 +7,7 @@ use crate::door::Setup;
 use crate::passing::Onward;
 use crate::pools::Pool;
 use crate::sending::{Asker, NoAnswer, Stickiness, send};
+use crate::settings::Priority;
 use crate::shape;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
@@ -34,6 +35,7 @@ pub(crate) struct Errand {
     pub(crate) pool: Arc<Pool>,
     pub(crate) peer: IpAddr,
     pub(crate) client: IpAddr,
+    pub(crate) priority: Priority,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
@@ -62,7 +64,8 @@ impl Fetch for Way {
         *request.headers_mut() = fields;
         let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
-        let asker = Asker { client: errand.client, stickiness: Stickiness::Never };
+        let (client, priority) = (errand.client, errand.priority);
+        let asker = Asker { client, priority, stickiness: Stickiness::Never };
         let sent = send(&errand.setup, &errand.pool, request, asker, errand.now).await;
         let response = sent.map_err(Failed::NoAnswer)?;
         shape::answers(&response).map_err(|why| Failed::NoAnswer(NoAnswer::Failed(why)))?;

@@ -1,6 +1,6 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
-use crate::pools::Pool;
+use crate::pools::{Checker, Pool, PoolChange, PoolState, Unchanged};
 use crate::request;
 use crate::route::{self, Route};
 use crate::settings::Settings;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::freshness::Rules;
-use transport::{ConnectionLimits, Drain, Stream};
+use transport::{ConnectionLimits, Drain, Stream, clock};
 use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, Listen, Network, RuleRef};
 
@@ -36,6 +36,7 @@ pub struct Parts {
 pub struct Door {
     pub(crate) parts: Parts,
     setup: ArcSwap<Setup>,
+    checker: Checker,
 }
 
 /// What follows from the settings, swapped as a whole.
@@ -66,14 +67,18 @@ impl Door {
     /// wrong with them is returned.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
-        Ok(Arc::new(Self { parts, setup }))
+        Ok(Arc::new(Self { parts, setup, checker: Checker::default() }))
     }
 
-    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the cache. Requests under way keep
-    /// the old ones; listeners are the caller's.
+    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
+    /// the cache and begins health checks. Requests under way keep the old ones; listeners are the
+    /// caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
         let setup = Setup::new(settings, &self.parts, Some(&before))?;
+        self.checker.watch(setup.pools.values(), &self.parts.dialer).map_err(|why| {
+            vec![Complaint::new("pools", format!("no thread for health checks: {why}"))]
+        })?;
         if let Some(cache) = &setup.cache {
             cache.open();
         }
@@ -118,6 +123,19 @@ impl Door {
             })
         });
         hits.collect()
+    }
+
+    /// The pools as they are now, by name.
+    pub fn pools(&self) -> Vec<PoolState> {
+        let now = clock::now();
+        self.setup.load().pools.iter().map(|(name, pool)| pool.state(name, now)).collect()
+    }
+
+    /// Changes a pool while it runs, until the process ends or a reload brings other settings for it.
+    pub fn change_pool(&self, pool: &str, change: &PoolChange) -> Result<(), Unchanged> {
+        let setup = self.setup.load();
+        let found = setup.pools.get(pool).ok_or_else(|| Unchanged::NoPool(pool.into()))?;
+        found.change(change)
     }
 
     /// Serves one connection to its end. Within a `LocalSet` or local runtime only.

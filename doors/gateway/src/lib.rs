@@ -23,9 +23,11 @@ mod ticket;
 
 pub use crate::door::{Door, Parts, PatternHits};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
+pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::route::check_files;
 pub use crate::settings::{
-    Balance, BlockSettings, HealthSettings, PassiveSettings, PatternSource, PoolSettings,
+    Balance, BlockSettings, HealthKind, HealthSettings, PassiveSettings, PatternSource,
+    PoolSettings, Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
     RouteSettings, ServerDetails, ServerSettings, Settings, StickySettings, WEIGHT_MAX,
 };
 pub use http_cache::Around;

@@ -75,7 +75,8 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     }
     let method = head.method.clone();
     let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
-    let asker = Asker { client: wish.client, stickiness: Stickiness::AsSet };
+    let (client, priority) = (wish.client, trip.route.priority);
+    let asker = Asker { client, priority, stickiness: Stickiness::AsSet };
     match send(trip.setup, trip.pool, onward, asker, trip.now).await {
         Err(why) => why.into(),
         Ok(response) => match upgrading {
@@ -104,6 +105,7 @@ async fn through_cache(
         pool: Arc::clone(trip.pool),
         peer: trip.peer,
         client: wish.client,
+        priority: trip.route.priority,
         path,
         received,
         now: trip.now,

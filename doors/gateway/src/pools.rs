@@ -4,29 +4,42 @@
 //! its settings as they are. The request path picks, tries and reports; `door` makes pools.
 
 mod balance;
+mod budget;
+mod checks;
 mod estimate;
+mod health;
 mod key;
 mod lease;
+mod line;
+mod live;
 mod order;
+mod queue;
 mod record;
 mod server;
 mod tried;
 
+pub(crate) use self::health::Checker;
 pub(crate) use self::key::{HashKey, cookie};
 pub(crate) use self::lease::Lease;
+pub use self::live::{PoolChange, PoolState, ServerState, Unchanged};
+pub(crate) use self::queue::Unserved;
 pub(crate) use self::record::Met;
 pub(crate) use self::tried::{TRIES_MAX, Tried};
 
 use self::balance::Choice;
+use self::budget::Budget;
 use self::order::{Lane, Order};
+use self::queue::Queue;
 use self::record::Patience;
 use self::server::{Server, Standing};
-use crate::settings::{Balance, PoolSettings, SERVERS_MAX};
+use crate::settings::{Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, Sign};
 use arc_swap::ArcSwap;
-use http::Request;
+use http::{HeaderMap, Request, StatusCode};
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use transport::clock;
 use vocab::Now;
 
 /// The shortest time that a client is asked to wait before it comes again.
@@ -43,6 +56,15 @@ pub(crate) struct Pool {
     slow_start_ms: u64,
     members: ArcSwap<Members>,
     turn: AtomicUsize,
+    /// Held by whoever changes it while it runs.
+    changing: Mutex<()>,
+    pending: AtomicU32,
+    requests: AtomicU64,
+    retries: AtomicU64,
+    budget: Budget,
+    queue: Queue,
+    /// What makes a request wait in the high class, and what in the low.
+    signs: [Vec<Sign>; 2],
 }
 
 /// The servers, and the order in which they take turns; swapped as a whole.
@@ -107,6 +129,14 @@ impl Pool {
             slow_start_ms: u64::try_from(settings.slow_start.0.0.as_millis()).unwrap_or(0),
             members: ArcSwap::from_pointee(Members::new(servers)),
             turn: AtomicUsize::new(0),
+            changing: Mutex::default(),
+            pending: AtomicU32::new(0),
+            requests: AtomicU64::new(0),
+            retries: AtomicU64::new(0),
+            budget: Budget::new(settings.retry.budget, settings.retry.budget_minimum),
+            queue: Queue::new(&settings.queue),
+            signs: [&settings.queue.high, &settings.queue.low]
+                .map(|signs| signs.iter().filter_map(|sign| Sign::parse(sign)).collect()),
             settings: settings.clone(),
         }
     }
@@ -121,8 +151,9 @@ impl Pool {
         self.members.load().servers.len()
     }
 
-    /// What of a request counts when a server is picked for it.
+    /// What of a request counts when a server is picked for it. Counts it.
     pub(crate) fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> Asking {
+        self.requests.fetch_add(1, Relaxed);
         let key = match self.settings.balance {
             Balance::ConsistentHash | Balance::ClientHash => self.hash.of(request, client),
             Balance::P2c | Balance::RoundRobin | Balance::Random | Balance::LeastConnections => 0,
@@ -133,8 +164,76 @@ impl Pool {
         Asking { key, stuck_to, dice }
     }
 
-    /// Picks a server that `tried` does not hold, notes it there, and takes a place on it.
+    /// How urgent a request is: by its signs, or as its route has it.
+    pub(crate) fn class(&self, headers: &HeaderMap, route: Priority) -> Priority {
+        let [high, low] = &self.signs;
+        if high.iter().any(|sign| sign.is_on(headers)) {
+            Priority::High
+        } else if low.iter().any(|sign| sign.is_on(headers)) {
+            Priority::Low
+        } else {
+            route
+        }
+    }
+
+    /// Whether requests go to another server after such a failure.
+    pub(crate) fn repeats(&self, cause: RetryCause) -> bool {
+        self.settings.retry.on.contains(&RetryOn::Cause(cause))
+    }
+
+    /// Whether they do after such a status.
+    pub(crate) fn repeats_status(&self, status: StatusCode) -> bool {
+        self.settings.retry.on.contains(&RetryOn::Status(status.as_u16()))
+    }
+
+    /// Takes one retry out of the budget, if it has one left.
+    pub(crate) fn may_retry(&self, now: Now) -> bool {
+        let may = self.budget.take(self.requests.load(Relaxed), now);
+        if may {
+            self.retries.fetch_add(1, Relaxed);
+        }
+        may
+    }
+
+    /// Picks a server for a request that comes new: behind those who wait.
     pub(crate) fn pick(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
+        if self.queue.is_empty() { self.pick_now(asking, tried, now) } else { Pick::Full }
+    }
+
+    /// Picks a server that `tried` does not hold, notes it there, and takes a place on it.
+    pub(crate) fn pick_now(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
+        if !self.claim() {
+            return Pick::Full;
+        }
+        let pick = self.pick_server(asking, tried, now);
+        if !matches!(pick, Pick::Server(_)) {
+            self.release();
+        }
+        pick
+    }
+
+    /// Takes one of the places that the pool has as a whole.
+    fn claim(&self) -> bool {
+        let (before, most) = (self.pending.fetch_add(1, SeqCst), self.settings.max_requests);
+        let fits = most == 0 || before < most;
+        if !fits {
+            self.release();
+        }
+        fits
+    }
+
+    fn release(&self) {
+        self.pending.fetch_sub(1, SeqCst);
+    }
+
+    /// Gives places that are free to those who wait.
+    fn serve_line(self: &Arc<Self>) {
+        if !self.queue.is_empty() {
+            self.queue.serve(self, clock::now());
+        }
+    }
+
+    fn pick_server(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
         let members = self.members.load();
         let servers = &members.servers;
         if let Some(tag) = asking.stuck_to

@@ -4,6 +4,7 @@ use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
 use crate::forwarded;
 use crate::passing::{Trip, pass};
+use crate::pools::Lease;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
@@ -163,9 +164,11 @@ fn record(
     becomes.now();
     let idle = setup.settings.upgrade_idle.0.0;
     let server = upgrade::on(&mut response);
+    let place = response.extensions_mut().remove::<Arc<Lease>>();
     tokio::task::spawn_local(async move {
         let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
+        drop(place);
     });
     response.map(|_| Body::empty())
 }

@@ -6,7 +6,7 @@
 use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
 use crate::pools::Pool;
 use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{PatternSource, RouteSettings, Settings};
+use crate::settings::{PatternSource, Priority, RouteSettings, Settings};
 use http_cache::Cache;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,6 +23,8 @@ pub(crate) struct Route {
     pub(crate) pool: Option<Arc<Pool>>,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<Cache>>,
+    /// How urgent its requests are.
+    pub(crate) priority: Priority,
 }
 
 /// The patterns of a route, and the list number under which they are recorded.
@@ -69,6 +71,7 @@ impl Route {
             block,
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
+            priority: settings.priority,
         })
     }
 }

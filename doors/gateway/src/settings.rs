@@ -4,15 +4,22 @@
 //! says what is wrong.
 
 mod balancing;
+mod health;
 mod pools;
 mod routes;
+mod sending;
 mod servers;
 
 pub(crate) use self::balancing::is_token;
 pub use self::balancing::{Balance, PassiveSettings, StickySettings};
+pub use self::health::{HealthKind, HealthSettings};
+pub use self::pools::PoolSettings;
 pub(crate) use self::pools::SERVERS_MAX;
-pub use self::pools::{HealthSettings, PoolSettings};
 pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
+pub(crate) use self::sending::Sign;
+pub use self::sending::{
+    Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
+};
 pub use self::servers::{ServerDetails, ServerSettings, WEIGHT_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -183,7 +190,7 @@ mod tests {
         let pool = settings.pools.get_mut("app").unwrap();
         pool.servers.push("10.0.0.2:80".into());
         pool.hash = "url".into();
-        pool.health = Some(HealthSettings { path: "/health".into() });
+        pool.health = Some(HealthSettings { path: "health".into(), ..Default::default() });
         let patterns = PatternSource::Inline(vec!["/ok".into(), "*".into()]);
         settings.routes = vec![
             RouteSettings {
@@ -209,7 +216,7 @@ mod tests {
             "listen.0",
             "pools.app.servers.1",
             "pools.app.hash",
-            "pools.app.health",
+            "pools.app.health.path",
             "routes.0.path",
             "routes.0.root",
             "routes.1.host",

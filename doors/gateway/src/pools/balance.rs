@@ -3,7 +3,7 @@
 //! Pure: the time, the dice and the key are handed in, and nothing is claimed. Called by `pools`.
 
 use super::order::Lane;
-use super::server::Server;
+use super::server::{Server, Standing};
 use super::tried::Tried;
 use crate::settings::Balance;
 use std::sync::Arc;
@@ -78,31 +78,43 @@ impl Choice<'_> {
         let one = self.first(lane, scaled(self.dice, count))?;
         let other = scaled(self.dice << 32 | self.dice >> 32, count);
         let all = lane.each.iter().cycle().skip(other).take(count);
-        let other = all
-            .map(|&index| usize::from(index))
-            .find(|&index| index != one && self.takes(index));
+        let other =
+            all.map(|&index| usize::from(index)).find(|&index| index != one && self.takes(index));
         let Some(other) = other else { return Some(one) };
-        Some(if self.load(other) < self.load(one) { other } else { one })
+        Some(if self.is_better(other, one) { other } else { one })
     }
 
-    /// How long what is under way, and this request, will take it.
-    fn load(&self, index: usize) -> f64 {
-        let server = &self.servers[index];
-        let weight = server.weight_now(self.slow_start_ms, self.now);
-        server.estimate.us(self.now) * (f64::from(server.pending()) + 1.0) / weight
+    /// Whether what is under way at `one`, and this request, takes less time than at `other`. Where
+    /// nobody knows how long one of them takes, the number of requests counts alone, so that a new
+    /// server gets its share and no rush. One on trial is asked: nothing else would end that.
+    fn is_better(&self, one: usize, other: usize) -> bool {
+        let [one, other] = [one, other].map(|index| &self.servers[index]);
+        if other.standing(self.now) == Standing::OnTrial {
+            return false;
+        }
+        if one.standing(self.now) == Standing::OnTrial {
+            return true;
+        }
+        let busy = |server: &Server| {
+            let weight = server.weight_now(self.slow_start_ms, self.now);
+            (f64::from(server.pending()) + 1.0) / weight
+        };
+        match (one.estimate.us(self.now), other.estimate.us(self.now)) {
+            (Some(us), Some(other_us)) => us * busy(one) < other_us * busy(other),
+            (None, _) | (_, None) => busy(one) < busy(other),
+        }
     }
 
     /// The one with the fewest requests for its weight; those that are even take turns.
     fn least(&self, lane: &Lane) -> Option<usize> {
         let start = self.turn % lane.each.len();
         let all = lane.each.iter().cycle().skip(start).take(lane.each.len());
-        let busy = all.map(|&index| usize::from(index)).filter(|&index| self.takes(index)).map(
-            |index| {
+        let busy =
+            all.map(|&index| usize::from(index)).filter(|&index| self.takes(index)).map(|index| {
                 let server = &self.servers[index];
                 let weight = server.weight_now(self.slow_start_ms, self.now);
                 ((f64::from(server.pending()) + 1.0) / weight, index)
-            },
-        );
+            });
         busy.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, index)| index)
     }
 

@@ -10,9 +10,6 @@ use vocab::Now;
 
 /// After so long an average has lost 1 - 1/e of its distance from what came since.
 const DECAY_MS: f64 = 10_000.0;
-/// What a server that nobody has asked is taken to need: less than most, so that it is tried soon,
-/// and not nothing, so that not everybody goes there at once.
-const UNKNOWN_US: f64 = 1_000.0;
 /// No server is faster than the difference that matters.
 const LEAST_US: f64 = 50.0;
 
@@ -22,12 +19,17 @@ const LEAST_US: f64 = 50.0;
 pub(super) struct Estimate(AtomicU64);
 
 impl Estimate {
-    /// In microseconds, never below 50.
-    pub(super) fn us(&self, now: Now) -> f64 {
+    /// In microseconds, never below 50; none while nobody has asked.
+    pub(super) fn us(&self, now: Now) -> Option<f64> {
         match self.0.load(Relaxed) {
-            0 => UNKNOWN_US,
-            word => (average(word) * kept(word, now)).max(LEAST_US),
+            0 => None,
+            word => Some((average(word) * kept(word, now)).max(LEAST_US)),
         }
+    }
+
+    /// Begins anew.
+    pub(super) fn forget(&self) {
+        self.0.store(0, Relaxed);
     }
 
     /// A request took so long.
@@ -72,6 +74,7 @@ fn kept(word: u64, now: Now) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
 
@@ -82,16 +85,17 @@ mod tests {
     #[test]
     fn bad_news_counts_at_once_and_good_news_slowly() {
         let estimate = Estimate::default();
-        assert!((estimate.us(at(0)) - UNKNOWN_US).abs() < 1.0);
+        assert_eq!(estimate.us(at(0)), None);
+        let us = |now| estimate.us(at(now)).unwrap();
         estimate.sample(500, at(0));
         estimate.sample(200_000, at(10));
-        assert!(estimate.us(at(10)) > 199_000.0);
+        assert!(us(10) > 199_000.0);
         estimate.sample(500, at(20));
-        assert!(estimate.us(at(20)) > 190_000.0, "{}", estimate.us(at(20)));
+        assert!(us(20) > 190_000.0, "{}", us(20));
         for step in 1..=60_u64 {
             estimate.sample(500, at(20 + step * 1_000));
         }
-        assert!(estimate.us(at(60_020)) < 1_500.0, "{}", estimate.us(at(60_020)));
+        assert!(us(60_020) < 1_500.0, "{}", us(60_020));
     }
 
     #[test]
@@ -99,8 +103,9 @@ mod tests {
         let estimate = Estimate::default();
         estimate.sample(1_000_000, at(u64::from(u32::MAX) - 5));
         let later = at(u64::from(u32::MAX) + 10_000);
-        let left = estimate.us(later);
+        let left = estimate.us(later).unwrap();
         assert!((300_000.0..400_000.0).contains(&left), "{left}");
-        assert!((estimate.us(at(u64::from(u32::MAX) + 1_000_000)) - LEAST_US).abs() < 1.0);
+        let long_after = estimate.us(at(u64::from(u32::MAX) + 1_000_000)).unwrap();
+        assert!((long_after - LEAST_US).abs() < 1.0);
     }
 }

@@ -91,7 +91,10 @@ fn write_client(hasher: &mut SipHasher13, client: IpAddr) {
 pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let fields = headers.get_all(COOKIE).into_iter().filter_map(|field| field.to_str().ok());
     let pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name).map(|it| it.1)
+    pairs
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .find(|(key, _)| *key == name)
+        .map(|it| it.1)
 }
 
 #[cfg(test)]

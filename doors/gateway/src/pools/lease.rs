@@ -2,9 +2,9 @@
 //!
 //! Called by `sending`, and held by the bodies of answers.
 
-use super::Pool;
 use super::record::Met;
 use super::server::Server;
+use super::{Pool, Tried};
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -22,12 +22,22 @@ use vocab::Now;
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     server: Arc<Server>,
+    at_end: AtEnd,
+}
+
+/// What follows when a place is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtEnd {
+    /// Whoever waits for one gets it.
+    ServeLine,
+    /// Whoever gives it back sees to that.
+    Nothing,
 }
 
 impl Lease {
     /// A place that was claimed.
     pub(super) fn new(pool: &Arc<Pool>, server: &Arc<Server>) -> Self {
-        Self { pool: Arc::clone(pool), server: Arc::clone(server) }
+        Self { pool: Arc::clone(pool), server: Arc::clone(server), at_end: AtEnd::ServeLine }
     }
 
     /// Where the server stands.
@@ -43,6 +53,23 @@ impl Lease {
     /// Notes how long the answer took to begin.
     pub(crate) fn took(&self, took_us: u32, now: Now) {
         self.server.took(took_us, now);
+    }
+
+    /// Notes that the answer has not begun after so long, and is waited for no more.
+    pub(crate) fn took_longer_than(&self, waited_us: u32, now: Now) {
+        if self.server.estimate.us(now).is_none_or(|us| f64::from(waited_us) > us) {
+            self.server.took(waited_us, now);
+        }
+    }
+
+    /// Notes its server among those that were tried.
+    pub(crate) fn tried_in(&self, tried: &mut Tried) {
+        tried.add(self.server.tag);
+    }
+
+    /// Gives the place back while the line is being served.
+    pub(super) fn give_back(mut self) {
+        self.at_end = AtEnd::Nothing;
     }
 
     /// The cookie that leads a client back here, where the pool has one and the client's leads
@@ -66,6 +93,10 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.server.release();
+        self.pool.release();
+        if self.at_end == AtEnd::ServeLine {
+            self.pool.serve_line();
+        }
     }
 }
 

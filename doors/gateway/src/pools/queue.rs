@@ -56,11 +56,10 @@ pub(crate) struct Waiting {
 
 impl Queue {
     pub(super) fn new(settings: &QueueSettings) -> Self {
-        let relief = Relief {
-            waiting: settings.relief.waiting as usize,
-            percent: settings.relief.percent,
-        };
-        let or_all = |own: Option<settings::Text<vocab::Span>>| own.unwrap_or(settings.deadline).0.0;
+        let relief =
+            Relief { waiting: settings.relief.waiting as usize, percent: settings.relief.percent };
+        let or_all =
+            |own: Option<settings::Text<vocab::Span>>| own.unwrap_or(settings.deadline).0.0;
         Self {
             line: Mutex::new(Line::new(relief)),
             waiting: AtomicUsize::new(0),

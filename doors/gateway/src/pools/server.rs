@@ -1,32 +1,27 @@
 //! One server of a pool: whether it may get a request now, and what is known of it.
 //!
 //! Everything here is shared by all cores and read for every request, so it is atomics; the lock is
-//! held only to note what a request met. It picks nothing and opens no connection. Called by `pools`
+//! held only to note what a request met. Places are counted in one order for all cores (`SeqCst`): who
+//! frees one must see who waits for it, or be seen. It picks nothing and opens no connection. Called by `pools`
 //! and `balance`.
 
+use super::checks::{Checks, Health};
 use super::estimate::Estimate;
 use super::record::{Judgement, Met, Patience, Record};
 use crate::settings::ServerDetails;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use upstream::origins::Origin;
 use vocab::Now;
 
-/// What a failure counts for in the average: as if the answer had taken so long.
-const PENALTY_US: u32 = 5_000_000;
+/// What a failure counts for in the average: as if the answer had taken so long. A server that fails
+/// at once must not look fast.
+const PENALTY_US: u32 = 100_000;
 /// The share of its weight that a server gets at the beginning of its slow start.
 const SLOW_START_FIRST: f64 = 0.1;
-
-/// What its health checks say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Health {
-    /// Nobody has asked yet, or nobody does.
-    Unknown,
-    Up,
-    Down,
-}
 
 /// How it stands with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +57,8 @@ pub(crate) struct Server {
     began_ms: AtomicU64,
     pub(super) estimate: Estimate,
     record: Mutex<Record>,
+    checks: Mutex<Checks>,
+    check_due_ms: AtomicU64,
     answers: AtomicU64,
     failures: AtomicU64,
 }
@@ -94,6 +91,8 @@ impl Server {
             began_ms: AtomicU64::new(0),
             estimate: Estimate::default(),
             record: Mutex::default(),
+            checks: Mutex::default(),
+            check_due_ms: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             failures: AtomicU64::new(0),
         })
@@ -102,6 +101,7 @@ impl Server {
     /// Takes over what is known of `before`, which is the same server with other settings.
     pub(super) fn follow(&self, before: &Self) {
         self.health.store(before.health.load(Relaxed), Relaxed);
+        self.check_due_ms.store(before.check_due_ms.load(Relaxed), Relaxed);
         self.troubled.store(before.troubled.load(Relaxed), Relaxed);
         self.resting_until_ms.store(before.resting_until_ms.load(Relaxed), Relaxed);
         self.began_ms.store(before.began_ms.load(Relaxed), Relaxed);
@@ -132,7 +132,7 @@ impl Server {
 
     /// Whether it can take one more request now.
     pub(super) fn has_room(&self, now: Now) -> bool {
-        let pending = self.pending.load(Relaxed);
+        let pending = self.pending.load(SeqCst);
         match self.standing(now) {
             Standing::Up => self.requests_max == 0 || pending < self.requests_max,
             Standing::OnTrial => pending == 0,
@@ -146,7 +146,7 @@ impl Server {
         if !self.has_room(now) {
             return false;
         }
-        let before = self.pending.fetch_add(1, Relaxed);
+        let before = self.pending.fetch_add(1, SeqCst);
         let alone = self.standing(now) == Standing::OnTrial;
         let full = self.requests_max != 0 && before >= self.requests_max;
         if full || (alone && before > 0) {
@@ -157,11 +157,11 @@ impl Server {
     }
 
     pub(super) fn release(&self) {
-        self.pending.fetch_sub(1, Relaxed);
+        self.pending.fetch_sub(1, SeqCst);
     }
 
     pub(super) fn pending(&self) -> u32 {
-        self.pending.load(Relaxed)
+        self.pending.load(SeqCst)
     }
 
     /// Its weight, less during its slow start.
@@ -237,6 +237,7 @@ impl Server {
             Judgement::GoesOn => {}
             Judgement::Recovered => {
                 self.troubled.store(false, Relaxed);
+                self.estimate.forget();
                 self.begin(now);
             }
             Judgement::Gone(rest) => self.rest(now.mono_ms + rest),
@@ -259,5 +260,32 @@ impl Server {
     /// Whether it rests, or has not answered since.
     pub(super) fn is_troubled(&self) -> bool {
         self.troubled.load(Relaxed)
+    }
+
+    pub(crate) fn health(&self) -> Health {
+        Health::from_u8(self.health.load(Relaxed))
+    }
+
+    /// When it is to be checked next, on the clock that never goes back.
+    pub(super) fn check_due_ms(&self) -> u64 {
+        self.check_due_ms.load(Relaxed)
+    }
+
+    pub(super) fn check_at(&self, due_ms: u64) {
+        self.check_due_ms.store(due_ms, Relaxed);
+    }
+
+    /// Notes what a check has shown. One that was down and is up again is forgiven everything.
+    pub(super) fn checked(&self, seen: Health, healthy: u32, unhealthy: u32, now: Now) {
+        let before = self.health();
+        let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = checks.seen(before, seen, healthy, unhealthy);
+        if (before, after) == (Health::Down, Health::Up) {
+            self.record.lock().unwrap_or_else(PoisonError::into_inner).forgive();
+            self.troubled.store(false, Relaxed);
+            self.estimate.forget();
+            self.begin(now);
+        }
+        self.health.store(after as u8, Relaxed);
     }
 }

@@ -33,7 +33,10 @@ fn name(lease: &Lease) -> usize {
 /// Picks without holding the place; `dice` differs from one to the next.
 fn picks(pool: &Arc<Pool>, count: usize, now: Now) -> Vec<usize> {
     let one = |turn: usize| {
-        let asking = Asking { dice: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(turn as u64 + 1), ..Default::default() };
+        let asking = Asking {
+            dice: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(turn as u64 + 1),
+            ..Default::default()
+        };
         match pool.pick(&asking, &mut Tried::default(), now) {
             Pick::Server(lease) => name(&lease),
             other => panic!("{other:?}"),
@@ -167,7 +170,8 @@ fn a_hash_keeps_its_keys_when_a_server_goes_and_passes_by_the_overloaded() {
             other => panic!("{other:?}"),
         }
     };
-    let all = |pick: &dyn Fn(u64) -> Lease| (0..1_000).map(|key| name(&pick(key))).collect::<Vec<_>>();
+    let all =
+        |pick: &dyn Fn(u64) -> Lease| (0..1_000).map(|key| name(&pick(key))).collect::<Vec<_>>();
     let before = all(&pick);
     for server in 1..=5 {
         let share = before.iter().filter(|&&it| it == server).count();
@@ -197,7 +201,9 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
     let asking = pool.asking(&request, "::1".parse().unwrap(), 0);
     pool.members.load().servers[name(&first) - 1].drain(true);
     for _ in 0..3 {
-        let Pick::Server(lease) = pool.pick(&asking, &mut Tried::default(), at(0)) else { panic!() };
+        let Pick::Server(lease) = pool.pick(&asking, &mut Tried::default(), at(0)) else {
+            panic!()
+        };
         assert_eq!(name(&lease), name(&first));
         assert_eq!(lease.cookie(asking.stuck_to), None);
     }

@@ -3,6 +3,8 @@
 //! Plain data. Read as part of the `gateway` section, and by whoever adds a pool to a running door.
 
 use super::balancing::{Balance, PassiveSettings, StickySettings};
+use super::health::HealthSettings;
+use super::sending::{QueueSettings, RetrySettings};
 use super::servers::ServerSettings;
 use crate::pools::HashKey;
 use schemars::JsonSchema;
@@ -36,16 +38,15 @@ pub struct PoolSettings {
     /// What makes a server rest that answers, but badly. One that takes no connection rests anyway:
     /// 1 s, then 2 s, up to 30 s.
     pub passive: PassiveSettings,
-    /// Asking servers how they are. Not built yet: must be absent.
+    /// Asking servers how they are. Default: nobody asks.
     pub health: Option<HealthSettings>,
-}
-
-/// Asking servers how they are. Not built yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HealthSettings {
-    /// The path to ask for.
-    pub path: String,
+    /// Requests that all servers together work on at once, WebSockets included; further ones wait.
+    /// Default 0: no bound.
+    pub max_requests: u32,
+    /// Where requests wait while every server that is up has as many as it may have.
+    pub queue: QueueSettings,
+    /// When a request is sent to another server.
+    pub retry: RetrySettings,
 }
 
 impl Default for PoolSettings {
@@ -58,6 +59,9 @@ impl Default for PoolSettings {
             slow_start: Text(Span(Duration::ZERO)),
             passive: PassiveSettings::default(),
             health: None,
+            max_requests: 0,
+            queue: QueueSettings::default(),
+            retry: RetrySettings::default(),
         }
     }
 }
@@ -77,12 +81,11 @@ impl PoolSettings {
         }
         complaints.extend(bounded("slow_start", self.slow_start, Duration::ZERO, SLOW_START_MAX));
         complaints.extend(self.passive.check().into_iter().map(|it| it.under("passive")));
-        if self.health.is_some() {
-            complaints.push(
-                Complaint::new("health", "asking servers how they are is not built yet")
-                    .remedy("leave health out; a server that takes no connection is set aside"),
-            );
+        if let Some(health) = &self.health {
+            complaints.extend(health.check().into_iter().map(|it| it.under("health")));
         }
+        complaints.extend(self.queue.check().into_iter().map(|it| it.under("queue")));
+        complaints.extend(self.retry.check().into_iter().map(|it| it.under("retry")));
         complaints
     }
 

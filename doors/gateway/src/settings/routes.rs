@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use super::PoolSettings;
+use super::{PoolSettings, Priority};
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,9 @@ pub struct RouteSettings {
     pub pool: Option<String>,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
+    /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
+    /// `queue` says otherwise. Default `normal`.
+    pub priority: Priority,
 }
 
 /// URLs to refuse.
@@ -50,7 +53,15 @@ pub enum PatternSource {
 
 impl Default for RouteSettings {
     fn default() -> Self {
-        Self { host: None, path: "/*".into(), root: None, block: None, pool: None, cache: false }
+        Self {
+            host: None,
+            path: "/*".into(),
+            root: None,
+            block: None,
+            pool: None,
+            cache: false,
+            priority: Priority::Normal,
+        }
     }
 }
 

@@ -21,9 +21,7 @@ const ATTEMPTS_MAX: u32 = 8;
 const PER_SECOND_MAX: u32 = 100_000;
 
 /// Who is served first where requests wait for a server.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// Before all others.
@@ -167,7 +165,8 @@ impl QueueSettings {
                 if Sign::parse(sign).is_none() {
                     let message = format!("{sign:?} is nothing that a request could have");
                     let complaint = Complaint::new(format!("{path}.{index}"), message);
-                    complaints.push(complaint.remedy("write cookie:NAME=VALUE or header:NAME=VALUE"));
+                    complaints
+                        .push(complaint.remedy("write cookie:NAME=VALUE or header:NAME=VALUE"));
                 }
             }
         }
@@ -208,6 +207,22 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
+    /// Whether a request carries it.
+    pub(crate) fn is_on(&self, headers: &http::HeaderMap) -> bool {
+        let fits = |found: &str, wanted: &Option<String>| {
+            wanted.as_ref().is_none_or(|wanted| found == wanted)
+        };
+        match self {
+            Self::Cookie(name, wanted) => {
+                crate::pools::cookie(headers, name).is_some_and(|found| fits(found, wanted))
+            }
+            Self::Header(name, wanted) => {
+                let mut found = headers.get_all(name).into_iter();
+                found.any(|found| found.to_str().is_ok_and(|found| fits(found.trim(), wanted)))
+            }
+        }
+    }
+
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         let (name, value) = match rest.split_once('=') {
