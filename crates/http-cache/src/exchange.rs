@@ -28,7 +28,7 @@ static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 const LOOK_UPS_MAX: usize = 3;
 
 /// As whom we sign in `Cache-Status`.
-const NAME: &str = "tidegate";
+pub(crate) const NAME: &str = "tidegate";
 
 /// Where an answer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

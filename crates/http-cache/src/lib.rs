@@ -6,6 +6,7 @@
 //! Called by the doors that cache: proxy and gateway.
 
 mod asked;
+mod at_once;
 mod exchange;
 mod fetch;
 mod filling;
@@ -16,6 +17,7 @@ mod settings;
 mod shape;
 
 pub use asked::Question;
+pub use at_once::Written;
 pub use exchange::{Missed, Served, Source};
 pub use fetch::Fetch;
 pub use opening::{Around, Cache};

@@ -9,6 +9,7 @@ pub mod authority;
 pub mod body;
 pub mod client;
 pub mod conditional;
+pub mod content;
 pub mod date;
 pub mod encoding;
 pub mod first_head;

@@ -18,6 +18,9 @@ use std::fmt;
 
 /// A door's short way to an answer.
 pub trait Quick {
+    /// The form of target that the door is asked in; any other is not simple.
+    const FORM: TargetForm = TargetForm::Origin;
+
     /// Answers `request` by appending to `out`, or leaves it to the handler.
     ///
     /// Called on the connection's thread, once per simple request and in order; it must not block.
@@ -45,6 +48,15 @@ pub trait Quick {
     /// }
     /// ```
     fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly;
+}
+
+/// The forms of target that the quick lane knows (RFC 9112 §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetForm {
+    /// `/path?query`: servers are asked so.
+    Origin,
+    /// `http://host/path?query`: proxies are asked so. `Host` must name the same.
+    Absolute,
 }
 
 /// What became of a request at the quick lane.
@@ -89,8 +101,8 @@ pub(crate) enum Persistence {
     Close,
 }
 
-/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, origin form, no
-/// body, no `Expect`, no `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended
+/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, of the door's
+/// [`Quick::FORM`], no body, no `Expect`, no `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended
 /// by CR LF, and **no field twice**. Borrowed from the bytes as they came.
 #[derive(Clone, Copy)]
 pub struct Simple<'r> {
@@ -128,7 +140,7 @@ impl<'r> Simple<'r> {
         self.method
     }
 
-    /// The target as it was sent, query included: begins with `/`, ASCII, and only characters that
+    /// Path and query as they were sent: begins with `/`, ASCII, and only characters that
     /// RFC 3986 allows in a path or query. Neither decoded nor freed of dots.
     pub const fn target(&self) -> &'r str {
         self.target
@@ -149,7 +161,8 @@ impl<'r> Simple<'r> {
         self.version
     }
 
-    /// The `Host` field, well formed, with its port if it has one. `None` only in HTTP/1.0.
+    /// The `Host` field, or the authority of an absolute target, well formed, with its port if it has
+    /// one. `None` only in HTTP/1.0.
     pub const fn host(&self) -> Option<&'r str> {
         self.host
     }
@@ -185,10 +198,16 @@ impl<'r> Simple<'r> {
     pub fn end_head(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"date: ");
         out.extend_from_slice(&date::now_field());
+        out.extend_from_slice(b"\r\n");
+        self.end_dated_head(out);
+    }
+
+    /// The same for an answer that has the `Date` of its origin.
+    pub fn end_dated_head(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(match self.persistence {
-            Persistence::Keep => b"\r\n\r\n",
-            Persistence::KeepAndSay => b"\r\nconnection: keep-alive\r\n\r\n",
-            Persistence::Close => b"\r\nconnection: close\r\n\r\n",
+            Persistence::Keep => b"\r\n",
+            Persistence::KeepAndSay => b"connection: keep-alive\r\n\r\n",
+            Persistence::Close => b"connection: close\r\n\r\n",
         });
     }
 }

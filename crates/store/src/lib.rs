@@ -28,6 +28,6 @@ pub use key::{Key, KeyHash, Seed};
 pub use memory::{Content, Entry, Filed, NotKept, Stock, VARIANTS_MAX};
 pub use settings::{DiskSettings, Settings};
 pub use store::{
-    Answer, Counters, Figures, Found, Join, Joined, Kept, Lead, Purged, Reading, Recall, Recalled,
-    Store, Storing, Unfetched, Unstored,
+    Answer, AtHand, Counters, Figures, Found, Join, Joined, Kept, Lead, Purged, Reading, Recall,
+    Recalled, Store, Storing, Unfetched, Unstored,
 };

@@ -5,6 +5,7 @@
 //! way ends in a [`Filed`](crate::Filed) head with a body, or in a reason.
 
 mod answer;
+mod at_hand;
 mod depot;
 mod figures;
 mod lead;
@@ -23,6 +24,7 @@ use crate::key::{Key, Seed};
 use crate::memory::{Content, Entry, Filed, Tier};
 use crate::settings::Settings;
 pub use answer::{Answer, Unstored};
+pub use at_hand::AtHand;
 use depot::Depot;
 pub use depot::{Recall, Recalled};
 use figures::Counts;

@@ -2,13 +2,14 @@
 
 use crate::access::{Access, GUESSES};
 use crate::headers::Fields;
+use crate::quick::Lane;
 use crate::request;
 use crate::routes::Routes;
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
-use http_engine::{Limits, Versions, serve};
+use http_engine::{Limits, Versions, serve_quickly};
 use ledger::Ledger;
 use passwords::Users;
 use policy::Policy;
@@ -87,8 +88,8 @@ impl Door {
         Ok(Arc::new(Self { parts, guesses: Buckets::new(GUESSES), setup }))
     }
 
-    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the cache. Requests under way keep the
-    /// old ones; listeners are the caller's.
+    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the
+    /// cache. Requests under way keep the old ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
         let setup = Setup::new(settings, &self.parts, Some(&before))?;
@@ -136,12 +137,13 @@ impl Door {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (stop, caller) = (drain.begun(), Arc::new(caller));
+        let lane = Lane { door: Arc::clone(&self), caller: Arc::clone(&caller) };
         let handler = move |incoming| {
             let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
             async move { request::answer(&door, &caller, incoming).await }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, versions, Limits::default(), stop, handler).await);
+        drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);
     }
 
     pub(crate) fn setup(&self) -> Arc<Setup> {

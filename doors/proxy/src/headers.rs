@@ -8,8 +8,8 @@ use http::header::{
     CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN,
     PROXY_AUTHORIZATION, REFERER, UPGRADE,
 };
-use http::{Response, Uri, Version};
-use http_engine::{Body, hop_by_hop};
+use http::{Response, Version};
+use http_engine::{Body, authority, hop_by_hop};
 use std::net::IpAddr;
 use upstream::origins::{Host, Loop, Origin, add_via, check_via};
 use vocab::DomainName;
@@ -95,6 +95,19 @@ impl Fields {
         response
     }
 
+    /// Whether answers go back as they are, but for our signature.
+    pub(crate) const fn leaves_answers(&self) -> bool {
+        self.censored.is_empty()
+    }
+
+    /// Our signature under a stored answer, as a line of its head.
+    pub(crate) const fn signature(&self) -> &'static [u8] {
+        match self.via {
+            Shown::On => b"via: 1.1 tidegate\r\n",
+            Shown::Off => b"",
+        }
+    }
+
     /// The answer with which an origin switches protocols.
     pub(crate) fn switching(&self, response: Response<Body>) -> Response<Body> {
         let protocol = response.headers().get(UPGRADE).cloned();
@@ -126,8 +139,12 @@ pub(crate) fn page_of(headers: &HeaderMap) -> Option<DomainName> {
 }
 
 fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    let page: Uri = headers.get(field)?.to_str().ok()?.parse().ok()?;
-    DomainName::parse(page.host()?).ok()
+    page_host_of(headers.get(field)?.to_str().ok()?)
+}
+
+/// The host of a page's URL.
+pub(crate) fn page_host_of(url: &str) -> Option<DomainName> {
+    DomainName::parse(authority::host_of_url(url)?).ok()
 }
 
 /// How many more may pass it on (RFC 9110 §7.6.2).

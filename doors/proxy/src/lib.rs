@@ -13,6 +13,7 @@ mod headers;
 mod own;
 mod pac;
 mod pages;
+mod quick;
 mod request;
 mod routes;
 mod secure;

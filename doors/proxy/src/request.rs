@@ -1,7 +1,7 @@
 //! One request through the proxy, top to bottom: read, decide, act, review, shape, record.
 
 use crate::access::Denied;
-use crate::blocked::{self, Asked};
+use crate::blocked;
 use crate::cached::{self, Failed};
 use crate::door::{Caller, Door, Setup};
 use crate::headers::{max_forwards, page_of, wanted_protocol};
@@ -18,7 +18,7 @@ use policy::{Ask, Verdict, Who};
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{Blame, Metered, Origin, Reach, SendError};
-use vocab::{Action, DomainName, Kind, Now, Source};
+use vocab::{Action, DomainName, Kind, Name, Now, Source};
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -88,7 +88,7 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let verdict = decide(door, caller, &wish, now);
+    let verdict = decide(door, caller, &wish.asked(), now);
     ticket.decided(verdict.action, verdict.cause);
 
     // act
@@ -99,7 +99,7 @@ pub(crate) async fn answer(
     let acted = match (verdict.action, wish.target) {
         (Action::Block, _) => {
             let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
-            let asked = Asked { verdict, host, page, kind, subject: &subject };
+            let asked = blocked::Asked { verdict, host, page, kind, subject: &subject };
             Outcome::Blocked(blocked::answer(&trip, &asked, &request))
         }
         (Action::Pass, Target::Fetch { origin, path }) => {
@@ -180,20 +180,27 @@ async fn read(
     Ok(Wish { target, host, page, kind, user, subject })
 }
 
-fn decide(door: &Door, caller: &Caller, wish: &Wish, now: Now) -> Verdict {
-    let url = match wish.target {
-        Target::Fetch { .. } => Some(wish.subject.as_str()),
-        Target::Tunnel(_) | Target::Own(_) => None,
-    };
-    let who = Who { user: wish.user.as_deref(), ..Who::default() };
+/// What the policy is asked about a request, beside who asks from where.
+pub(crate) struct Asked<'a> {
+    pub(crate) host: Name<'a>,
+    pub(crate) page: Option<Name<'a>>,
+    pub(crate) kind: Kind,
+    pub(crate) user: Option<&'a str>,
+    /// None of a tunnel.
+    pub(crate) url: Option<&'a str>,
+}
+
+/// What the policy says.
+pub(crate) fn decide(door: &Door, caller: &Caller, asked: &Asked<'_>, now: Now) -> Verdict {
+    let who = Who { user: asked.user, ..Who::default() };
     let ask = Ask {
         door: vocab::Door::Proxy,
         client: caller.client,
         who: Some(&who),
-        host: wish.host.as_name(),
-        kind: wish.kind,
-        url,
-        page: wish.page.as_ref().map(DomainName::as_name),
+        host: asked.host,
+        kind: asked.kind,
+        url: asked.url,
+        page: asked.page,
     };
     door.parts.policy.load().decide(&ask, now)
 }
@@ -335,6 +342,19 @@ fn record(
 }
 
 impl Wish {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            host: self.host.as_name(),
+            page: self.page.as_ref().map(DomainName::as_name),
+            kind: self.kind,
+            user: self.user.as_deref(),
+            url: match self.target {
+                Target::Fetch { .. } => Some(&self.subject),
+                Target::Tunnel(_) | Target::Own(_) => None,
+            },
+        }
+    }
+
     fn recorded(&self) -> Subject {
         match self.target {
             Target::Fetch { .. } => Subject::url(&self.subject),

@@ -3,7 +3,6 @@
 //! It judges preconditions and ranges and writes heads; it opens nothing. Both lanes, `request` and
 //! `quick`, get their heads here, so that they cannot differ. Called by them and by `store`.
 
-use crate::content::{self, Segment};
 use crate::path::Target;
 use crate::root::Facts;
 use crate::rules::Rules;
@@ -17,6 +16,7 @@ use http::{Method, Response, StatusCode, request};
 use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, format_date, if_range, precondition,
 };
+use http_engine::content::{self, Segment};
 use http_engine::encoding::{Coding, Level, coded_tag, vary};
 use http_engine::multipart::Multipart;
 use http_engine::range::{self, ByteRange, Selections};

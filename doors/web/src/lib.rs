@@ -9,7 +9,6 @@ mod access_log;
 mod answer;
 mod auth;
 mod compress;
-mod content;
 mod door;
 mod errors;
 mod fastcgi;

@@ -1,7 +1,6 @@
 //! One request at the web door, top to bottom: read, decide, act, review, shape, record.
 
 use crate::answer::{Payload, Source as FileSource};
-use crate::content::{Content, read_now};
 use crate::door::Connection;
 use crate::fastcgi::{Answer, Failure};
 use crate::listing;
@@ -24,6 +23,7 @@ use http::header::{
 };
 use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body as _;
+use http_engine::content::{Content, read_now};
 use http_engine::{Body, Incoming, authority, kind};
 use ledger::Subject;
 use policy::{Ask, Policy, Verdict};
@@ -291,7 +291,8 @@ fn record(
             response.map(|body| Body::boxed(Counted::new(body, Some(ticket), line)))
         }
         Payload::Content(open, segments) => response.map(|_| {
-            let body = Body::boxed(Content::new(open, segments, ticket));
+            let body =
+                Body::boxed(Content::new(Arc::new(open), segments, |sent| ticket.close(sent)));
             match line {
                 Some(line) => Body::boxed(Counted::new(body, None, Some(line))),
                 None => body,

@@ -4,7 +4,7 @@
 //! is odd is [`Reading::NotSimple`], never an error: hyper reads the same bytes again and refuses
 //! what must be refused. Pure. Called by [`super::lane`] for every head.
 
-use super::{NameLengths, Persistence, Simple, SimpleMethod};
+use super::{NameLengths, Persistence, Simple, SimpleMethod, TargetForm};
 use crate::refuse::is_host;
 use http::Version;
 use httparse::{Header, Request, Status};
@@ -32,9 +32,14 @@ pub(crate) const fn room<'b>() -> Room<'b> {
     [const { MaybeUninit::uninit() }; FIELDS_MAX]
 }
 
-/// Reads the head at the start of `bytes`; `keep` is how the connection goes on if client and
-/// version allow.
-pub(crate) fn read<'r>(bytes: &'r [u8], room: &'r mut Room<'r>, keep: Keep) -> Reading<'r> {
+/// Reads the head at the start of `bytes`, whose target should have this form; `keep` is how the
+/// connection goes on if client and version allow.
+pub(crate) fn read<'r>(
+    bytes: &'r [u8],
+    room: &'r mut Room<'r>,
+    form: TargetForm,
+    keep: Keep,
+) -> Reading<'r> {
     // Anything that does not begin like GET or HEAD need not be parsed to be passed on.
     let method = match bytes.first() {
         None => return Reading::Partial,
@@ -61,13 +66,20 @@ pub(crate) fn read<'r>(bytes: &'r [u8], room: &'r mut Room<'r>, keep: Keep) -> R
         SimpleMethod::Get => "GET",
         SimpleMethod::Head => "HEAD",
     };
+    let Some((authority, target)) = split(target, form) else { return Reading::NotSimple };
     if name != expected || !is_origin_form(target) || !lines_end_in_cr_lf(&bytes[..length]) {
         return Reading::NotSimple;
     }
     let Some(found) = judge(fields) else { return Reading::NotSimple };
-    if found.host.is_none() && version == Version::HTTP_11 {
-        return Reading::NotSimple;
-    }
+    let host = match (authority, found.host) {
+        (None, None) if version == Version::HTTP_11 => return Reading::NotSimple,
+        (None, host) => host,
+        // RFC 9112 §3.2.2: the target stands over the field; who sends two hopes for two readings.
+        (Some(asked), Some(host)) if !asked.eq_ignore_ascii_case(host) => {
+            return Reading::NotSimple;
+        }
+        (Some(asked), _) => Some(asked),
+    };
     let persistence = match (keep, version, found.wish) {
         (Keep::No, _, _) | (_, _, Wish::Close) | (_, Version::HTTP_10, Wish::Unsaid) => {
             Persistence::Close
@@ -75,8 +87,21 @@ pub(crate) fn read<'r>(bytes: &'r [u8], room: &'r mut Room<'r>, keep: Keep) -> R
         (Keep::Yes, Version::HTTP_10, Wish::KeepAlive) => Persistence::KeepAndSay,
         (Keep::Yes, _, Wish::KeepAlive | Wish::Unsaid) => Persistence::Keep,
     };
-    let Found { host, lengths, .. } = found;
+    let lengths = found.lengths;
     Reading::Simple(Simple { method, target, version, host, persistence, fields, lengths }, length)
+}
+
+/// The authority of a target, where its form has one, and what follows.
+fn split(target: &str, form: TargetForm) -> Option<(Option<&str>, &str)> {
+    match form {
+        TargetForm::Origin => Some((None, target)),
+        TargetForm::Absolute => {
+            let rest = target.strip_prefix("http://")?;
+            let (authority, path) = rest.split_at(rest.find('/')?);
+            let is_named = !authority.is_empty() && is_host(authority.as_bytes());
+            is_named.then_some((Some(authority), path))
+        }
+    }
 }
 
 /// Whether the connection may live on after the next answer.
@@ -167,8 +192,12 @@ mod tests {
     use super::*;
 
     fn check(wire: &str, expected: &str) {
+        check_form(wire, TargetForm::Origin, expected);
+    }
+
+    fn check_form(wire: &str, form: TargetForm, expected: &str) {
         let mut room = room();
-        let found = match read(wire.as_bytes(), &mut room, Keep::Yes) {
+        let found = match read(wire.as_bytes(), &mut room, form, Keep::Yes) {
             Reading::Simple(it, length) => {
                 assert!(wire[..length].ends_with("\r\n\r\n"));
                 format!("{:?} {} {:?}", it.method, it.target, it.persistence)
@@ -186,6 +215,27 @@ mod tests {
         check("GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", "Get / Close");
         check("GET / HTTP/1.0\r\n\r\n", "Get / Close");
         check("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "Get / KeepAndSay");
+    }
+
+    #[test]
+    fn a_proxy_is_asked_in_the_absolute_form() {
+        let check = |wire: &str, expected| check_form(wire, TargetForm::Absolute, expected);
+        check("GET http://a.example:8/b?c HTTP/1.1\r\nHost: A.example:8\r\n\r\n", "Get /b?c Keep");
+        check("GET http://a/ HTTP/1.0\r\n\r\n", "Get / Close");
+        for odd in [
+            "/",
+            "http://a",
+            "http:///b",
+            "http://me@a/",
+            "http://a b/",
+            "http://a?b/",
+            "https://a/",
+            "HTTP://a/",
+            "http://a/#b",
+            "http://b/",
+        ] {
+            check(&format!("GET {odd} HTTP/1.1\r\nHost: a\r\n\r\n"), "not simple");
+        }
     }
 
     #[test]
@@ -235,7 +285,8 @@ mod tests {
     fn fields_are_found_in_any_case() {
         let wire = b"GET /p?q=1?2 HTTP/1.1\r\nHOST: a\r\nif-none-match:  \"x\" \r\nX: \xff\r\n\r\n";
         let mut room = room();
-        let Reading::Simple(request, _) = read(wire, &mut room, Keep::No) else {
+        let Reading::Simple(request, _) = read(wire, &mut room, TargetForm::Origin, Keep::No)
+        else {
             panic!("a simple request")
         };
         assert_eq!(request.field("If-None-Match"), Some(&b"\"x\""[..]));

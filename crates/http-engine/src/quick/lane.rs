@@ -257,7 +257,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
         while batch.answered < input.len() {
             let here = &input[batch.answered..];
             let mut room = head::room();
-            let (request, length) = match head::read(here, &mut room, self.keep) {
+            let (request, length) = match head::read(here, &mut room, Q::FORM, self.keep) {
                 Reading::Simple(request, length) => (request, length),
                 Reading::Partial if here.len() < INPUT_BYTES => break,
                 Reading::Partial | Reading::NotSimple => {

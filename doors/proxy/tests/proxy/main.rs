@@ -9,6 +9,7 @@ mod fields;
 mod own;
 mod parents;
 mod passing;
+mod quick;
 mod secure;
 mod support;
 mod tunnels;

@@ -2,12 +2,12 @@
 //!
 //! What the kernel has in memory is read at once (`preadv2` with `RWF_NOWAIT`); what must come from
 //! the disk is read by a helper thread. One piece at a time: nothing is read that the client has not
-//! made room for. Called by `answer` and `store`.
+//! made room for. Called by the web door for what it serves, and by the gateway for what a server
+//! names and for uploads that were set down.
 
-use crate::ticket::Ticket;
+use crate::multipart::Piece;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_engine::multipart::Piece;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 use std::collections::VecDeque;
@@ -19,33 +19,39 @@ use std::task::{Context, Poll, ready};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// One piece of a large file; also the largest file that is read in one go.
-pub(crate) const PIECE_BYTES: usize = 256 << 10;
+pub const PIECE_BYTES: usize = 256 << 10;
 
 /// The largest piece that is read without knowing that it is in memory.
 const SMALL_BYTES: usize = 64 << 10;
 
 /// Parts of a file and bytes between them, piece by piece.
-pub(crate) struct Content {
+pub struct Content<F: FnOnce(u64)> {
     file: Arc<OwnedFd>,
     /// What is still to be sent, in order; none of it is empty.
     segments: VecDeque<Segment>,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
     sent: u64,
-    ticket: Option<Ticket>,
+    done: Option<F>,
 }
 
 /// A run of bytes of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub enum Segment {
     /// These.
     Bytes(Bytes),
     /// Those of the file.
-    File { offset: u64, len: u64 },
+    File {
+        /// The first of them.
+        offset: u64,
+        /// How many.
+        len: u64,
+    },
 }
 
 impl Segment {
     /// Its length in bytes.
-    pub(crate) fn len(&self) -> u64 {
+    #[allow(clippy::len_without_is_empty, reason = "an empty one is never sent")]
+    pub const fn len(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::File { len, .. } => *len,
@@ -63,18 +69,18 @@ impl From<Piece> for Segment {
 }
 
 /// Reads `len` bytes from `offset` at once, if they are few and in memory.
-pub(crate) fn read_now(file: &OwnedFd, offset: u64, len: u64) -> Option<Bytes> {
+pub fn read_now(file: &OwnedFd, offset: u64, len: u64) -> Option<Bytes> {
     let len = usize::try_from(len).ok().filter(|len| *len <= PIECE_BYTES)?;
     let piece = at_hand(file, offset, len)?.ok()?;
     // Less than there was: the file has just been cut short, which the slow way reports.
     (piece.len() == len).then(|| Bytes::from(piece))
 }
 
-impl Content {
-    /// These segments. The ticket is closed when they are gone.
-    pub(crate) fn new(file: OwnedFd, segments: Vec<Segment>, ticket: Ticket) -> Self {
+impl<F: FnOnce(u64)> Content<F> {
+    /// These segments. `done` is told how many bytes were taken, when no more will be.
+    pub fn new(file: Arc<OwnedFd>, segments: Vec<Segment>, done: F) -> Self {
         let segments = segments.into_iter().filter(|it| it.len() > 0).collect();
-        Self { file: Arc::new(file), segments, reading: None, sent: 0, ticket: Some(ticket) }
+        Self { file, segments, reading: None, sent: 0, done: Some(done) }
     }
 
     /// `piece` is the next of the file.
@@ -96,7 +102,7 @@ impl Content {
     }
 }
 
-impl HttpBody for Content {
+impl<F: FnOnce(u64) + Unpin> HttpBody for Content<F> {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -140,10 +146,10 @@ impl HttpBody for Content {
     }
 }
 
-impl Drop for Content {
+impl<F: FnOnce(u64)> Drop for Content<F> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            ticket.close(self.sent);
+        if let Some(done) = self.done.take() {
+            done(self.sent);
         }
     }
 }

@@ -1,0 +1,126 @@
+//! The quick lane: hits of the cache, without building a request for hyper.
+//!
+//! It asks the policy and records as `request` does, with the same words; what it cannot answer at once
+//! (anything but a fresh hit in memory for a client that needs no password) it leaves to `request`,
+//! untouched and unrecorded. Called by the engine for every simple request of a connection.
+
+use crate::door::{Caller, Door, Setup};
+use crate::headers::page_host_of;
+use crate::request::{Asked, decide};
+use http_cache::Written;
+use http_engine::quick::{Quick, Quickly, Simple, TargetForm};
+use http_engine::{authority, kind};
+use ledger::{Event, Subject};
+use policy::Verdict;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Instant;
+use transport::clock;
+use vocab::{Action, DomainName, Kind, Name, Now, Source};
+
+/// The door, as one connection sees it.
+pub(crate) struct Lane {
+    pub(crate) door: Arc<Door>,
+    pub(crate) caller: Arc<Caller>,
+}
+
+thread_local! {
+    /// The URL of the request at hand: its memory is used again and again.
+    static URL: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+impl Quick for Lane {
+    const FORM: TargetForm = TargetForm::Absolute;
+
+    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+        let setup = self.door.setup();
+        let authority = request.host().unwrap_or("");
+        // Browsers send names in lower case; any other way is `request`'s to read.
+        let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
+            return Quickly::NotMine;
+        };
+        if !self.is_open(&setup, authority, host) {
+            return Quickly::NotMine;
+        }
+        URL.with_borrow_mut(|url| {
+            url.clear();
+            url.extend(["http://", authority, request.target()]);
+            self.answer_url(&setup, request, host, url, out).unwrap_or(Quickly::NotMine)
+        })
+    }
+}
+
+impl Lane {
+    /// Whether this client is served this host's pages without further questions.
+    fn is_open(&self, setup: &Setup, authority: &str, host: Name<'_>) -> bool {
+        let port = match authority.strip_prefix(host.as_str()) {
+            Some("") => 80,
+            // What would be left out of the URL is left to `request`.
+            Some(port) => match port.strip_prefix(':').and_then(|port| port.parse().ok()) {
+                None | Some(80) => return false,
+                Some(port) => port,
+            },
+            None => return false,
+        };
+        setup.access.is_none()
+            && setup.fields.leaves_answers()
+            && setup.serves(self.caller.client)
+            && setup.fetches_from(port)
+            && self.caller.local.is_some_and(|local| local.port() != port)
+    }
+
+    fn answer_url(
+        &self,
+        setup: &Setup,
+        request: &Simple<'_>,
+        host: Name<'_>,
+        url: &str,
+        out: &mut Vec<u8>,
+    ) -> Option<Quickly> {
+        let cache = setup.cache.as_ref()?;
+        let (started, now) = (Instant::now(), clock::now());
+        // decide
+        let field = |name: &str| request.text(name).unwrap_or("");
+        let page = ["referer", "origin"].iter().find_map(|name| page_host_of(field(name)));
+        let kind = kind::of_fields(&request.method().into(), request.path(), field);
+        let page_name = page.as_ref().map(DomainName::as_name);
+        let asked = Asked { host, page: page_name, kind, user: None, url: Some(url) };
+        let verdict = decide(&self.door, &self.caller, &asked, now);
+        if verdict.action == Action::Block {
+            return None;
+        }
+        // act, shape
+        let written = cache.at_once(request, url, now, setup.fields.signature(), out)?;
+        // record
+        self.record(url, kind, verdict, &written, (started, now));
+        Some(written.quickly)
+    }
+
+    fn record(
+        &self,
+        url: &str,
+        kind: Kind,
+        verdict: Verdict,
+        written: &Written,
+        (started, now): (Instant, Now),
+    ) {
+        let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
+        let (ledger, door) = (&self.door.parts.ledger, vocab::Door::Proxy);
+        if !ledger.wants_row(verdict.action) {
+            return ledger.count(door, verdict.action, Source::Cache, took_us);
+        }
+        ledger.record(Event {
+            at: now,
+            took_us,
+            door,
+            client: self.caller.client,
+            kind,
+            subject: Subject::url(url),
+            action: verdict.action,
+            cause: verdict.cause,
+            source: Source::Cache,
+            status: written.status,
+            bytes: written.bytes,
+        });
+    }
+}
