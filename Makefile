@@ -6,16 +6,26 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Debian packages that the tests use as clients, servers and browsers.
 TEST_PACKAGES := dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromium libnss3-tools \
-	iproute2 procps python3 ipset nftables php-fpm apache2-utils
+	iproute2 procps python3 ipset nftables php-fpm apache2-utils valgrind
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench clean
+# Debian's peers and load generators of the benchmarks.
+BENCH_PACKAGES := apache2-utils dnsperf httperf wrk wget valgrind haproxy nginx-light lighttpd squid varnish perlbal \
+	dnsdist unbound
+BENCH_FLAGS := $(if $(QUICK),--quick)
+BENCHES := dns pixel proxy web gateway browser scale
+
+.PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench bench-peers instructions \
+	soak clean $(BENCHES:%=bench-%)
 
 help:
 	@echo "make run      build Tidegate and start all five doors on this machine"
 	@echo "make test     everything that CI runs"
 	@echo "make dist     the release binary, optimised as a whole (slow)"
-	@echo "make bench    measure beside the peers that are installed"
+	@echo "make bench    measure beside the peers that are installed (QUICK=1: only see that it works)"
+	@echo "make bench-dns, bench-pixel, bench-proxy, bench-web, bench-gateway, bench-browser, bench-scale   one of it"
+	@echo "make bench-peers   install the peers that Debian has"
+	@echo "make soak     all five doors under load and faults for ten minutes (SOAK=--minutes=60)"
 
 run: dashboard
 	$(CARGO) build --release --locked
@@ -33,7 +43,7 @@ dashboard/dist/index.html: $(DASHBOARD_SOURCES)
 	cd dashboard && npm ci --no-audit --no-fund --silent && npm run --silent build
 	@touch $@
 
-test: test-packages dashboard lint unit e2e fuzz-smoke
+test: test-packages dashboard lint unit instructions e2e fuzz-smoke
 	@echo "all tests passed"
 
 test-packages:
@@ -48,6 +58,7 @@ lint: dashboard
 	$(CARGO) xtask tidy
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
 	else echo "cargo-deny is not installed: licences and bans were not checked"; fi
+	python3 -B -m unittest discover -s bench/tests -q
 	cd dashboard && npm run --silent check && npm test --silent
 
 # nextest where it is installed, else cargo's own runner: the same tests.
@@ -69,9 +80,25 @@ tests/cache-suite/node_modules/.package-lock.json: tests/cache-suite/package.jso
 fuzz-smoke:
 	fuzz/smoke
 
-bench: dashboard
-	$(CARGO) build --profile dist --locked
-	bench/run
+# TIDEGATE_BIN names another binary, and then nothing is built.
+bench bench-%: BENCH_BINARY = $(or $(TIDEGATE_BIN),$(CURDIR)/target/dist/tidegate)
+bench: $(if $(TIDEGATE_BIN),,dist)
+	TIDEGATE_BIN=$(BENCH_BINARY) bench/run $(BENCH_FLAGS)
+
+$(BENCHES:%=bench-%): bench-%: $(if $(TIDEGATE_BIN),,dist)
+	TIDEGATE_BIN=$(BENCH_BINARY) bench/run $* $(BENCH_FLAGS)
+
+# Installed, not started: each benchmark starts its own.
+bench-peers:
+	$(SUDO) apt-get update -qq
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES)
+
+# Instructions of the pure hot functions beside bench/instructions/baseline.json.
+instructions:
+	bench/instructions/gate.py
+
+soak: $(if $(TIDEGATE_BIN),,dist)
+	TIDEGATE_BIN=$(or $(TIDEGATE_BIN),$(CURDIR)/target/dist/tidegate) bench/soak/run.py $(SOAK)
 
 clean:
 	$(CARGO) clean

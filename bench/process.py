@@ -5,9 +5,14 @@ All figures are of the process and whatever it has forked: workers count as the 
 
 import os
 import re
+import resource
 import signal
+import socket
 import subprocess
+import time
 from pathlib import Path
+
+import method
 
 BENCH = Path(__file__).resolve().parent
 TICK = os.sysconf("SC_CLK_TCK")
@@ -29,12 +34,55 @@ def output_of(*command):
 
 def wrk(url, clients, seconds, *flags):
     """How many requests wrk had answered, and how many a second. One that failed fails the run."""
-    said = subprocess.run(["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", *flags, url],
-                          capture_output=True, text=True).stdout
+    figures = load(url, clients, seconds, *flags)
+    if figures["refused"] or figures["cut"]:
+        raise RuntimeError(f"{url}: wrk: {figures['refused']} refused, {figures['cut']} cut off")
+    return figures["count"], figures["per_second"]
+
+
+def load(url, clients, seconds, *flags):
+    """All that one run of wrk tells, and how busy its one thread was. `refused` are answers other than
+    2xx and 3xx, `cut` connections that broke or answers that did not come in time."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", *map(str, flags), url]
+    said = subprocess.run(method.pinned(command, "client"), capture_output=True, text=True).stdout
+    wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     count = re.search(r"(\d+) requests in", said)
-    if not count or "Non-2xx" in said or "Socket errors" in said:
+    if not count:
         raise RuntimeError(f"{url}: wrk: {said}")
-    return int(count[1]), float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
+    cut = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"count": int(count[1]), "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]),
+            "refused": int(refused[1]) if refused else 0, "cut": sum(map(int, cut.groups())) if cut else 0,
+            "busy": spent / wall, **{f"p{share}_ms": milliseconds(said, share) for share in (50, 99)}}
+
+
+def milliseconds(said, share):
+    found = re.search(rf"^\s+{share}%\s+([\d.]+)(us|ms|s|m)\s*$", said, re.MULTILINE)
+    return float(found[1]) * {"us": 1e-3, "ms": 1, "s": 1e3, "m": 6e4}[found[2]] if found else None
+
+
+def free_ports(count):
+    """Ports that were free a moment ago, all different."""
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [it.getsockname()[1] for it in held]
+    for it in held:
+        it.close()
+    return ports
+
+
+def wait_for_port(port, process, seconds, said=lambda: ""):
+    """Until somebody listens; an error with the last words of a process that ended before."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"does not start: {said().strip()[-500:]}") from None
+            time.sleep(0.02)
 
 
 def family(pid):

@@ -1,10 +1,14 @@
 """Charts as SVG, by hand, shared by the benchmarks: no library is needed for a few lines.
 
-Light backgrounds only, text in the reader's sans-serif.
+A file of its own is light; inside a page the page's colours hold (`--ink`, `--paper`, `--line`).
 """
 
+import math
 
-def text(x, y, words, anchor="start", size=11, colour="#333"):
+MARKS_MAX = 12  # of an axis
+
+
+def text(x, y, words, anchor="start", size=11, colour="var(--ink, #333)"):
     words = words.replace("&", "&amp;").replace("<", "&lt;")
     return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
             f'fill="{colour}">{words}</text>')
@@ -12,7 +16,7 @@ def text(x, y, words, anchor="start", size=11, colour="#333"):
 
 def page(width, height, parts):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" '
-            f'font-family="sans-serif"><rect width="100%" height="100%" fill="#fff"/>'
+            f'font-family="sans-serif"><rect width="100%" height="100%" fill="var(--paper, #fff)"/>'
             + "\n".join(parts) + "</svg>\n")
 
 
@@ -33,7 +37,7 @@ def lines(title, levels, series, colours):
     parts = [text(10, 20, title, size=15), *legend(series, colours, 40)]
     for step in range(5):
         y = top + down * (1 - step / 4)
-        parts.append(f'<path d="M{left} {y:.1f}H{wide - 20}" stroke="#ddd"/>')
+        parts.append(f'<path d="M{left} {y:.1f}H{wide - 20}" stroke="var(--line, #ddd)"/>')
         parts.append(text(left - 8, y + 4, f"{most * step / 4:,.0f}", "end", 10))
     places = [left + across * (at + 0.5) / len(levels) for at in range(len(levels))]
     parts += [text(x, high - 18, str(level), "middle", 10) for x, level in zip(places, levels)]
@@ -42,4 +46,40 @@ def lines(title, levels, series, colours):
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         parts.append(f'<path d="M{path}" stroke="{colours[name]}" stroke-width="2" fill="none"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colours[name]}"/>' for x, y in points]
+    return page(wide, high, parts)
+
+
+def decades(least, most):
+    """Powers of ten from the one below the least to the one above the most."""
+    low, high = math.floor(math.log10(least)), math.ceil(math.log10(most))
+    return [10.0 ** it for it in range(low, max(high, low + 1) + 1)][:MARKS_MAX]
+
+
+def growth(title, x, y, series, colours):
+    """Log-log: one line a name of `series`, which is a list of points (size, cost), both above zero."""
+    wide, high, left, top = 860, 420, 80, 60
+    across, down = wide - left - 20, high - top - 50
+    points = [point for line in series.values() for point in line]
+    sizes, costs = ([it[at] for it in points] for at in (0, 1))
+    columns, rows = decades(min(sizes), max(sizes)), decades(min(costs), max(costs))
+
+    def place(value, marks, begin, length):
+        span = math.log10(marks[-1]) - math.log10(marks[0])
+        return begin + length * (math.log10(value) - math.log10(marks[0])) / span
+
+    parts = [text(10, 20, title, size=15), *legend(series, colours, 40)]
+    for mark in rows:
+        at = place(mark, rows, top + down, -down)
+        parts.append(f'<path d="M{left} {at:.1f}H{wide - 20}" stroke="var(--line, #ddd)"/>')
+        parts.append(text(left - 8, at + 4, f"{mark:g}", "end", 10))
+    for mark in columns:
+        at = place(mark, columns, left, across)
+        parts.append(f'<path d="M{at:.1f} {top}V{top + down}" stroke="var(--line, #ddd)"/>')
+        parts.append(text(at, top + down + 16, f"{mark:,.0f}", "middle", 10))
+    parts += [text(wide - 20, high - 8, x, "end", 10), text(10, top - 6, y, size=10)]
+    for name, line in series.items():
+        found = [(place(size, columns, left, across), place(cost, rows, top + down, -down)) for size, cost in line]
+        path = "L".join(f"{across:.1f} {along:.1f}" for across, along in found)
+        parts.append(f'<path d="M{path}" stroke="{colours[name]}" stroke-width="2" fill="none"/>')
+        parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colours[name]}"/>' for a, b in found]
     return page(wide, high, parts)

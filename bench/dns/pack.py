@@ -80,6 +80,18 @@ def filtered(addresses):
     return expected
 
 
+def refused(name, kind):
+    return Question(name, kind, REFUSED)
+
+
+def failed(name, kind):
+    return Question(name, kind, SERVFAIL)
+
+
+def named(name, kind):
+    return Question(name, kind, REFUSED if name == "bench.test" else SERVFAIL)
+
+
 def black_hole(name, kind):
     return answered(name, kind, BLACK_HOLE)
 
@@ -90,7 +102,7 @@ def questions(file, expected):
 
 
 def scenarios():
-    """The nine core rows of the pack and its two server rows."""
+    """The pack's core rows, its two server rows, and what the reference's v0.1.0 asked besides."""
     rows = [
         # file, row, title, mode, queries, answers, task for servers with another language
         ("01-baseline-udp-forward", "01", "baseline UDP forward", "udp", "forward.txt", of_upstream,
@@ -114,6 +126,11 @@ def scenarios():
          Task(every=BLACK_HOLE)),
         ("47-server-local-udp-tcp", "48", "server local TCP", "tcp", "plugin-a.txt", black_hole,
          Task(every=BLACK_HOLE)),
+        ("05-fallback-standby", "05", "fallback standby", "udp", "forward.txt", of_upstream, None),
+        ("10-sequence-base", "10", "sequence base", "udp", "plugin-a.txt", refused, None),
+        ("11-match-true", "11", "match true", "udp", "plugin-a.txt", refused, None),
+        ("12-match-false", "12", "match false", "udp", "plugin-a.txt", failed, None),
+        ("13-match-qname", "13", "match qname", "udp", "plugin-a.txt", named, None),
     ]
     return [Scenario(row, title, "pack", questions(queries, expected), mode, task,
                      PACK / f"{file}.yaml")

@@ -26,7 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from process import Process, build, output_of, wrk  # noqa: E402
+from process import Process, build, free_ports, output_of, wrk  # noqa: E402
 
 OUT = HERE.parent / "out"
 HOST = "localhost"  # what wrk can look up, and so what the list blocks
@@ -35,14 +35,6 @@ CLIENTS = 64
 # Scheme to the peer that the mark is about, and the share of its CPU that ours may take.
 MARKS = {"http": ("pixelserv-tls", 0.7), "https": ("nginx", 0.9)}
 GIF = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
-
-
-def free_ports(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [it.getsockname()[1] for it in held]
-    for it in held:
-        it.close()
-    return ports
 
 
 class Server(Process):

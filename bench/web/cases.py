@@ -119,6 +119,8 @@ CASES = {
     "small-new-1000": ("102 bytes, a connection each, ab -c1000", "plain", load(ab, 20000, 1000, SMALL),
                        "cpu_us"),
     "small-ab": ("102 bytes, keep-alive, ab -k -c250", "plain", load(ab, 100000, 250, SMALL, "-k"), "cpu_us"),
+    "small-ab-500": ("102 bytes, keep-alive, ab -k -c500", "plain", load(ab, 100000, 500, SMALL, "-k"),
+                     "cpu_us"),
     "small-wrk": ("102 bytes, keep-alive, wrk -c64", "plain", keep_alive(SMALL), "cpu_us"),
     "large-new": ("89.7 kB, a connection each, ab -c50", "plain", load(ab, 10000, 50, LARGE), "cpu_us"),
     "large-wrk": ("89.7 kB, keep-alive, wrk -c64", "plain", keep_alive(LARGE), "cpu_us"),

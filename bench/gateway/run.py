@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Gateways side by side on one machine: CPU a request, rates, latencies, failed requests.
+
+    TIDEGATE_BIN=... bench/gateway/run.py [case ...] [--quick]
+
+Cases: pass pass-large pass-new block-10 block-1k block-100k block-1m regex-10k clean-1k clean-100k
+clean-regex cached cached-large slow-one killed reloaded httperf. Rounds alternate between the servers,
+medians count, answers are checked before each, and the origin is bench/null/http.c. HAProxy, nginx,
+Squid, Varnish and Perlbal where they are installed (`make bench-peers`); needs wrk, cc and, for the
+reference's table, httperf. `--pairs N --servers tidegate,nginx` compares two in pairs (a b, b a ...),
+for differences that are smaller than the drift of the machine.
+"""
+
+import argparse
+import resource
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import cases
+import faults
+import rates
+import servers
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import method  # noqa: E402
+import sheet  # noqa: E402
+
+FAULTS = {"slow-one": faults.slow_one, "killed": faults.killed, "reloaded": faults.reloaded}
+ALL = [*cases.CASES, *FAULTS, "httperf"]
+QUICK = ["pass", "block-10", "block-1k", "cached", "slow-one", "killed", "reloaded", "httperf"]
+QUESTION = ("What does a request cost a gateway that passes it on, refuses it by its URL or answers it from its "
+            "cache; and what do clients notice of a slow server, of one that dies, and of a reload?")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="*")
+    parser.add_argument("--quick", action="store_true", help="one short round of the main cases")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=4, help="of one round")
+    parser.add_argument("--pairs", type=int, default=0, help="compare two servers in so many pairs")
+    parser.add_argument("--servers", help="only these, by comma")
+    parser.add_argument("--name", default="gateway", help="of the sheet in bench/out/sheets")
+    options = parser.parse_args()
+    options.reloads, options.rate_max = faults.RELOADS, rates.LAST
+    if options.quick:
+        options.rounds, options.seconds, options.reloads, options.rate_max = 1, 1, 20, 4000
+    options.what = options.what or (QUICK if options.quick else ALL)
+    unknown = set(options.what) - set(ALL)
+    if unknown:
+        parser.error(f"no case is called {unknown.pop()}")
+    return options
+
+
+def chosen(case, folder, options):
+    every = servers.blocking(folder) if case.blocked else servers.all_of(folder)
+    only = options.servers and options.servers.split(",")
+    return {it.name: it for it in every if not only or it.family in only}
+
+
+def measure(name, folder, program, options):
+    """One row: every server by turns."""
+    case = cases.CASES[name]
+    runners = chosen(case, folder, options)
+    found = sheet.row(name, case.title, "µs of CPU a request")
+    for _, turn in method.turns(list(runners), options.rounds):
+        if turn not in found["absent"]:
+            attempt(found, runners[turn], case, folder, program, options)
+    if case.wanted:
+        sheet.wanted(found, case.wanted, case.rivals)
+    return found
+
+
+def attempt(found, server, case, folder, program, options):
+    try:
+        figures = cases.measure(server, case, program, folder, options.seconds)
+        sheet.measured(found, server.name, figures["cpu_us"], cases.note(figures), figures["busy"])
+    except (RuntimeError, OSError) as why:
+        sheet.left_out(found, server.name, why)
+
+
+def in_pairs(name, folder, program, options):
+    """Two servers, as near to one another in time as can be."""
+    case = cases.CASES[name]
+    runners = list(chosen(case, folder, options).values())[:2]
+    if len(runners) < 2:
+        sys.exit("--pairs compares two: name them by --servers")
+    sides = dict(zip("ab", runners))
+    found = sheet.row(name, f"{case.title}, in pairs", "µs of CPU a request")
+    for order in method.abba(options.pairs):
+        for side in order:
+            attempt(found, sides[side], case, folder, program, options)
+    first, second = (sheet.values(found, it.name) for it in runners)
+    if len(first) == len(second) == options.pairs:
+        pair = method.paired(second, first)
+        found["marks"].append({"state": "open", "said": (
+            f"{runners[0].name} to {runners[1].name} by pairs {pair['ratio']:.3f} ({pair['low']:.3f}-"
+            f"{pair['high']:.3f}): {method.paired_verdict(pair)}")})
+    return found
+
+
+def grown(rows):
+    """How the cost of blocking grows with the number of patterns: flat is wanted."""
+    known = {it["name"]: sheet.values(it, sheet.OURS) for it in rows}
+    found = sheet.row("block-growth", "blocking by the most patterns, to blocking by ten", "ratio")
+    sizes = [it for it in cases.BLOCKS if known.get(it)]
+    if len(sizes) < 2 or sizes[0] != "block-10":
+        return None
+    share = method.ratio(known[sizes[-1]], known["block-10"])
+    sheet.measured(found, sheet.OURS, share, f"{cases.CASES[sizes[-1]].title} to {cases.CASES[sizes[0]].title}")
+    found["marks"].append({"state": "pass" if share <= cases.CHECKED_FLAT else "miss",
+                           "said": f"{share:.2f}, wanted at most {cases.CHECKED_FLAT}"})
+    if known.get("regex-10k"):
+        share = method.ratio(known["regex-10k"], known["block-10"])
+        found["marks"].append({"state": "pass" if share <= cases.CHECKED_REGEX else "miss",
+                               "said": f"10,000 expressions: {share:.2f}, wanted at most {cases.CHECKED_REGEX}"})
+    return found
+
+
+def main():
+    options = arguments()
+    if not servers.Tidegate.program:
+        sys.exit("no tidegate: make dist, or set TIDEGATE_BIN")
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20000), most))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        program = servers.null_program(folder)
+        versions = {it.family: it.version() for it in servers.all_of(folder)}
+        into = sheet.Sheet(options.name, "The gateway", QUESTION, versions, servers.missing(folder))
+        print("\n".join(f"{name}: {version}" for name, version in versions.items()))
+        for word in options.what:
+            if word in cases.CASES:
+                measured = in_pairs if options.pairs else measure
+                into.add(measured(word, folder, program, options))
+            elif word in FAULTS:
+                into.add(FAULTS[word](folder, program, options))
+            elif shutil.which("httperf"):
+                rates.table(folder, program, options, into)
+            else:
+                print("httperf is not at hand: make bench-peers")
+        growth = grown(into.data["rows"])
+        if growth:
+            into.add(growth)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""The results of the benchmarks that have a form of their own, as sheets: one reader a benchmark.
+
+Nothing is measured and nothing judged here that `method` does not say. What a benchmark did not measure
+is not in its sheet; a peer that is known and was not at hand is named, for its grey column.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import method  # noqa: E402
+import sheet  # noqa: E402
+from report import published  # noqa: E402
+
+PEERS = {"dns": ["oxidns", "mosdns", "dnsdist", "unbound"], "web": ["nginx", "lighttpd", "hinsightd"],
+         "proxy": ["polipo", "squid"], "pixel": ["pixelserv-tls", "nginx"], "browser": []}
+TITLES = {
+    "dns": ("The DNS door", "What does an answer cost, how many come a second, how soon, and how many are lost?"),
+    "web": ("The web door", "What does a file cost, and how do servers bear many clients?"),
+    "proxy": ("The proxy door", "What does a page cost through a cache, and how long does a crawl take?"),
+    "pixel": ("The pixel door", "What does an answer in place of an advertisement cost?"),
+    "browser": ("Pages in a browser", "When is a page there, whatever becomes of its advertisements?"),
+}
+
+
+def empty(name, data):
+    title, question = TITLES[name]
+    versions = data.get("versions", {})
+    measured = {server for entry in data.get("entries", []) for server, rounds in entry["servers"].items() if rounds}
+    known = {it.split()[0] for it in [*versions, *measured]}
+    return {"bench": name, "title": title, "question": question, "machine": data.get("machine", {}),
+            "versions": versions, "missing": [it for it in PEERS[name] if it not in known], "rows": [], "plots": []}
+
+
+def fill(row, servers, key, note=lambda _: ""):
+    for server, rounds in servers.items():
+        for one in rounds or ():
+            sheet.measured(row, server, one[key], note(one))
+    return row
+
+
+def dns(data):
+    into = empty("dns", data)
+    for entry in data["entries"]:
+        name, title, kind = entry["name"], entry["title"], entry["kind"]
+        if kind == "load":
+            row = sheet.row(name, title, "µs of CPU a query")
+            fill(row, entry["servers"], "cpu_us", lambda it: (
+                f"{it['mean_us']:,.0f} ± {it['jitter_us']:,.0f} µs · {it['lost']:,.0f} lost · {it['resident_mb']:.0f} MB"))
+            rate = sheet.row(name, f"{title}, queries a second", "queries/s", "more")
+            rate["published"] = published.dns_rate(name)
+            fill(rate, entry["servers"], "per_second")
+            rows = [row, rate]
+        elif kind == "sweep":
+            row = sheet.row(name, f"{title}, {entry['level']} outstanding", "µs of waiting")
+            row["published"] = published.dns_latency(name, entry["level"])
+            rows = [fill(row, entry["servers"], "mean_us", lambda it: f"± {it['jitter_us']:,.0f} µs")]
+        else:
+            rows = [fill(sheet.row(name, f"{title}, answered of 4,096 at once", "answers", "more"),
+                         entry["servers"], "answered")]
+        for row in rows:
+            row["absent"] = {server: why for server, why in entry["absent"].items() if why != "not at hand"}
+        into["rows"] += rows
+    return into
+
+
+def keyed(into, entry, units, better="less"):
+    """A row of a benchmark that names its own figure."""
+    row = sheet.row(entry["name"], entry["title"], units.get(entry["key"], entry["key"]), better)
+    fill(row, entry["servers"], entry["key"],
+         lambda it: f"{it['per_second']:,.0f}/s" if "per_second" in it else "")
+    row["absent"] = entry["absent"]
+    into["rows"].append(row)
+    return row
+
+
+def web(data):
+    into = empty("web", data)
+    for entry in data["entries"]:
+        row = keyed(into, entry, {"cpu_us": "µs of CPU a request"})
+        row["published"] = published.WEB_KEPT.get(entry["name"], "")
+    for table in data["tables"]:
+        for at, clients in enumerate(published.WEB_CLIENTS):
+            row = sheet.row(table["name"], f"{table['title']}, ab with {clients} clients", "requests/s", "more")
+            row["published"] = published.web_rate(table["name"], clients)
+            row["note"] = "ab is one thread on the same processors: above some 20,000/s the figure is its own limit."
+            for server, rates in table["rates"].items():
+                sheet.measured(row, server, rates[at])
+            into["rows"].append(row)
+        into["plots"].append({"title": f"{table['title']}: requests a second", "levels": list(published.WEB_CLIENTS),
+                              "series": table["rates"], "x": "clients", "y": "requests/s", "log": False})
+    return into
+
+
+def proxy(data):
+    into = empty("proxy", data)
+    for entry in data["entries"]:
+        keyed(into, entry, {"cpu_us": "µs of CPU a request", "refetch": "times fetched"})
+    for table in data["tables"]:
+        middles = {}
+        for at, clients in enumerate((1, 2, 3)):
+            row = sheet.row(table["name"], f"{table['title']}, wget -r by {clients} at once", "seconds")
+            row["published"] = published.proxy_seconds(table["name"], clients)
+            for column, seconds in table["seconds"].items():
+                for one in seconds[at]:
+                    sheet.measured(row, column, one)
+                middles.setdefault(column, []).append(method.middle(seconds[at]))
+            row["absent"] = table["absent"]
+            into["rows"].append(row)
+        into["plots"].append({"title": f"{table['title']}: seconds", "levels": [1, 2, 3], "series": middles,
+                              "x": "clients", "y": "seconds", "log": False})
+    return into
+
+
+def pixel(data):
+    into = empty("pixel", data)
+    known = {server for rows in data.values() for server in rows}
+    into["missing"] = [it for it in PEERS["pixel"] if it not in known]
+    for scheme, servers in data.items():
+        row = sheet.row(scheme, f"a null answer over {scheme}, 64 kept connections", "µs of CPU an answer")
+        fill(row, servers, "cpu_us", lambda it: f"{it['per_second']:,.0f}/s")
+        peer, share = ("pixelserv-tls", 0.7) if scheme == "http" else ("nginx", 0.9)
+        sheet.wanted(row, share, (peer,))
+        into["rows"].append(row)
+    return into
+
+
+def browser(data):
+    """A column a way of blocking; ours are the pixel door's."""
+    into = empty("browser", data)
+    metrics = {"dcl": "DOMContentLoaded", "load": "Load", "finish": "Finish"}
+    for page in dict.fromkeys(it["page"] for it in data["rows"]):
+        for metric, title in metrics.items():
+            row = sheet.row(f"{page}-{metric}", f"{page}: {title}", "ms")
+            row["published"] = "published as pictures, for time-outs of 1, 5 and 10 s"
+            for one in data["rows"]:
+                if one["page"] == page and one[metric] is not None:
+                    mode = one["mode"]
+                    sheet.measured(row, sheet.OURS if mode == "pixel" else mode, one[metric])
+            into["rows"].append(row)
+    return into
+
+
+READERS = {"dns": dns, "web": web, "proxy": proxy, "pixel": pixel, "browser": browser}
+
+
+def collect(names):
+    """The sheets of these benchmarks that have results, in their order."""
+    found = []
+    for name in names:
+        own, other = sheet.OUT / "sheets" / f"{name}.json", sheet.OUT / f"{name}.json"
+        if name in READERS and other.is_file():
+            found.append(READERS[name](json.loads(other.read_text())))
+        elif own.is_file():
+            found.append(json.loads(own.read_text()))
+    return found

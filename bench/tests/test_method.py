@@ -1,0 +1,98 @@
+"""What the instrument says must follow from the figures: medians, ties, marks, the full client."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import method  # noqa: E402
+
+
+class Order(unittest.TestCase):
+    def test_every_server_is_measured_once_a_round_and_each_begins_once(self):
+        found = list(method.turns(["a", "b", "c"], 3))
+        self.assertEqual(found[:6], [(0, "a"), (0, "b"), (0, "c"), (1, "b"), (1, "c"), (1, "a")])
+        self.assertEqual(sorted(found), sorted((n, s) for n in range(3) for s in "abc"))
+
+    def test_nobody_to_measure_is_no_round(self):
+        self.assertEqual(list(method.turns([], 3)), [])
+
+    def test_pairs_change_sides(self):
+        self.assertEqual(list(method.abba(3)), [("a", "b"), ("b", "a"), ("a", "b")])
+
+
+class Verdicts(unittest.TestCase):
+    def test_a_difference_below_the_tie_share_is_a_tie(self):
+        self.assertEqual(method.verdict([10.0, 10.1, 10.2], [10.4, 10.5, 10.6]), "tie")
+
+    def test_overlapping_spreads_that_differ_little_are_a_tie(self):
+        self.assertEqual(method.verdict([9, 10, 12], [10, 10.8, 11]), "tie")
+
+    def test_who_spends_less_is_ahead(self):
+        self.assertEqual(method.verdict([7, 8, 8], [10, 10, 11]), "ahead, 20%")
+        self.assertEqual(method.verdict([7, 8, 8], [10, 10, 11], better="more"), "behind, 20%")
+
+    def test_a_wide_spread_is_said(self):
+        self.assertEqual(method.verdict([5, 8, 12], [9, 11, 13]), "ahead, 27%, spreads overlap")
+
+    def test_twice_and_more_is_said_in_times(self):
+        self.assertEqual(method.verdict([10], [35]), "ahead, 3.5 ×")
+
+    def test_nothing_is_compared_with_nothing(self):
+        self.assertEqual(method.verdict([10], []), "not compared")
+        self.assertEqual(method.verdict([10], [0.0]), "not compared")
+        self.assertEqual(method.verdict([0], [12]), "ours is 0")
+
+
+class Marks(unittest.TestCase):
+    def test_the_best_peer_counts(self):
+        found = method.mark([8.0], {"nginx": [10.0], "haproxy": [9.0]}, 0.85)
+        self.assertEqual(found, {"state": "miss", "said": "0.89 × haproxy, wanted at most 0.85"})
+
+    def test_a_mark_without_peers_stays_open(self):
+        self.assertEqual(method.mark([8.0], {"nginx": []}, 0.85)["state"], "open")
+
+    def test_more_can_be_better(self):
+        self.assertEqual(method.mark([300], {"squid": [100]}, 2, "more")["state"], "pass")
+
+
+class Pairs(unittest.TestCase):
+    def test_a_small_steady_difference_is_seen_through_a_large_drift(self):
+        first = [10, 14, 9, 18, 11, 13, 16]
+        pair = method.paired(first, [it * 0.97 for it in first])
+        self.assertAlmostEqual(pair["ratio"], 0.97)
+        self.assertEqual(method.paired_verdict(pair), "3.0% less")
+
+    def test_noise_is_a_tie(self):
+        pair = method.paired([10, 11, 9, 10, 12, 10], [11, 10, 10, 9, 12, 10])
+        self.assertEqual(method.paired_verdict(pair), "tie")
+
+    def test_few_pairs_say_nothing(self):
+        self.assertIn("too few", method.paired_verdict(method.paired([1, 1], [2, 2])))
+
+
+class Clients(unittest.TestCase):
+    def test_a_full_client_is_said(self):
+        self.assertEqual(method.rate_in_words(31234.4, 0.97), "at least 31,234/s (the client was full: 97%)")
+        self.assertEqual(method.rate_in_words(31234.4, 0.6), "31,234/s")
+        self.assertFalse(method.is_client_bound(None))
+
+    def test_two_processors_are_shared_and_more_are_halved(self):
+        self.assertEqual(method.pinning(2), (None, None))
+        self.assertEqual(method.pinning(4), ([0, 1], [2, 3]))
+
+
+class Growth(unittest.TestCase):
+    def test_the_slope_of_a_line_and_of_nothing(self):
+        self.assertAlmostEqual(method.exponent([10, 100, 1000], [1, 10, 100]), 1)
+        self.assertAlmostEqual(method.exponent([10, 100, 1000], [5, 5, 5]), 0)
+        self.assertIsNone(method.exponent([10], [5]))
+
+    def test_growth_has_a_word(self):
+        said = [method.growth_in_words(it) for it in (-0.2, 0.01, 0.2, 0.5, 1.0, 2.0, None)]
+        self.assertEqual(said, ["falls", "flat", "nearly flat", "slower than linear", "linear", "faster than linear",
+                                "too few points"])
+
+
+if __name__ == "__main__":
+    unittest.main()
