@@ -184,7 +184,7 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        Ok(Self { pools, settings, trusted, routes, origins, cache })
+        Ok(Self { settings, trusted, pools, routes, origins, cache })
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {

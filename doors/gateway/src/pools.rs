@@ -32,7 +32,9 @@ use self::order::{Lane, Order};
 use self::queue::Queue;
 use self::record::Patience;
 use self::server::{Server, Standing};
-use crate::settings::{Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, Sign};
+use crate::settings::{
+    Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, ServerSettings, Sign,
+};
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Request, StatusCode};
 use std::net::IpAddr;
@@ -104,7 +106,7 @@ impl Pool {
     pub(crate) fn new(settings: &PoolSettings, before: Option<&Self>) -> Self {
         let known = before.map(|pool| pool.members.load_full());
         let mut servers = Vec::new();
-        for details in settings.servers.iter().take(SERVERS_MAX).map(|it| it.details()) {
+        for details in settings.servers.iter().take(SERVERS_MAX).map(ServerSettings::details) {
             let Some(server) = Server::new(&details) else { continue };
             let same = known.iter().flat_map(|it| &it.servers).find(|it| it.url == server.url);
             if let Some(same) = same {

@@ -57,13 +57,10 @@ fn change_of(sent: PoolChangeRequest) -> Result<PoolChange, Refused> {
         "remove" => PoolServerChange::Remove,
         "drain" => PoolServerChange::Drain,
         "undrain" => PoolServerChange::Undrain,
-        "weigh" => match sent.weight {
-            Some(weight) => PoolServerChange::Weigh(weight),
-            None => {
-                let remedy = "send `weight`, a number from 1 to 100";
-                return Err(Refused::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy));
-            }
-        },
+        "weigh" => PoolServerChange::Weigh(sent.weight.ok_or_else(|| {
+            let remedy = "send `weight`, a number from 1 to 100";
+            Refused::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy)
+        })?),
         other => {
             return Err(Refused::word("action", other, "add, remove, drain, undrain, weigh"));
         }

@@ -76,7 +76,7 @@ impl Choice<'_> {
     fn better_of_two(&self, lane: &Lane) -> Option<usize> {
         let count = lane.each.len();
         let one = self.first(lane, scaled(self.dice, count))?;
-        let other = scaled(self.dice << 32 | self.dice >> 32, count);
+        let other = scaled(self.dice.rotate_left(32), count);
         let all = lane.each.iter().cycle().skip(other).take(count);
         let other =
             all.map(|&index| usize::from(index)).find(|&index| index != one && self.takes(index));

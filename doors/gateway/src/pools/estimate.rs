@@ -59,7 +59,6 @@ const fn stamp(now: Now) -> u32 {
 }
 
 fn average(word: u64) -> f64 {
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half is a u32")]
     let us = (word >> 32) as u32;
     f64::from(us)
 }

@@ -13,7 +13,7 @@ use vocab::{Complaint, Span};
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const INTERVAL_MAX: Duration = Duration::from_hours(1);
 const TIMEOUT_MIN: Duration = Duration::from_millis(10);
-const TIMEOUT_MAX: Duration = Duration::from_secs(60);
+const TIMEOUT_MAX: Duration = Duration::from_mins(1);
 const IN_A_ROW_MAX: u32 = 1_000;
 
 /// Asking servers how they are: each over a new connection, every `interval`. One that is down gets

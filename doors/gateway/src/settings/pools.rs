@@ -40,7 +40,8 @@ pub struct PoolSettings {
     pub passive: PassiveSettings,
     /// Asking servers how they are. Default: nobody asks.
     pub health: Option<HealthSettings>,
-    /// Requests that all servers together work on at once, WebSockets included; further ones wait.
+    /// Requests that all servers together work on at once, upgraded connections included; further
+    /// ones wait.
     /// Default 0: no bound.
     pub max_requests: u32,
     /// Where requests wait while every server that is up has as many as it may have.

@@ -16,7 +16,7 @@ const LENGTH_MAX: u32 = 100_000;
 const SIGNS_MAX: usize = 32;
 const DEADLINE_MIN: Duration = Duration::from_millis(1);
 const DEADLINE_MAX: Duration = Duration::from_mins(10);
-const HEDGE_MAX: Duration = Duration::from_secs(60);
+const HEDGE_MAX: Duration = Duration::from_mins(1);
 const ATTEMPTS_MAX: u32 = 8;
 const PER_SECOND_MAX: u32 = 100_000;
 

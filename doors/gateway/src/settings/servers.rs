@@ -30,7 +30,7 @@ pub struct ServerDetails {
     pub weight: u32,
     /// Whether it serves only while no other server is up. Default false.
     pub backup: bool,
-    /// Requests that it works on at once, WebSockets included; further ones go to others, or wait
+    /// Requests that it works on at once, upgraded connections included; further ones go to others, or wait
     /// in the pool's queue. Default 0: no bound.
     pub max_requests: u32,
     /// Whether it takes no new clients, only those that a sticky cookie leads to it. Default false.
