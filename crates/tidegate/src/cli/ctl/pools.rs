@@ -43,7 +43,7 @@ pub(crate) enum ServerCommand {
 pub(crate) struct ServerArgs {
     /// The pool
     pool: String,
-    /// The server, as in http://10.0.0.11:8080
+    /// The URL of the server
     #[arg(value_name = "URL")]
     server: String,
 }
