@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import socket
+import string
 import subprocess
 import time
 from pathlib import Path
@@ -24,6 +25,17 @@ def build(source, into):
     program = into / f"null-{Path(source).stem}"
     subprocess.run(["cc", "-O2", "-pthread", "-o", program, BENCH / "null" / source], check=True)
     return program
+
+
+class Template(string.Template):
+    """A configuration of bench/peers: the names in @{...} are filled in."""
+
+    delimiter = "@"
+
+
+def configured(file, **values):
+    """The text of a peer's configuration for one task. A name that is not given is an error."""
+    return Template((BENCH / "peers" / file).read_text()).substitute(values)
 
 
 def output_of(*command):

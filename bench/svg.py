@@ -25,7 +25,7 @@ def legend(names, colours, y):
     for name in names:
         parts.append(f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{colours[name]}"/>')
         parts.append(text(x + 14, y, name))
-        x += 34 + 7 * len(name)
+        x += 32 + 6 * len(name)
     return parts
 
 
@@ -47,6 +47,14 @@ def lines(title, levels, series, colours):
         parts.append(f'<path d="M{path}" stroke="{colours[name]}" stroke-width="2" fill="none"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colours[name]}"/>' for x, y in points]
     return page(wide, high, parts)
+
+
+def short(value):
+    """10,000,000 as 10 M."""
+    for power, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= power:
+            return f"{value / power:g} {letter}"
+    return f"{value:g}"
 
 
 def decades(least, most):
@@ -71,11 +79,11 @@ def growth(title, x, y, series, colours):
     for mark in rows:
         at = place(mark, rows, top + down, -down)
         parts.append(f'<path d="M{left} {at:.1f}H{wide - 20}" stroke="var(--line, #ddd)"/>')
-        parts.append(text(left - 8, at + 4, f"{mark:g}", "end", 10))
+        parts.append(text(left - 8, at + 4, short(mark), "end", 10))
     for mark in columns:
         at = place(mark, columns, left, across)
         parts.append(f'<path d="M{at:.1f} {top}V{top + down}" stroke="var(--line, #ddd)"/>')
-        parts.append(text(at, top + down + 16, f"{mark:,.0f}", "middle", 10))
+        parts.append(text(at, top + down + 16, short(mark), "middle", 10))
     parts += [text(wide - 20, high - 8, x, "end", 10), text(10, top - 6, y, size=10)]
     for name, line in series.items():
         found = [(place(size, columns, left, across), place(cost, rows, top + down, -down)) for size, cost in line]

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import method  # noqa: E402
 import sheet  # noqa: E402
 
-FIRST, FACTOR, LAST = 500, 1.5, 60_000
+FIRST, FACTOR, LAST = 200, 1.5, 60_000
 ENOUGH = 0.99
 WAIT_SECONDS = 2
 PUBLISHED = {1: "Perlbal 180, Squid 400 (2004)", 2: "Perlbal 80, Squid 200 each (2004)"}
@@ -73,7 +73,7 @@ def table(folder, program, options, into):
             series[server.name] = [answered for _, answered in points]
             levels = max(levels, [asked for asked, _ in points], key=len)
         into.add(found)
-        into.plot(found["title"], levels, series, "asked a second", "answered a second")
+        into.plot(f"httperf, {clients} client{'s' * (clients > 1)}, 403 for all", levels, series, "asked/s", "answered/s")
 
 
 def of(server, program, clients, options):

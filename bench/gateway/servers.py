@@ -8,7 +8,6 @@ left out with the reason.
 import os
 import shutil
 import signal
-import string
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ import patterns
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import method  # noqa: E402
-from process import Process, build, free_ports, output_of, wait_for_port  # noqa: E402
+from process import Process, build, configured, free_ports, output_of, wait_for_port  # noqa: E402
 
 PEERS = HERE.parent / "peers" / "gateway"
 START_SECONDS_MAX = 120  # Squid compiles its expressions one by one
@@ -29,10 +28,6 @@ RELOAD_SECONDS_MAX = 20
 
 class Cannot(RuntimeError):
     """The server does not know this task, or not as large."""
-
-
-class Template(string.Template):
-    delimiter = "@"
 
 
 @dataclass
@@ -116,7 +111,7 @@ class Gateway(Process):
         values = {"folder": self.here, "port": self.port, "admin": self.admin,
                   "workers": len((method.pinning()[0]) or os.sched_getaffinity(0)), **self.values(task)}
         self.config = self.here / self.template
-        self.config.write_text(Template((PEERS / self.template).read_text()).substitute(values))
+        self.config.write_text(configured(f"gateway/{self.template}", **values))
         with open(self.here / "out", "wb") as out:
             command = method.pinned([str(it) for it in self.command(self.config)], "server")
             self.process = subprocess.Popen(command, cwd=self.here, stdout=out, stderr=out,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from process import Process, output_of  # noqa: E402
+from process import Process, configured, output_of  # noqa: E402
 
 ROOT = HERE.parents[1]
 FIRST_PORT = 15700
@@ -113,16 +113,13 @@ class Polipo(Server):
         return output_of(self.program, "-v")
 
     def config(self):
-        lines = [f"proxyAddress = {self.host}", f"proxyPort = {self.port}", 'diskCacheRoot = ""',
-                 'localDocumentRoot = ""', "disableLocalInterface = true", "allowedPorts = 1-65535",
-                 "allowedClients = 0.0.0.0/0", "logLevel = 0", "dnsQueryIPv6 = false", "maxConnectionRequests = 100000000"]
         if self.marks:
-            lines += [f"chunkLowMark = {self.marks[0]}", f"chunkHighMark = {self.marks[1]}"]
+            marks = f"chunkLowMark = {self.marks[0]}\nchunkHighMark = {self.marks[1]}"
         else:
             # Else it forgets most of what a round asks for: 2,048 objects, 24 MB.
-            lines += ["chunkHighMark = 268435456", "chunkLowMark = 201326592", "objectHighMark = 65536",
-                      "objectHashTableSize = 1048576", "publicObjectLowMark = 60000"]
-        return "\n".join(lines) + "\n"
+            marks = ("chunkHighMark = 268435456\nchunkLowMark = 201326592\nobjectHighMark = 65536\n"
+                     "objectHashTableSize = 1048576\npublicObjectLowMark = 60000")
+        return configured("proxy/polipo.conf", host=self.host, port=self.port, marks=marks)
 
     def command(self, config):
         return [self.program, "-c", config]
@@ -142,20 +139,7 @@ class Squid(Server):
         run = self.folder / "squid"
         run.mkdir(exist_ok=True)
         run.chmod(0o777)
-        return f"""http_port {self.host}:{self.port}
-http_access allow all
-cache_mem 256 MB
-maximum_object_size_in_memory 32 MB
-access_log none
-cache_store_log none
-cache_log {run}/cache.log
-pid_filename {run}/pid-{self.port}
-coredump_dir {run}
-visible_hostname bench
-shutdown_lifetime 0 seconds
-via off
-forwarded_for delete
-"""
+        return configured("proxy/squid.conf", host=self.host, port=self.port, run=run)
 
     def command(self, config):
         return [self.program, "-N", "-f", config]

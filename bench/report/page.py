@@ -70,7 +70,7 @@ def reading(data):
     count = tally(data)
     compared_rows = count["ahead"] + count["tie"] + count["behind"]
     if not compared_rows:
-        return "No peer was at hand: the figures stand alone."
+        return "No peer stands beside these figures."
     said = (f"Of {compared_rows} questions that a peer could be asked too, Tidegate is ahead of the best of them in "
             f"{count['ahead']}, level in {count['tie']} and behind in {count['behind']}.")
     worst = [(row, found) for row in data["rows"] if (found := compared(row)) and found[2].startswith("behind")]
@@ -115,7 +115,8 @@ def table(data, rows):
     names = list(dict.fromkeys(name for row in rows for name in [*row["servers"], *row["absent"]]))
     names.sort(key=lambda name: (not is_ours(name), name == "null"))
     has_published = any(row["published"] for row in rows)
-    head = ["question", *(["reference"] if has_published else []), *names, *data["missing"], "verdict"]
+    has_verdict = any(compared(row) or row["marks"] for row in rows)
+    head = ["question", *(["reference"] if has_published else []), *(["verdict"] if has_verdict else []), *names, *data["missing"]]
     lines = ["<div class=scroll><table><thead><tr>", *(f"<th>{escape(it)}</th>" for it in head), "</tr></thead><tbody>"]
     for row in rows:
         lines.append(f'<tr><td class="row">{escape(row["title"])}<small>{escape(row["unit"])}</small>'
@@ -123,9 +124,11 @@ def table(data, rows):
         if has_published:
             lines.append(f'<td class="published" data-of="reference"><span>{escape(row["published"]).replace("; ", "<br>")}</span></td>'
                          if row["published"] else "<td></td>")
+        if has_verdict:
+            lines.append(verdict_cell(row))
         lines += [cell(row, name) for name in names]
         lines += [f'<td class="absent" data-of="{escape(it)}"><span>not at hand</span></td>' for it in data["missing"]]
-        lines.append(verdict_cell(row) + "</tr>")
+        lines.append("</tr>")
     return "".join([*lines, "</tbody></table></div>"])
 
 

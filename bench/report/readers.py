@@ -13,7 +13,7 @@ import method  # noqa: E402
 import sheet  # noqa: E402
 from report import published  # noqa: E402
 
-PEERS = {"dns": ["oxidns", "mosdns", "dnsdist", "unbound"], "web": ["nginx", "lighttpd", "hinsightd"],
+PEERS = {"dns": ["oxidns", "mosdns", "dnsdist", "unbound"], "web": ["nginx", "lighttpd", "apache", "caddy"],
          "proxy": ["polipo", "squid"], "pixel": ["pixelserv-tls", "nginx"], "browser": []}
 TITLES = {
     "dns": ("The DNS door", "What does an answer cost, how many come a second, how soon, and how many are lost?"),

@@ -64,6 +64,7 @@ class Tidegate(process.Process):
         return self
 
     def __exit__(self, *_):
+        self.resident_mb = self.resident_bytes() / 1e6 if self.process.poll() is None else 0
         self.stop()
 
 
@@ -201,7 +202,7 @@ def measure(what, folder, options):
         try:
             for _ in range(options.rounds):
                 cost, edge = globals()[what](size, folder, options)
-                sheet.measured(found, sheet.OURS, cost, f"started in {edge.start_ms:,.0f} ms")
+                sheet.measured(found, sheet.OURS, cost, f"started in {edge.start_ms:,.0f} ms · {edge.resident_mb:,.0f} MB")
             costs.append((size, method.middle(sheet.values(found, sheet.OURS))))
         except (RuntimeError, OSError) as why:
             sheet.left_out(found, sheet.OURS, why)

@@ -6,7 +6,7 @@
 Cases: small-new small-new-1000 small-ab small-ab-500 small-wrk large-new large-wrk gzip-first gzip-again tls-wrk
 tls-new idle log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
 compressed tls. Rounds alternate between the servers, the median counts, and answers are checked
-before each. Needs ab, wrk, cc and openssl; nginx and lighttpd where they are installed. Results go to
+before each. Needs ab, wrk, cc and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to
 bench/out: text, JSON and SVG.
 """
 
@@ -27,7 +27,7 @@ import servers  # first: it says where svg is
 import svg
 
 OUT = servers.HERE.parent / "out"
-COLOURS = {"tidegate": "#0b6e99", "nginx": "#5b8e55", "lighttpd": "#8a6fa8", "null": "#b5b5b5"}
+COLOURS = {"tidegate": "#0b6e99", "nginx": "#5b8e55", "lighttpd": "#8a6fa8", "apache": "#c8553d", "caddy": "#e09f3e", "null": "#b5b5b5"}
 
 
 def arguments():

@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from process import Process, build, output_of  # noqa: E402
+from process import Process, build, configured, output_of  # noqa: E402
 
 ROOT = HERE.parents[1]
 FIRST_PORT = 15500
@@ -124,22 +124,7 @@ class Nginx(Server):
 
     def config(self, need):
         access = f"{self.folder}/nginx-access.log combined buffer=64k flush=1s" if need == "log" else "off"
-        return f"""
-daemon off; worker_processes 2; worker_rlimit_nofile 20000; pid {self.folder}/nginx.pid;
-error_log {self.folder}/nginx-error.log crit;
-events {{ worker_connections 10000; }}
-http {{
-  access_log {access}; sendfile off; tcp_nodelay on; keepalive_requests 1000000000;
-  client_body_temp_path {self.folder}/ngx; proxy_temp_path {self.folder}/ngx;
-  fastcgi_temp_path {self.folder}/ngx; uwsgi_temp_path {self.folder}/ngx; scgi_temp_path {self.folder}/ngx;
-  types {{ text/html html; application/javascript js; }}
-  open_file_cache max=1000 inactive=60s; open_file_cache_valid 30s;
-  gzip on; gzip_http_version 1.0; gzip_comp_level 1; gzip_min_length 256; gzip_types application/javascript;
-  ssl_certificate {self.folder}/cert.pem; ssl_certificate_key {self.folder}/key.pem;
-  ssl_protocols TLSv1.3; ssl_session_cache shared:S:10m;
-  server {{ listen 127.0.0.1:{self.port} reuseport backlog=4096;
-            listen 127.0.0.1:{self.tls_port} ssl reuseport backlog=4096; root {self.folder}/www; }}
-}}"""
+        return configured("web/nginx.conf", folder=self.folder, port=self.port, tls_port=self.tls_port, access=access)
 
     def command(self, config):
         return [self.program, "-c", config, "-p", self.folder]
@@ -152,30 +137,46 @@ class Lighttpd(Server):
     number = 2
 
     def config(self, need):
-        access = f'accesslog.filename = "{self.folder}/lighttpd-access.log"\n' if need == "log" else ""
+        access = f'accesslog.filename = "{self.folder}/lighttpd-access.log"' if need == "log" else ""
         modules = '"mod_deflate"' + (', "mod_accesslog"' if need == "log" else "")
-        return f"""
-server.modules = ({modules})
-server.port = {self.port}
-server.bind = "127.0.0.1"
-server.document-root = "{self.folder}/www"
-server.max-worker = 2
-server.max-fds = 20000
-server.max-connections = 8000
-server.max-keep-alive-requests = 1000000
-server.listen-backlog = 4096
-server.network-backend = "writev"
-mimetype.assign = (".html" => "text/html", ".js" => "application/javascript")
-deflate.mimetypes = ("application/javascript")
-deflate.params = ("compression-level" => 1)
-deflate.allowed-encodings = ("gzip")
-{access}"""
+        return configured("web/lighttpd.conf", folder=self.folder, port=self.port, modules=modules, access=access)
 
     def command(self, config):
         return [self.program, "-D", "-f", config]
 
 
+class Apache(Server):
+    name = "apache"
+    program = shutil.which("apache2") or shutil.which("/usr/sbin/apache2")
+    number = 4
+
+    def config(self, need):
+        access = f'CustomLog {self.folder}/apache-access.log "%h %l %u %t \\"%r\\" %>s %b"' if need == "log" else ""
+        return configured("web/apache.conf", folder=self.folder, port=self.port, tls_port=self.tls_port, access=access)
+
+    def command(self, config):
+        return [self.program, "-D", "FOREGROUND", "-d", self.folder, "-f", config]
+
+
+class Caddy(Server):
+    name = "caddy"
+    program = shutil.which("caddy")
+    number = 5
+
+    def version(self):
+        return output_of(self.program, "version")
+
+    def config(self, need):
+        access = f"log {{ output file {self.folder}/caddy-access.log }}".replace("{ ", "{\n    ").replace(" }", "\n  }") \
+            if need == "log" else ""
+        return configured("web/Caddyfile", folder=self.folder, port=self.port, tls_port=self.tls_port,
+                          compress="encode gzip" if need == "gzip" else "", access=access)
+
+    def command(self, config):
+        return [self.program, "run", "--adapter", "caddyfile", "--config", config]
+
+
 def all_of(folder):
     """Every server that is at hand, ours first."""
-    every = [Tidegate(folder), Nginx(folder), Lighttpd(folder), Null(folder)]
+    every = [Tidegate(folder), Nginx(folder), Lighttpd(folder), Apache(folder), Caddy(folder), Null(folder)]
     return [one for one in every if one.program]

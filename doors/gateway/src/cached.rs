@@ -6,7 +6,9 @@
 use crate::door::Setup;
 use crate::passing::Onward;
 use crate::pools::Pool;
-use crate::sending::{Asker, NoAnswer, Stickiness, send};
+use crate::reproxy;
+use crate::route::Route;
+use crate::sending::{Asker, NoAnswer, Stickiness};
 use crate::settings::Priority;
 use crate::shape;
 use http::header::HeaderMap;
@@ -32,7 +34,9 @@ struct Way(Rc<Errand>);
 
 pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
+    pub(crate) route: Arc<Route>,
     pub(crate) pool: Arc<Pool>,
+    pub(crate) url: String,
     pub(crate) peer: IpAddr,
     pub(crate) client: IpAddr,
     pub(crate) priority: Priority,
@@ -65,9 +69,15 @@ impl Fetch for Way {
         let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
         let (client, priority) = (errand.client, errand.priority);
-        let asker = Asker { client, priority, stickiness: Stickiness::Never };
-        let sent = send(&errand.setup, &errand.pool, request, asker, errand.now).await;
-        let response = sent.map_err(Failed::NoAnswer)?;
+        let sending = reproxy::Errand {
+            setup: &errand.setup,
+            route: &errand.route,
+            pool: &errand.pool,
+            url: &errand.url,
+            asker: Asker { client, priority, stickiness: Stickiness::Never },
+            now: errand.now,
+        };
+        let response = reproxy::exchange(&sending, request).await.map_err(Failed::NoAnswer)?;
         shape::answers(&response).map_err(|why| Failed::NoAnswer(NoAnswer::Failed(why)))?;
         // A fetch may outlive the client whose own patience would end it.
         let stall = errand.setup.settings.response_timeout.0.0;

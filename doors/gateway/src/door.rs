@@ -4,6 +4,7 @@ use crate::pools::{Checker, Pool, PoolChange, PoolState, Unchanged};
 use crate::request;
 use crate::route::{self, Route};
 use crate::settings::Settings;
+use crate::uploads::Uploads;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve};
@@ -43,10 +44,11 @@ pub struct Door {
 pub(crate) struct Setup {
     pub(crate) settings: Settings,
     pub(crate) trusted: Vec<Network>,
-    pub(crate) pools: BTreeMap<String, Arc<Pool>>,
     pub(crate) routes: Vec<Arc<Route>>,
     pub(crate) origins: Origins,
     pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) pools: BTreeMap<String, Arc<Pool>>,
+    pub(crate) uploads: Uploads,
 }
 
 /// How often one pattern of a route has blocked.
@@ -163,13 +165,23 @@ impl Setup {
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
         let pools = pools_of(&settings, before);
-        let named = pools.iter().map(|(name, pool)| (name.as_str(), Arc::clone(pool))).collect();
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
             Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
         });
-        let around = route::Around { pools: &named, cache: cache.as_ref(), base: &parts.base };
+        let around = route::Around { pools: &pools, cache: cache.as_ref(), base: &parts.base };
+        let uploads = Uploads::new(
+            &settings.uploads,
+            &parts.cache.folder,
+            before.map(|setup| &setup.uploads),
+        );
+        let uploads = uploads.map_err(|why| {
+            vec![
+                Complaint::new("uploads.disk_folder", why.to_string())
+                    .remedy("name a folder that can be made"),
+            ]
+        })?;
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
         for (index, route) in settings.routes.iter().enumerate() {
             match Route::new(index, route, &around) {
@@ -184,7 +196,7 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        Ok(Self { settings, trusted, pools, routes, origins, cache })
+        Ok(Self { settings, trusted, routes, origins, cache, pools, uploads })
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {

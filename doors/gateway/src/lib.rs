@@ -13,6 +13,7 @@ mod pages;
 mod passing;
 mod patterns;
 mod pools;
+mod reproxy;
 mod request;
 mod route;
 mod routes;
@@ -20,6 +21,7 @@ mod sending;
 mod settings;
 mod shape;
 mod ticket;
+mod uploads;
 
 pub use crate::door::{Door, Parts, PatternHits};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
@@ -27,7 +29,8 @@ pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::route::check_files;
 pub use crate::settings::{
     Balance, BlockSettings, HealthKind, HealthSettings, PassiveSettings, PatternSource,
-    PoolSettings, Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
-    RouteSettings, ServerDetails, ServerSettings, Settings, StickySettings, WEIGHT_MAX,
+    PoolSettings, Priority, QueueSettings, ReliefSettings, ReproxySettings, RetryCause, RetryOn,
+    RetrySettings, RouteSettings, ServerDetails, ServerSettings, Settings, StickySettings,
+    UploadMode, UploadSettings, UploadThreshold, WEIGHT_MAX,
 };
 pub use http_cache::Around;

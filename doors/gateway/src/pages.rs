@@ -29,6 +29,11 @@ pub(crate) fn no_route() -> Response<Body> {
     page(StatusCode::NOT_FOUND, "Nothing is served here.\n".into())
 }
 
+/// A server named something to be sent in its place that cannot be had.
+pub(crate) fn nothing_to_send() -> Response<Body> {
+    page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be had at the moment.\n".into())
+}
+
 /// The request makes no sense.
 pub(crate) fn bad_request(why: &str) -> Response<Body> {
     page(StatusCode::BAD_REQUEST, format!("{why}.\n"))

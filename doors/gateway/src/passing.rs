@@ -6,9 +6,11 @@ use crate::cached::{self, Errand, Failed};
 use crate::door::Setup;
 use crate::forwarded;
 use crate::pools::Pool;
+use crate::reproxy;
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
-use crate::sending::{Asker, Stickiness, send};
+use crate::sending::{Asker, Stickiness};
+use crate::uploads;
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
@@ -75,9 +77,20 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     }
     let method = head.method.clone();
     let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
+    let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
+        Ok(onward) => onward,
+        Err(why) => return Outcome::Failed(why),
+    };
     let (client, priority) = (wish.client, trip.route.priority);
-    let asker = Asker { client, priority, stickiness: Stickiness::AsSet };
-    match send(trip.setup, trip.pool, onward, asker, trip.now).await {
+    let errand = reproxy::Errand {
+        setup: trip.setup,
+        route: trip.route,
+        pool: trip.pool,
+        url: &wish.url,
+        asker: Asker { client, priority, stickiness: Stickiness::AsSet },
+        now: trip.now,
+    };
+    match reproxy::exchange(&errand, onward).await {
         Err(why) => why.into(),
         Ok(response) => match upgrading {
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
@@ -102,6 +115,8 @@ async fn through_cache(
     };
     let errand = Errand {
         setup: Arc::clone(trip.setup),
+        route: Arc::clone(trip.route),
+        url: wish.url.clone(),
         pool: Arc::clone(trip.pool),
         peer: trip.peer,
         client: wish.client,

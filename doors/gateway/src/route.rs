@@ -5,8 +5,9 @@
 
 use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
 use crate::pools::Pool;
+use crate::reproxy::Reproxy;
 use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{PatternSource, Priority, RouteSettings, Settings};
+use crate::settings::{PatternSource, Priority, RouteSettings, Settings, UploadMode};
 use http_cache::Cache;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,6 +26,10 @@ pub(crate) struct Route {
     pub(crate) cache: Option<Arc<Cache>>,
     /// How urgent its requests are.
     pub(crate) priority: Priority,
+    /// What its servers may name to be sent in their place.
+    pub(crate) reproxy: Option<Reproxy>,
+    /// How request bodies reach its servers, if not as all do.
+    pub(crate) uploads: Option<UploadMode>,
 }
 
 /// The patterns of a route, and the list number under which they are recorded.
@@ -47,7 +52,7 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
 
 /// What a route is made with.
 pub(crate) struct Around<'s> {
-    pub(crate) pools: &'s BTreeMap<&'s str, Arc<Pool>>,
+    pub(crate) pools: &'s BTreeMap<String, Arc<Pool>>,
     pub(crate) cache: Option<&'s Arc<Cache>>,
     pub(crate) base: &'s Path,
 }
@@ -64,6 +69,7 @@ impl Route {
             None => None,
             Some(block) => Some(Block::new(index, &block.patterns, around.base)?),
         };
+        let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
         let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
         Ok(Self {
             host: host.map_err(|why| Complaint::new("host", why))?,
@@ -72,6 +78,8 @@ impl Route {
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
             priority: settings.priority,
+            reproxy: reproxy.transpose()?,
+            uploads: settings.uploads,
         })
     }
 }

@@ -8,6 +8,7 @@ use crate::door::Setup;
 use crate::pools::{Asking, Lease, Met, Pick, Pool, TRIES_MAX, Tried, Unserved};
 use crate::request::Outcome;
 use crate::settings::{Priority, RetryCause};
+use crate::uploads::Replay;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
@@ -62,6 +63,12 @@ impl From<NoAnswer> for Outcome {
             NoAnswer::AllDown(wait) => Self::Unavailable(wait),
             NoAnswer::Busy => Self::Unavailable(BUSY_RETRY_AFTER),
         }
+    }
+}
+
+impl From<SendError> for NoAnswer {
+    fn from(why: SendError) -> Self {
+        Self::Failed(why)
     }
 }
 
@@ -144,15 +151,15 @@ impl Sending<'_> {
         Ok(lease)
     }
 
-    /// A copy, if the request may go out twice: it has no body, repeating it changes nothing (RFC
-    /// 9110 §9.2.2), and there is a second server.
+    /// A copy, if the request may go out twice: it has no body, or one that is held as a whole,
+    /// repeating it changes nothing (RFC 9110 §9.2.2), and there is a second server.
     fn copy_of(&self, request: &Request<Body>) -> Option<Request<Body>> {
         let again = self.asked + 1 < self.pool.settings().retry.attempts
             && request.method().is_idempotent()
-            && request.body().is_end_stream()
             && self.pool.len() > 1;
-        again.then(|| {
-            let mut copy = Request::new(Body::empty());
+        let replay = request.extensions().get::<Replay>();
+        (again && (replay.is_some() || request.body().is_end_stream())).then(|| {
+            let mut copy = replay.map_or_else(|| Request::new(Body::empty()), Replay::request);
             *copy.method_mut() = request.method().clone();
             *copy.uri_mut() = request.uri().clone();
             *copy.version_mut() = request.version();

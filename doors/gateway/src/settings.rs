@@ -6,21 +6,25 @@
 mod balancing;
 mod health;
 mod pools;
+mod reproxy;
 mod routes;
 mod sending;
 mod servers;
+mod uploads;
 
 pub(crate) use self::balancing::is_token;
 pub use self::balancing::{Balance, PassiveSettings, StickySettings};
 pub use self::health::{HealthKind, HealthSettings};
 pub use self::pools::PoolSettings;
 pub(crate) use self::pools::SERVERS_MAX;
+pub use self::reproxy::ReproxySettings;
 pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
 pub(crate) use self::sending::Sign;
 pub use self::sending::{
     Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
 };
 pub use self::servers::{ServerDetails, ServerSettings, WEIGHT_MAX};
+pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -54,6 +58,8 @@ pub struct Settings {
     pub response_timeout: Text<Span>,
     /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
     pub upgrade_idle: Text<Span>,
+    /// How request bodies reach a server.
+    pub uploads: UploadSettings,
     /// The cache of the routes that have one, shared by all of them.
     pub cache: http_cache::Settings,
     /// How many connections may be open at once, all clients together. Default 10000.
@@ -77,6 +83,7 @@ impl Default for Settings {
             body_max: Text(ByteSize(64 << 20)),
             response_timeout: Text(Span(Duration::from_mins(1))),
             upgrade_idle: Text(Span(Duration::from_mins(5))),
+            uploads: UploadSettings::default(),
             cache: http_cache::Settings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
@@ -133,6 +140,7 @@ impl Settings {
         };
         check("response_timeout", *self.response_timeout, Duration::from_secs(1), TIMEOUT_MAX);
         check("upgrade_idle", *self.upgrade_idle, Duration::from_secs(10), UPGRADE_IDLE_MAX);
+        complaints.extend(self.uploads.check().into_iter().map(|it| it.under("uploads")));
         complaints.extend(self.cache.check().into_iter().map(|it| it.under("cache")));
         if self.body_max.bytes() < 1 << 10 {
             complaints.push(

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use super::{PoolSettings, Priority};
+use super::{PoolSettings, Priority, ReproxySettings, UploadMode};
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,10 @@ pub struct RouteSettings {
     /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
     /// `queue` says otherwise. Default `normal`.
     pub priority: Priority,
+    /// What its servers may name to be sent in their place. Default nothing.
+    pub reproxy: Option<ReproxySettings>,
+    /// How request bodies reach its servers. Default as `uploads.mode` says.
+    pub uploads: Option<UploadMode>,
 }
 
 /// URLs to refuse.
@@ -61,6 +65,8 @@ impl Default for RouteSettings {
             pool: None,
             cache: false,
             priority: Priority::Normal,
+            reproxy: None,
+            uploads: None,
         }
     }
 }
@@ -88,6 +94,7 @@ impl RouteSettings {
                     .remedy("name a pool, or leave cache out"),
             );
         }
+        complaints.extend(self.check_reproxy());
         match &self.pool {
             Some(pool) if !pools.contains_key(pool) => {
                 let known: Vec<_> = pools.keys().map(String::as_str).collect();
@@ -113,6 +120,18 @@ impl RouteSettings {
                     complaints.push(Complaint::new(path, why.to_string()));
                 }
             }
+        }
+        complaints
+    }
+    fn check_reproxy(&self) -> Vec<Complaint> {
+        let Some(reproxy) = &self.reproxy else { return Vec::new() };
+        let mut complaints: Vec<_> =
+            reproxy.check().into_iter().map(|it| it.under("reproxy")).collect();
+        if self.pool.is_none() {
+            complaints.push(
+                Complaint::new("reproxy", "the route has no servers that could name anything")
+                    .remedy("name a pool, or leave reproxy out"),
+            );
         }
         complaints
     }

@@ -68,8 +68,8 @@ pub struct ReliefSettings {
 }
 
 /// When a request is sent to another server. One of which nothing was sent, because no connection
-/// came about, goes on whatever it is; any other only if it has no body and a method that may be
-/// repeated (RFC 9110 §9.2.2).
+/// came about, goes on whatever it is; any other only if it has no body, or one that was taken as a
+/// whole (`uploads`), and a method that may be repeated (RFC 9110 §9.2.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetrySettings {

@@ -5,6 +5,7 @@
 mod door;
 
 pub(crate) use door::{Gateway, closed_port, get, parts, scratch, simple, start};
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -112,6 +113,16 @@ pub(crate) fn read_message(stream: &mut TcpStream) -> Option<String> {
             Ok(count) => bytes.extend_from_slice(&piece[..count]),
         }
     }
+}
+
+/// So many bytes, in lines that can be told from one another.
+pub(crate) fn numbered(bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 8);
+    for number in 0..=bytes / 8 {
+        writeln!(text, "{number:07}").unwrap();
+    }
+    text.truncate(bytes);
+    text
 }
 
 /// Sends `request` as it is on a connection of its own and returns the answer.

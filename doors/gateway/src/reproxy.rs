@@ -1,0 +1,301 @@
+//! Servers that name what is to be sent in their place: a file, URLs, another pool.
+//!
+//! The server that named it is free at once, while the body is still on its way to the client: that is
+//! the use of it. It acts on no field that the route does not allow, and lets none through to a
+//! client. `passing` and `cached` send through [`exchange`].
+
+mod allowed;
+mod fields;
+mod files;
+mod remembered;
+mod urls;
+
+pub(crate) use self::allowed::Allowed;
+use self::fields::{CAPABILITIES, Order, Orders, Remember};
+use self::files::Folder;
+use self::remembered::{Entry, Remembered};
+use self::urls::Target;
+use crate::door::Setup;
+use crate::pages;
+use crate::pools::Pool;
+use crate::route::Route;
+use crate::sending::{Asker, NoAnswer, send};
+use crate::settings::ReproxySettings;
+use crate::uploads::Replay;
+use http::header::{
+    CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, TRAILER,
+    TRANSFER_ENCODING,
+};
+use http::{Method, Request, Response, StatusCode, Uri, Version, response};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use http_engine::Body;
+use http_engine::conditional::{
+    ETag, IfRange, Precondition, Validators, if_range, parse_date, precondition,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use upstream::origins::SendError;
+use vocab::{Complaint, Now};
+
+/// Pools that one request is handed to, at most, the first included.
+const POOLS_MAX: u32 = 4;
+/// What is read of a body that nobody gets, so that its connection can be used again.
+const LEFTOVER_BYTES_MAX: usize = 64 << 10;
+const LEFTOVER_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// What servers of one route may name.
+#[derive(Debug)]
+pub(crate) struct Reproxy {
+    files: Option<Folder>,
+    urls: Option<Allowed>,
+    services: Services,
+    remembered: Remembered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Services {
+    Named,
+    Never,
+}
+
+/// One request to a pool.
+#[derive(Clone, Copy)]
+pub(crate) struct Errand<'s> {
+    pub(crate) setup: &'s Setup,
+    pub(crate) route: &'s Route,
+    pub(crate) pool: &'s Arc<Pool>,
+    /// The URL that the client asked for: what is remembered is remembered for it.
+    pub(crate) url: &'s str,
+    pub(crate) asker: Asker,
+    pub(crate) now: Now,
+}
+
+/// What of a request is needed after it was sent.
+struct Asked {
+    method: Method,
+    uri: Uri,
+    version: Version,
+    headers: HeaderMap,
+    body: Again,
+}
+
+/// Whether a request's body can be sent once more.
+enum Again {
+    Empty,
+    Replay(Replay),
+    Never,
+}
+
+/// What the request's conditions leave to be sent.
+enum Place {
+    /// Nothing but this.
+    Answer(StatusCode),
+    Whole,
+    /// The ranges that it asks for, if any.
+    Ranges,
+}
+
+impl Reproxy {
+    /// Of settings that were checked; relative folders start from `base`.
+    pub(crate) fn new(settings: &ReproxySettings, base: &Path) -> Result<Self, Complaint> {
+        let files = settings.files.as_ref().map(|files| {
+            Folder::new(base.join(files)).map_err(|why| {
+                Complaint::new("reproxy.files", format!("{files}: {why}"))
+                    .remedy("name a folder that this process may read")
+            })
+        });
+        let mut urls = Allowed::default();
+        for (index, text) in settings.urls.iter().enumerate() {
+            let wrong = |why: allowed::NotAllowed| {
+                Complaint::new(format!("reproxy.urls.{index}"), format!("{text:?}: {why}"))
+            };
+            urls.add(text).map_err(wrong)?;
+        }
+        Ok(Self {
+            files: files.transpose()?,
+            urls: (!settings.urls.is_empty()).then_some(urls),
+            services: if settings.services { Services::Named } else { Services::Never },
+            remembered: Remembered::new(settings.remembered),
+        })
+    }
+
+    /// What is remembered for a request, fetched.
+    async fn recall(&self, errand: &Errand<'_>, asked: &Asked) -> Option<Response<Body>> {
+        let urls = self.urls.as_ref().filter(|_| asked.reads())?;
+        let entry = self.remembered.get(errand.url, errand.now)?;
+        let named = (entry.targets.as_slice(), entry.expected);
+        let origins = &errand.setup.origins;
+        let answer = urls::answer(origins, urls, asked, entry.head(), named, errand.now).await;
+        if answer.is_none() {
+            // The server may know better by now.
+            self.remembered.forget(errand.url);
+        }
+        answer
+    }
+
+    /// What the first good of these URLs gives.
+    async fn fetch(
+        &self,
+        (errand, urls): (&Errand<'_>, &Allowed),
+        asked: &Asked,
+        head: response::Parts,
+        (targets, expected): (Vec<Target>, Option<u64>),
+        remember: Option<Remember>,
+    ) -> Option<Response<Body>> {
+        let is_lasting = asked.reads() && head.status == StatusCode::OK;
+        let entry = remember.filter(|_| is_lasting).map(|remember| {
+            Entry::new((targets.clone(), expected), &head.headers, &remember, errand.now)
+        });
+        let origins = &errand.setup.origins;
+        let named = (targets.as_slice(), expected);
+        let answer = urls::answer(origins, urls, asked, head, named, errand.now).await?;
+        if let Some(entry) = entry {
+            self.remembered.keep(errand.url, entry);
+        }
+        Some(answer)
+    }
+}
+
+/// Sends a request to its pool, and gives what is to be sent to the client: the server's answer, or
+/// what it names.
+pub(crate) async fn exchange(
+    errand: &Errand<'_>,
+    mut request: Request<Body>,
+) -> Result<Response<Body>, NoAnswer> {
+    let Errand { setup, route, asker, now, .. } = *errand;
+    let Some(reproxy) = &route.reproxy else {
+        // Whoever lets a client claim this for us tells it the inner names of its files.
+        request.headers_mut().remove(CAPABILITIES);
+        return send(setup, errand.pool, request, asker, now).await;
+    };
+    request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
+    let asked = Asked::of(&request);
+    if let Some(answer) = reproxy.recall(errand, &asked).await {
+        return Ok(answer);
+    }
+    let mut pool = errand.pool;
+    for _ in 0..POOLS_MAX {
+        let response = send(setup, pool, request, asker, now).await?;
+        let (mut head, body) = response.into_parts();
+        let Orders { order, expected, remember } = fields::take(&mut head.headers);
+        if !asked.method.is_safe() && head.status.is_success() {
+            reproxy.remembered.forget(errand.url);
+        }
+        let is_final = !head.status.is_informational() && head.status != StatusCode::NOT_MODIFIED;
+        let Some(order) = order.filter(|_| is_final) else {
+            return Ok(Response::from_parts(head, body));
+        };
+        release(body);
+        let field = order.field();
+        let forbidden = || SendError::BadResponse(format!("{field} is of no use here"));
+        match order {
+            Order::File(path) => {
+                let folder = reproxy.files.as_ref().ok_or_else(forbidden)?;
+                return Ok(folder.answer(&asked, head, &path, expected, now));
+            }
+            Order::Urls(targets) => {
+                let urls = reproxy.urls.as_ref().ok_or_else(forbidden)?;
+                let named = (targets, expected);
+                let answer = reproxy.fetch((errand, urls), &asked, head, named, remember).await;
+                return Ok(answer.unwrap_or_else(pages::nothing_to_send));
+            }
+            Order::Service(name) if reproxy.services == Services::Named => {
+                pool = setup.pools.get(&name).ok_or_else(|| no_pool(&name))?;
+                request = asked.again().ok_or_else(read_already)?;
+            }
+            Order::Service(_) | Order::Senseless(_) => return Err(forbidden().into()),
+        }
+    }
+    let why = "servers hand the request round among themselves";
+    Err(SendError::BadResponse(why.into()).into())
+}
+
+fn no_pool(name: &str) -> SendError {
+    SendError::BadResponse(format!("it hands the request to {name:?}, and no pool is called so"))
+}
+
+fn read_already() -> SendError {
+    SendError::BadResponse("it hands on a request whose body it has read".into())
+}
+
+/// Reads what little may be left of a body, so that its server's connection serves the next request.
+fn release(body: Body) {
+    if body.is_end_stream() {
+        return;
+    }
+    let read = http_body_util::Limited::new(body, LEFTOVER_BYTES_MAX);
+    tokio::task::spawn_local(async move {
+        let _ = tokio::time::timeout(LEFTOVER_TIME_MAX, read.collect()).await;
+    });
+}
+
+/// Makes the head of an answer without a body one that any body may follow.
+fn plain(head: &mut response::Parts) {
+    if matches!(head.status, StatusCode::NO_CONTENT | StatusCode::PARTIAL_CONTENT) {
+        head.status = StatusCode::OK;
+    }
+    for name in [CONTENT_LENGTH, CONTENT_RANGE, TRANSFER_ENCODING, TRAILER] {
+        head.headers.remove(name);
+    }
+}
+
+/// Judges the request's conditions by what the head says of the body to come.
+fn judge(asked: &Asked, head: &response::Parts, now: Now) -> Place {
+    if head.status != StatusCode::OK || !asked.reads() {
+        return Place::Whole;
+    }
+    let text = |name| head.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let current = Validators {
+        etag: text(ETAG).and_then(ETag::parse),
+        modified_unix_secs: text(LAST_MODIFIED).and_then(parse_date),
+    };
+    if current.etag.is_some() || current.modified_unix_secs.is_some() {
+        match precondition(&asked.method, &asked.headers, &current) {
+            Precondition::NotModified => return Place::Answer(StatusCode::NOT_MODIFIED),
+            Precondition::Failed => return Place::Answer(StatusCode::PRECONDITION_FAILED),
+            Precondition::Met => {}
+        }
+    }
+    match if_range(&asked.headers, &current, now.unix_secs()) {
+        IfRange::Honour => Place::Ranges,
+        IfRange::Ignore => Place::Whole,
+    }
+}
+
+impl Asked {
+    fn of(request: &Request<Body>) -> Self {
+        let body = match request.extensions().get::<Replay>() {
+            Some(replay) => Again::Replay(replay.clone()),
+            None if request.body().is_end_stream() => Again::Empty,
+            None => Again::Never,
+        };
+        Self {
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            version: request.version(),
+            headers: request.headers().clone(),
+            body,
+        }
+    }
+
+    /// Whether it only asks for something.
+    fn reads(&self) -> bool {
+        self.method == Method::GET || self.method == Method::HEAD
+    }
+
+    /// The same request once more.
+    fn again(&self) -> Option<Request<Body>> {
+        let mut request = match &self.body {
+            Again::Empty => Request::new(Body::empty()),
+            Again::Replay(replay) => replay.request(),
+            Again::Never => return None,
+        };
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.version_mut() = self.version;
+        *request.headers_mut() = self.headers.clone();
+        Some(request)
+    }
+}

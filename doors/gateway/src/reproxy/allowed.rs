@@ -1,0 +1,148 @@
+//! Which hosts a server may have us ask in its place.
+//!
+//! A server of ours may be talked into naming any URL, so the address that is about to be used is
+//! judged, after resolution. It connects to nobody. Called by `urls`, and by the settings' check.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use upstream::origins::{Destinations, Guard, Host, Reach};
+use vocab::{DomainName, NameError, Network, NetworkError};
+
+/// Hosts, networks, or the whole internet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Allowed {
+    hosts: Vec<DomainName>,
+    /// All below these.
+    domains: Vec<DomainName>,
+    networks: Vec<Network>,
+    internet: Internet,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Internet {
+    #[default]
+    Closed,
+    Open,
+}
+
+/// Why a text allows nothing.
+#[derive(Debug)]
+pub(crate) enum NotAllowed {
+    Network(NetworkError),
+    Name(NameError),
+}
+
+/// What one host may resolve to.
+pub(super) struct Permit<'a> {
+    allowed: &'a Allowed,
+    trust: Trust,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// The owner has named the host.
+    Named,
+    /// Its address decides.
+    ByAddress,
+}
+
+impl Allowed {
+    /// Adds what one line of the settings says.
+    pub(crate) fn add(&mut self, text: &str) -> Result<(), NotAllowed> {
+        if text == "public" {
+            self.internet = Internet::Open;
+        } else if text.contains('/') || text.parse::<IpAddr>().is_ok() {
+            self.networks.push(text.parse().map_err(NotAllowed::Network)?);
+        } else if let Some(domain) = text.strip_prefix("*.") {
+            self.domains.push(DomainName::parse(domain).map_err(NotAllowed::Name)?);
+        } else {
+            self.hosts.push(DomainName::parse(text).map_err(NotAllowed::Name)?);
+        }
+        Ok(())
+    }
+
+    /// What `host` may resolve to.
+    pub(super) fn permit(&self, host: &Host) -> Permit<'_> {
+        let trust = match host {
+            Host::Name(name) if self.names(name) => Trust::Named,
+            Host::Name(_) | Host::Address(_) => Trust::ByAddress,
+        };
+        Permit { allowed: self, trust }
+    }
+
+    fn names(&self, name: &DomainName) -> bool {
+        let below =
+            |domain: &DomainName| name != domain && name.as_name().is_within(domain.as_name());
+        self.hosts.contains(name) || self.domains.iter().any(below)
+    }
+}
+
+impl Guard for Permit<'_> {
+    fn permits(&self, address: SocketAddr) -> bool {
+        let reaches = |destinations| {
+            let client = Ipv4Addr::UNSPECIFIED.into();
+            Reach { client, destinations, off_limits: &[] }.permits(address)
+        };
+        if !reaches(Destinations::Any) {
+            return false;
+        }
+        let ip = address.ip().to_canonical();
+        self.trust == Trust::Named
+            || self.allowed.networks.iter().any(|network| network.contains(ip))
+            || (self.allowed.internet == Internet::Open && reaches(Destinations::Public))
+    }
+}
+
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network(why) => why.fmt(f),
+            Self::Name(why) => why.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    fn permits(lines: &[&str], host: &str, address: &str) -> bool {
+        let mut allowed = Allowed::default();
+        for line in lines {
+            allowed.add(line).unwrap();
+        }
+        let host: Host = host.parse().unwrap();
+        allowed.permit(&host).permits(address.parse().unwrap())
+    }
+
+    #[test]
+    fn a_named_host_may_stand_anywhere_but_at_a_metadata_service() {
+        let lines = &["media.example", "*.cdn.example"];
+        assert!(permits(lines, "Media.example", "10.0.0.5:80"));
+        assert!(permits(lines, "a.b.cdn.example", "203.0.113.5:80"));
+        assert!(!permits(lines, "media.example", "169.254.169.254:80"));
+        assert!(!permits(lines, "cdn.example", "203.0.113.5:80"));
+        assert!(!permits(lines, "evilcdn.example", "203.0.113.5:80"));
+        assert!(!permits(lines, "other.example", "10.0.0.5:80"));
+    }
+
+    #[test]
+    fn other_hosts_are_judged_by_their_address() {
+        assert!(permits(&["10.0.0.0/8"], "anything.example", "10.1.2.3:7500"));
+        assert!(permits(&["127.0.0.1"], "127.0.0.1", "127.0.0.1:80"));
+        assert!(!permits(&["10.0.0.0/8"], "anything.example", "192.168.0.1:80"));
+        assert!(permits(&["public"], "anything.example", "203.0.113.5:80"));
+        assert!(!permits(&["public"], "anything.example", "10.0.0.1:80"));
+        assert!(!permits(&["public"], "127.0.0.1", "127.0.0.1:80"));
+        assert!(!permits(&[], "203.0.113.5", "203.0.113.5:80"));
+        assert!(!permits(&["0.0.0.0/0"], "169.254.169.254", "169.254.169.254:80"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["10.0.0.0/33", "a..b", "*.", "http://a/"] {
+            assert!(Allowed::default().add(text).is_err(), "{text}");
+        }
+    }
+}

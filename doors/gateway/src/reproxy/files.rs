@@ -1,0 +1,166 @@
+//! A file that a server names, sent in place of its answer.
+//!
+//! The kernel resolves the path beneath the folder (`openat2`, `RESOLVE_BENEATH`): whatever form it
+//! has and whatever links stand in it, nothing outside opens, and only regular files do. The head is
+//! the server's, with what is known of the file where the server says nothing. Called by the parent module.
+
+use super::{Asked, Place, judge};
+use crate::pages;
+use http::header::{
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
+};
+use http::{Method, Response, StatusCode, response};
+use http_engine::conditional::{ETag, format_date};
+use http_engine::content::{Content, Segment, read_now};
+use http_engine::multipart::Multipart;
+use http_engine::range::{Selections, select_several, unsatisfied};
+use http_engine::{Body, mime};
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use vocab::Now;
+
+/// A path is resolved anew when something on it was moved meanwhile, so often at most.
+const RESOLVE_TRIES: u32 = 4;
+
+/// The folder below which servers may name files.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+/// An open file.
+struct Opened {
+    file: OwnedFd,
+    len: u64,
+    modified_secs: u64,
+    etag: Option<ETag>,
+}
+
+impl Folder {
+    /// The folder at `path`. Fails if there is none, and where the kernel cannot resolve beneath it.
+    pub(super) fn new(path: PathBuf) -> io::Result<Self> {
+        let folder = Self(path);
+        let inside = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        folder.resolve(Path::new("."), inside)?;
+        Ok(folder)
+    }
+
+    /// Opens what is named by its whole path.
+    fn open(&self, path: &[u8]) -> Option<Opened> {
+        let below = Path::new(OsStr::from_bytes(path)).strip_prefix(&self.0).ok()?;
+        // A FIFO without a writer would have us wait.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = self.resolve(below, flags).ok()?;
+        let stat = fstat(&file).ok()?;
+        let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        regular.then(|| Opened::new(file, &stat))
+    }
+
+    /// The folder is looked up each time: it may be a link that a deployment has changed.
+    fn resolve(&self, below: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let root = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, &self.0, root, Mode::empty())?;
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut opened = Err(Errno::AGAIN);
+        for _ in 0..RESOLVE_TRIES {
+            opened = openat2(&root, below, flags, Mode::empty(), inside);
+            if opened.as_ref().err() != Some(&Errno::AGAIN) {
+                break;
+            }
+        }
+        opened
+    }
+
+    /// The answer with the file at `path` in place of its body.
+    pub(super) fn answer(
+        &self,
+        asked: &Asked,
+        mut head: response::Parts,
+        path: &[u8],
+        expected: Option<u64>,
+        now: Now,
+    ) -> Response<Body> {
+        let Some(opened) = self.open(path) else { return pages::no_route() };
+        if expected.is_some_and(|expected| expected != opened.len) {
+            return pages::nothing_to_send();
+        }
+        super::plain(&mut head);
+        opened.describe(&mut head, path);
+        let due = match judge(asked, &head, now) {
+            Place::Answer(status) => {
+                head.status = status;
+                return Response::from_parts(head, Body::empty());
+            }
+            Place::Whole => Selections::Whole,
+            Place::Ranges => select_several(&asked.method, &asked.headers, opened.len),
+        };
+        opened.send(asked, head, &due)
+    }
+}
+
+impl Opened {
+    #[allow(
+        clippy::cast_sign_loss,
+        clippy::unnecessary_cast,
+        reason = "the types of these fields differ between machines; a date before 1970 is as good as 1970"
+    )]
+    fn new(file: OwnedFd, stat: &Stat) -> Self {
+        let (len, modified_secs) =
+            (stat.st_size.max(0) as u64, (stat.st_mtime as i64).max(0) as u64);
+        let nanos =
+            u128::from(modified_secs) * 1_000_000_000 + u128::from(stat.st_mtime_nsec as u64);
+        let etag = ETag::strong(&format!("{:x}-{len:x}-{nanos:x}", stat.st_ino));
+        Self { file, len, modified_secs, etag }
+    }
+
+    /// Says of the file what the server has left unsaid.
+    fn describe(&self, head: &mut response::Parts, path: &[u8]) {
+        let media = || mime::of_path(Path::new(OsStr::from_bytes(path)));
+        head.headers.entry(CONTENT_TYPE).or_insert_with(media);
+        head.headers.entry(LAST_MODIFIED).or_insert_with(|| format_date(self.modified_secs));
+        if let Some(etag) = &self.etag {
+            head.headers.entry(ETAG).or_insert_with(|| etag.to_value());
+        }
+        head.headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    }
+
+    fn send(self, asked: &Asked, mut head: response::Parts, due: &Selections) -> Response<Body> {
+        let segments = match due {
+            Selections::Whole => vec![Segment::File { offset: 0, len: self.len }],
+            Selections::Part(part) => {
+                head.status = StatusCode::PARTIAL_CONTENT;
+                head.headers.insert(CONTENT_RANGE, part.content_range());
+                vec![Segment::File { offset: part.first, len: part.len() }]
+            }
+            Selections::Parts(parts) => {
+                head.status = StatusCode::PARTIAL_CONTENT;
+                let laid_out = Multipart::new(parts, head.headers.get(CONTENT_TYPE));
+                head.headers.insert(CONTENT_TYPE, laid_out.media);
+                laid_out.pieces.into_iter().map(Segment::from).collect()
+            }
+            Selections::Unsatisfiable => {
+                head.status = StatusCode::RANGE_NOT_SATISFIABLE;
+                head.headers.insert(CONTENT_RANGE, unsatisfied(self.len));
+                head.headers.remove(CONTENT_TYPE);
+                Vec::new()
+            }
+        };
+        let len: u64 = segments.iter().map(Segment::len).sum();
+        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
+        let body = if asked.method == Method::HEAD { Body::empty() } else { self.body(segments) };
+        Response::from_parts(head, body)
+    }
+
+    fn body(self, segments: Vec<Segment>) -> Body {
+        if let [Segment::File { offset, len }] = segments[..]
+            && let Some(bytes) = read_now(&self.file, offset, len)
+        {
+            return Body::full(bytes);
+        }
+        Body::boxed(Content::new(Arc::new(self.file), segments, |_| ()))
+    }
+}

@@ -1,0 +1,171 @@
+//! One body while it is being taken: its beginning in memory, the rest in a file without a name.
+//!
+//! The file is never linked into its folder, or unlinked before it holds a byte: it is gone with the
+//! process, however that ends. Writing is done by a helper thread. Called by the parent module.
+
+use super::Uploads;
+use super::budget::Share;
+use super::replay::Replay;
+use bytes::{Bytes, BytesMut};
+use http_engine::content::PIECE_BYTES;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::io::{Errno, pwrite};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tokio::task::spawn_blocking;
+
+/// A body that is being taken.
+pub(super) struct Spool {
+    memory: BytesMut,
+    /// Where more of it goes.
+    place: Place,
+    file: Option<Arc<OwnedFd>>,
+    written: u64,
+    /// What is to be written next: pieces as they come are too small.
+    unwritten: BytesMut,
+    shares: Shares,
+    caps: Caps,
+    folder: Arc<Path>,
+}
+
+/// What a body holds of the budgets.
+#[derive(Debug)]
+pub(super) struct Shares {
+    memory: Share,
+    disk: Share,
+}
+
+#[derive(Clone, Copy)]
+struct Caps {
+    memory_each: u64,
+    memory_all: u64,
+    disk_all: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Memory,
+    Disk,
+}
+
+/// What became of a piece. It is kept in any case.
+pub(super) enum Kept {
+    /// There is room for more.
+    Well,
+    /// It is in memory for want of another place: no more of the body is to be taken.
+    Unwritten,
+}
+
+impl Spool {
+    pub(super) fn new(uploads: &Uploads) -> Self {
+        let (settings, used) = (&uploads.settings, &uploads.used);
+        Self {
+            memory: BytesMut::new(),
+            place: Place::Memory,
+            file: None,
+            written: 0,
+            unwritten: BytesMut::new(),
+            shares: Shares { memory: Share::none(&used.memory), disk: Share::none(&used.disk) },
+            caps: Caps {
+                memory_each: settings.memory.bytes(),
+                memory_all: settings.memory_max.bytes(),
+                disk_all: settings.disk_max.bytes(),
+            },
+            folder: uploads.folder.as_path().into(),
+        }
+    }
+
+    /// How much of the body is here, in bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.memory.len() as u64 + self.written + self.unwritten.len() as u64
+    }
+
+    /// Whether all of it is in memory.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.place == Place::Memory
+    }
+
+    /// Takes the next piece.
+    pub(super) async fn add(&mut self, piece: Bytes) -> Kept {
+        let bytes = piece.len() as u64;
+        if self.place == Place::Memory {
+            let fits = self.memory.len() as u64 + bytes <= self.caps.memory_each;
+            if fits && self.shares.memory.grow(bytes, self.caps.memory_all).is_ok() {
+                self.memory.extend_from_slice(&piece);
+                return Kept::Well;
+            }
+            self.place = Place::Disk;
+        }
+        self.unwritten.extend_from_slice(&piece);
+        if self.shares.disk.grow(bytes, self.caps.disk_all).is_err() {
+            return Kept::Unwritten;
+        }
+        if self.unwritten.len() < PIECE_BYTES { Kept::Well } else { self.write().await }
+    }
+
+    async fn write(&mut self) -> Kept {
+        let (piece, at) = (self.unwritten.split().freeze(), self.written);
+        let (file, folder) = (self.file.clone(), Arc::clone(&self.folder));
+        let bytes = piece.clone();
+        let written = spawn_blocking(move || {
+            let file = match file {
+                Some(file) => file,
+                None => Arc::new(nameless(&folder)?),
+            };
+            write_all(&file, &bytes, at).map(|()| file)
+        });
+        if let Ok(Ok(file)) = written.await {
+            self.file = Some(file);
+            self.written += piece.len() as u64;
+            return Kept::Well;
+        }
+        self.unwritten = piece.into();
+        Kept::Unwritten
+    }
+
+    /// What was taken.
+    pub(super) fn finish(mut self) -> Replay {
+        if self.file.is_none() {
+            self.memory.extend_from_slice(&self.unwritten.split());
+        }
+        let file = self.file.map(|file| (file, self.written));
+        Replay::new(self.memory.freeze(), file, self.unwritten.freeze(), self.shares)
+    }
+}
+
+/// A new file that stands in no folder.
+fn nameless(folder: &Path) -> Result<OwnedFd, Errno> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match openat(CWD, folder, flags | OFlags::TMPFILE, mode) {
+        Ok(file) => Ok(file),
+        // Some file systems know no such files, and kernels say so in several ways.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
+            let number = COUNT.fetch_add(1, Relaxed);
+            let path = folder.join(format!(".upload-{}-{number}", std::process::id()));
+            let file = openat(CWD, &path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+            unlinkat(CWD, &path, AtFlags::empty())?;
+            Ok(file)
+        }
+        Err(why) => Err(why),
+    }
+}
+
+fn write_all(file: &OwnedFd, bytes: &[u8], mut at: u64) -> Result<(), Errno> {
+    let mut left = bytes;
+    while !left.is_empty() {
+        match pwrite(file, left, at) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => {
+                left = &left[count..];
+                at += count as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(())
+}
