@@ -15,22 +15,28 @@ use std::task::{Context, Poll};
 
 /// A body that is being received: see the module.
 pub struct Incoming {
-    body: hyper::body::Incoming,
+    /// None: there is nothing to receive.
+    body: Option<hyper::body::Incoming>,
     stream: Option<Arc<Pace>>,
 }
 
 impl Incoming {
+    /// The body of a request that nobody sends: ours, to ourselves.
+    pub const fn none() -> Self {
+        Self { body: None, stream: None }
+    }
+
     /// The body of a request on a stream of HTTP/2.
     pub(crate) fn of_stream(body: hyper::body::Incoming, stream: &Arc<Pace>) -> Self {
         // Most requests have none: they are not waited for.
         let stream = (!body.is_end_stream()).then(|| Arc::clone(stream));
-        Self { body, stream }
+        Self { body: Some(body), stream }
     }
 }
 
 impl From<hyper::body::Incoming> for Incoming {
     fn from(body: hyper::body::Incoming) -> Self {
-        Self { body, stream: None }
+        Self { body: Some(body), stream: None }
     }
 }
 
@@ -46,11 +52,12 @@ impl HttpBody for Incoming {
         if this.stream.as_ref().is_some_and(|stream| stream.course() == Course::Cut) {
             return Poll::Ready(Some(Err(BodyError::TooSlow)));
         }
-        let frame = Pin::new(&mut this.body).poll_frame(cx);
+        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        let frame = Pin::new(&mut *body).poll_frame(cx);
         if let Some(stream) = &this.stream {
             match &frame {
                 Poll::Pending => stream.upload_waits(cx.waker()),
-                Poll::Ready(Some(Ok(_))) if this.body.is_end_stream() => stream.upload_over(),
+                Poll::Ready(Some(Ok(_))) if body.is_end_stream() => stream.upload_over(),
                 Poll::Ready(Some(Ok(frame))) => {
                     stream.upload_came(frame.data_ref().map_or(0, Bytes::len));
                 }
@@ -61,11 +68,11 @@ impl HttpBody for Incoming {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.body.as_ref().map_or(SizeHint::with_exact(0), HttpBody::size_hint)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::door::{Door, Setup};
 use crate::pools::Pool;
-use crate::request::Wish;
+use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::{Ask, Verdict};
 use std::sync::Arc;
@@ -27,6 +27,9 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
     for route in &setup.routes {
         let host_fits = route.host.as_ref().is_none_or(|host| host.fits(wish.host.as_name()));
         if !host_fits || !route.path.fits(path) {
+            continue;
+        }
+        if route.internal && wish.led == Led::ByClient {
             continue;
         }
         if let Some(block) = &route.block

@@ -1,4 +1,4 @@
-//! Servers that name what is to be sent in their place: a file, URLs, another pool.
+//! Servers that name what is to be sent in their place: a file, URLs, another pool, another path.
 //!
 //! The server that named it is free at once, while the body is still on its way to the client: that is
 //! the use of it. It acts on no field that the route does not allow, and lets none through to a
@@ -8,12 +8,14 @@ mod allowed;
 mod fields;
 mod files;
 mod remembered;
+mod reroute;
 mod urls;
 
 pub(crate) use self::allowed::Allowed;
 use self::fields::{CAPABILITIES, Order, Orders, Remember};
 use self::files::Folder;
 use self::remembered::{Entry, Remembered};
+pub(crate) use self::reroute::act;
 use self::urls::Target;
 use crate::door::Setup;
 use crate::pages;
@@ -51,6 +53,7 @@ pub(crate) struct Reproxy {
     files: Option<Folder>,
     urls: Option<Allowed>,
     services: Services,
+    reroute: Reroute,
     remembered: Remembered,
 }
 
@@ -58,6 +61,21 @@ pub(crate) struct Reproxy {
 enum Services {
     Named,
     Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reroute {
+    Followed,
+    Never,
+}
+
+/// A path that is to be routed: an extension of an answer without a body.
+#[derive(Clone, Debug)]
+struct Rerouted {
+    /// Path and query.
+    path: String,
+    /// What stands over the fields of what it leads to.
+    fields: HeaderMap,
 }
 
 /// One request to a pool.
@@ -117,8 +135,14 @@ impl Reproxy {
             files: files.transpose()?,
             urls: (!settings.urls.is_empty()).then_some(urls),
             services: if settings.services { Services::Named } else { Services::Never },
+            reroute: if settings.reroute { Reroute::Followed } else { Reroute::Never },
             remembered: Remembered::new(settings.remembered),
         })
+    }
+
+    /// Whether its servers may lead to another path.
+    fn reroutes(&self) -> bool {
+        self.reroute == Reroute::Followed
     }
 
     /// What is remembered for a request, fetched.
@@ -159,7 +183,7 @@ impl Reproxy {
 }
 
 /// Sends a request to its pool, and gives what is to be sent to the client: the server's answer, or
-/// what it names.
+/// what it names. An answer that leads to another path is for [`act`].
 pub(crate) async fn exchange(
     errand: &Errand<'_>,
     mut request: Request<Body>,
@@ -205,7 +229,10 @@ pub(crate) async fn exchange(
                 pool = setup.pools.get(&name).ok_or_else(|| no_pool(&name))?;
                 request = asked.again().ok_or_else(read_already)?;
             }
-            Order::Service(_) | Order::Senseless(_) => return Err(forbidden().into()),
+            Order::Path(path) if reproxy.reroutes() => return Ok(rerouted(head, path)),
+            Order::Service(_) | Order::Path(_) | Order::Senseless(_) => {
+                return Err(forbidden().into());
+            }
         }
     }
     let why = "servers hand the request round among themselves";
@@ -218,6 +245,13 @@ fn no_pool(name: &str) -> SendError {
 
 fn read_already() -> SendError {
     SendError::BadResponse("it hands on a request whose body it has read".into())
+}
+
+fn rerouted(mut head: response::Parts, path: String) -> Response<Body> {
+    plain(&mut head);
+    let fields = reroute::kept(&head.headers);
+    head.extensions.insert(Rerouted { path, fields });
+    Response::from_parts(head, Body::empty())
 }
 
 /// Reads what little may be left of a body, so that its server's connection serves the next request.

@@ -5,10 +5,12 @@ use crate::door::{Door, Setup};
 use crate::forwarded;
 use crate::passing::{Trip, pass};
 use crate::pools::Lease;
+use crate::reproxy;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
+use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
@@ -19,9 +21,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
-use vocab::{DomainName, Kind, Name};
+use vocab::{DomainName, Kind, Name, Now};
 
 /// What a client wants, once it is understood.
+#[derive(Clone)]
 pub(crate) struct Wish {
     pub(crate) client: IpAddr,
     pub(crate) host: DomainName,
@@ -31,6 +34,35 @@ pub(crate) struct Wish {
     pub(crate) path: String,
     /// For the policy and the ledger.
     pub(crate) url: String,
+    pub(crate) led: Led,
+}
+
+/// Who has chosen the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Led {
+    ByClient,
+    /// One of ours: see `reproxy`.
+    ByServer,
+}
+
+/// What doing something about a request needs to know.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'s> {
+    pub(crate) door: &'s Arc<Door>,
+    pub(crate) setup: &'s Arc<Setup>,
+    pub(crate) peer: IpAddr,
+    pub(crate) now: Now,
+}
+
+impl Wish {
+    /// The same at another path and query that a server names, if that is one.
+    pub(crate) fn led_to(&self, path: &str) -> Option<Self> {
+        let target: PathAndQuery = path.parse().ok()?;
+        routes::check_path(target.path()).ok()?;
+        let before = self.url.strip_suffix(&self.path).unwrap_or("");
+        let url = format!("{before}{target}");
+        Some(Self { path: target.to_string(), url, led: Led::ByServer, ..self.clone() })
+    }
 }
 
 /// Why a request goes no further than being read.
@@ -89,14 +121,8 @@ pub(crate) async fn answer(
     ticket.decided(verdict.action, verdict.cause);
 
     // act
-    let acted = match decision {
-        Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host },
-        Decision::Nowhere(_) => Outcome::Nowhere,
-        Decision::Pass(_, route, pool) => {
-            pass(&Trip { setup: &setup, route: &route, pool: &pool, peer, now }, &wish, request)
-                .await
-        }
-    };
+    let scene = Scene { door, setup: &setup, peer, now };
+    let acted = reproxy::act(scene, decision, &wish, request).await;
 
     // review
     let reviewed = review(acted);
@@ -106,6 +132,23 @@ pub(crate) async fn answer(
 
     // record
     record(ticket, shaped, &setup, tunnel)
+}
+
+/// Does what was decided.
+pub(crate) async fn act(
+    scene: Scene<'_>,
+    decision: Decision,
+    wish: &Wish,
+    request: Request<Incoming>,
+) -> Outcome {
+    let Scene { setup, peer, now, .. } = scene;
+    match decision {
+        Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host.clone() },
+        Decision::Nowhere(_) => Outcome::Nowhere,
+        Decision::Pass(_, route, pool) => {
+            pass(&Trip { setup, route: &route, pool: &pool, peer, now }, wish, request).await
+        }
+    }
 }
 
 fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
@@ -121,7 +164,7 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| Refusal::Host)?;
         request.headers_mut().insert(HOST, host);
     }
-    let path = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
     let path = path.to_owned();
     routes::check_path(request.uri().path()).map_err(Refusal::Path)?;
     let headers = request.headers();
@@ -144,6 +187,7 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
         url,
+        led: Led::ByClient,
     })
 }
 

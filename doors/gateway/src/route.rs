@@ -28,6 +28,8 @@ pub(crate) struct Route {
     pub(crate) priority: Priority,
     /// What its servers may name to be sent in their place.
     pub(crate) reproxy: Option<Reproxy>,
+    /// Whether only servers lead here.
+    pub(crate) internal: bool,
     /// How request bodies reach its servers, if not as all do.
     pub(crate) uploads: Option<UploadMode>,
 }
@@ -79,6 +81,7 @@ impl Route {
             cache: around.cache.filter(|_| settings.cache).cloned(),
             priority: settings.priority,
             reproxy: reproxy.transpose()?,
+            internal: settings.internal,
             uploads: settings.uploads,
         })
     }

@@ -123,6 +123,17 @@ impl Settings {
             let found = route.check(&self.pools);
             complaints.extend(found.into_iter().map(|it| it.under(&format!("routes.{index}"))));
         }
+        let reroutes = |route: &RouteSettings| route.reproxy.as_ref().is_some_and(|it| it.reroute);
+        if let Some(index) = self.routes.iter().position(|route| route.internal)
+            && !self.routes.iter().any(reroutes)
+        {
+            complaints.push(
+                Complaint::new(format!("routes.{index}.internal"), "nothing leads to this route")
+                    .remedy(
+                        "write reproxy: { reroute: true } at the route whose servers lead to it",
+                    ),
+            );
+        }
         complaints.extend(self.check_bounds());
         complaints
     }

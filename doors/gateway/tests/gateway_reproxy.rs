@@ -5,7 +5,7 @@
 
 mod support;
 
-use door_gateway::{PoolSettings, ReproxySettings, Settings, UploadMode};
+use door_gateway::{PoolSettings, ReproxySettings, RouteSettings, Settings, UploadMode};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
@@ -384,4 +384,54 @@ fn the_first_server_is_free_while_the_body_is_on_its_way() {
     client.read_to_end(&mut answer).unwrap();
     assert!(answer.ends_with(b"0123456789"));
     slow.join().unwrap();
+}
+
+#[test]
+fn a_path_that_a_server_names_is_routed_and_internal_routes_are_reached_only_so() {
+    let inner = Origin::start(|_, _, _| {
+        Reply::Keep(
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: inner/type\r\nX-Inner: 1\r\n\r\ninner"
+                .into(),
+        )
+    });
+    let server = Origin::start(|_, _, request| match request.split(' ').nth(1).unwrap() {
+        "/get" | "/post" => {
+            names("Content-Type: text/plain\r\nX-Outer: 1\r\nX-Accel-Redirect: /inner/file?a=b")
+        }
+        "/round" => names("X-Accel-Redirect: /round"),
+        "/up" => names("X-Accel-Redirect: /inner/../secret"),
+        _ => ok("outer"),
+    });
+    let reproxy = ReproxySettings { reroute: true, ..Default::default() };
+    let mut settings = reproxying(server.address, reproxy);
+    let servers = vec![format!("http://{}", inner.address).into()];
+    settings.pools.insert("inner".into(), PoolSettings { servers, ..Default::default() });
+    let route = RouteSettings {
+        path: "/inner/*".into(),
+        pool: Some("inner".into()),
+        internal: true,
+        ..Default::default()
+    };
+    settings.routes.insert(0, route);
+    let gateway = start(settings, parts(""));
+
+    let answer = get(&gateway, "/get").to_ascii_lowercase();
+    assert!(answer.starts_with("http/1.1 200") && answer.ends_with("inner"), "{answer}");
+    assert!(
+        answer.contains("content-type: text/plain") && answer.contains("x-inner: 1"),
+        "{answer}"
+    );
+    assert!(!answer.contains("x-outer") && !answer.contains("x-accel"), "{answer}");
+    assert!(inner.seen()[0].starts_with("GET /inner/file?a=b HTTP/1.1\r\n"));
+
+    let post = "POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
+    assert!(ask(gateway.address, post).ends_with("inner"));
+    let seen = inner.seen().remove(1);
+    assert!(seen.starts_with("GET /inner/") && seen.ends_with("\r\n\r\n"), "{seen}");
+    assert!(!seen.to_ascii_lowercase().contains("content-length"), "{seen}");
+
+    assert!(get(&gateway, "/inner/file?a=b").ends_with("outer"), "a client came in by itself");
+    assert!(get(&gateway, "/round").starts_with("HTTP/1.1 508"));
+    assert!(get(&gateway, "/up").starts_with("HTTP/1.1 502"));
+    assert_eq!(inner.seen().len(), 2);
 }

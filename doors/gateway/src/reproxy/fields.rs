@@ -50,6 +50,8 @@ pub(super) enum Order {
     Urls(Vec<Target>),
     /// What the pool of this name answers to the same request.
     Service(String),
+    /// What this path and query lead to.
+    Path(String),
     /// The field of this name makes no sense.
     Senseless(HeaderName),
 }
@@ -90,7 +92,8 @@ fn order(headers: &HeaderMap) -> Option<Order> {
         return Some(name.map_or(Order::Senseless(SERVICE), Order::Service));
     }
     if headers.contains_key(&REDIRECT) {
-        return Some(Order::Senseless(REDIRECT));
+        let path = text(headers, &REDIRECT).filter(|path| path.starts_with('/'));
+        return Some(path.map_or(Order::Senseless(REDIRECT), Order::Path));
     }
     None
 }
@@ -123,6 +126,7 @@ impl Order {
             Self::File(_) => FILE,
             Self::Urls(_) => URL,
             Self::Service(_) => SERVICE,
+            Self::Path(_) => REDIRECT,
             Self::Senseless(field) => field.clone(),
         }
     }
@@ -169,6 +173,7 @@ mod tests {
         assert_eq!(order("x-accel-redirect", "@named"), Some(Order::Senseless(REDIRECT)));
         assert_eq!(order("x-reproxy-service", " "), Some(Order::Senseless(SERVICE)));
         assert_eq!(order("x-reproxy-url", "gopher://x /y"), Some(Order::Urls(vec![])));
+        assert_eq!(order("x-accel-redirect", "/a?b"), Some(Order::Path("/a?b".into())));
         assert_eq!(order("content-type", "x/y"), None);
     }
 

@@ -26,6 +26,9 @@ pub struct ReproxySettings {
     pub urls: Vec<String>,
     /// Whether `X-Reproxy-Service` may hand a request on to another pool, by its name. Default false.
     pub services: bool,
+    /// Whether `X-Accel-Redirect` may name a path that is routed again, also to routes that are
+    /// `internal`. Default false.
+    pub reroute: bool,
     /// How many paths are remembered for which `X-Reproxy-Cache-For` spares asking the server again. At the
     /// cap the least useful is forgotten. Default 1024, at most 1000000; 0 remembers none.
     pub remembered: u32,
@@ -33,17 +36,18 @@ pub struct ReproxySettings {
 
 impl Default for ReproxySettings {
     fn default() -> Self {
-        Self { files: None, urls: Vec::new(), services: false, remembered: 1_024 }
+        Self { files: None, urls: Vec::new(), services: false, reroute: false, remembered: 1_024 }
     }
 }
 
 impl ReproxySettings {
     pub(super) fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        if self.files.is_none() && self.urls.is_empty() && !self.services {
+        if self.files.is_none() && self.urls.is_empty() && !self.services && !self.reroute {
             complaints.push(
-                Complaint::new("", "nothing is allowed that a server could name")
-                    .remedy("write files: /FOLDER, urls: [10.0.0.0/8] or services: true"),
+                Complaint::new("", "nothing is allowed that a server could name").remedy(
+                    "write files: /FOLDER, urls: [10.0.0.0/8], services: true or reroute: true",
+                ),
             );
         }
         if self.files.as_ref().is_some_and(String::is_empty) {

@@ -30,6 +30,9 @@ pub struct RouteSettings {
     pub priority: Priority,
     /// What its servers may name to be sent in their place. Default nothing.
     pub reproxy: Option<ReproxySettings>,
+    /// Whether it is reached only by a server's `X-Accel-Redirect`, never by what a client asks for. Default
+    /// false.
+    pub internal: bool,
     /// How request bodies reach its servers. Default as `uploads.mode` says.
     pub uploads: Option<UploadMode>,
 }
@@ -66,6 +69,7 @@ impl Default for RouteSettings {
             cache: false,
             priority: Priority::Normal,
             reproxy: None,
+            internal: false,
             uploads: None,
         }
     }
@@ -131,6 +135,12 @@ impl RouteSettings {
             complaints.push(
                 Complaint::new("reproxy", "the route has no servers that could name anything")
                     .remedy("name a pool, or leave reproxy out"),
+            );
+        }
+        if self.cache && reproxy.reroute {
+            complaints.push(
+                Complaint::new("reproxy.reroute", "what is routed again is not cached here")
+                    .remedy("cache the route that it leads to, and leave cache out of this one"),
             );
         }
         complaints

@@ -1,0 +1,124 @@
+//! A path that a server names, routed like any other (nginx's `X-Accel-Redirect`).
+//!
+//! Routes that are `internal` are reached only so. The client's method becomes `GET` unless it was
+//! `HEAD`, and its body is left behind. It decides and does nothing itself. Called by `request`.
+
+use super::Rerouted;
+use crate::decide::{Decision, decide};
+use crate::request::{self, Outcome, Scene, Wish};
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, EXPIRES,
+    HeaderMap, HeaderName, SET_COOKIE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{Method, Request, StatusCode, Version};
+use http_engine::Incoming;
+use upstream::origins::SendError;
+
+/// Paths that one request is led to, at most.
+const REROUTES_MAX: u32 = 4;
+
+/// Fields of an answer that stand over those of what it leads to, as with nginx.
+const KEPT: [HeaderName; 5] =
+    [CONTENT_TYPE, CONTENT_DISPOSITION, SET_COOKIE, CACHE_CONTROL, EXPIRES];
+
+/// Fields of a request that are of no use without its body.
+const OF_THE_BODY: [HeaderName; 6] =
+    [CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, EXPECT, CONNECTION, UPGRADE];
+
+/// What of a request goes with it to another path.
+struct Luggage {
+    method: Method,
+    version: Version,
+    headers: HeaderMap,
+}
+
+/// Does what was decided, and again where a server leads elsewhere.
+pub(crate) async fn act(
+    scene: Scene<'_>,
+    decision: Decision,
+    wish: &Wish,
+    request: Request<Incoming>,
+) -> Outcome {
+    let Some(luggage) = Luggage::of(&decision, &request) else {
+        return request::act(scene, decision, wish, request).await;
+    };
+    let mut outcome = request::act(scene, decision, wish, request).await;
+    let mut kept = HeaderMap::new();
+    for _ in 0..REROUTES_MAX {
+        let Some(rerouted) = taken(&mut outcome) else {
+            dress(&mut outcome, &kept);
+            return outcome;
+        };
+        let Some(wish) = wish.led_to(&rerouted.path) else {
+            let why = format!("it leads to {:?}, which is no path", rerouted.path);
+            return Outcome::Failed(SendError::BadResponse(why));
+        };
+        stand_over(&mut kept, &rerouted.fields);
+        let Some(request) = luggage.request(&wish) else { break };
+        let decision = decide(scene.door, scene.setup, &wish, scene.now);
+        outcome = request::act(scene, decision, &wish, request).await;
+    }
+    Outcome::GoingRound
+}
+
+/// The fields of an answer that stand over those of what it leads to.
+pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = HeaderMap::new();
+    for name in &KEPT {
+        for value in headers.get_all(name) {
+            kept.append(name, value.clone());
+        }
+    }
+    kept
+}
+
+fn taken(outcome: &mut Outcome) -> Option<Rerouted> {
+    if let Outcome::Fetched(response) = outcome { response.extensions_mut().remove() } else { None }
+}
+
+/// Puts the fields that were kept on what came in the end.
+fn dress(outcome: &mut Outcome, kept: &HeaderMap) {
+    let response = if let Outcome::Fetched(response) = outcome {
+        response
+    } else if let Outcome::Cached(served) = outcome {
+        &mut served.response
+    } else {
+        // Nobody serves what was led to: that is said without what was kept.
+        return;
+    };
+    if response.status().is_success() || response.status() == StatusCode::NOT_MODIFIED {
+        stand_over(response.headers_mut(), kept);
+    }
+}
+
+fn stand_over(headers: &mut HeaderMap, kept: &HeaderMap) {
+    for name in kept.keys() {
+        headers.remove(name);
+        for value in kept.get_all(name) {
+            headers.append(name, value.clone());
+        }
+    }
+}
+
+impl Luggage {
+    /// Of a request whose server may lead elsewhere.
+    fn of(decision: &Decision, request: &Request<Incoming>) -> Option<Self> {
+        let Decision::Pass(_, route, _) = decision else { return None };
+        route.reproxy.as_ref().filter(|reproxy| reproxy.reroutes())?;
+        let mut headers = request.headers().clone();
+        for name in &OF_THE_BODY {
+            headers.remove(name);
+        }
+        let method = if request.method() == Method::HEAD { Method::HEAD } else { Method::GET };
+        Some(Self { method, version: request.version(), headers })
+    }
+
+    fn request(&self, wish: &Wish) -> Option<Request<Incoming>> {
+        let mut request = Request::new(Incoming::none());
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = wish.path.parse().ok()?;
+        *request.version_mut() = self.version;
+        *request.headers_mut() = self.headers.clone();
+        Some(request)
+    }
+}
