@@ -27,6 +27,9 @@ def build(source, into):
     return program
 
 
+AB_REQUESTS_MAX = 2_000_000  # time ends it sooner
+
+
 class Template(string.Template):
     """A configuration of bench/peers: the names in @{...} are filled in."""
 
@@ -54,7 +57,8 @@ def wrk(url, clients, seconds, *flags):
 
 def load(url, clients, seconds, *flags):
     """All that one run of wrk tells, and how busy its one thread was. `refused` are answers other than
-    2xx and 3xx, `cut` connections that broke or answers that did not come in time."""
+    2xx and 3xx, `cut` connections that broke or answers that did not come in time. wrk adds to its times
+    what a client at a steady rate would have waited besides: one slow answer counts as many."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", *map(str, flags), url]
     said = subprocess.run(method.pinned(command, "client"), capture_output=True, text=True).stdout
@@ -68,6 +72,24 @@ def load(url, clients, seconds, *flags):
     return {"count": int(count[1]), "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]),
             "refused": int(refused[1]) if refused else 0, "cut": sum(map(int, cut.groups())) if cut else 0,
             "busy": spent / wall, **{f"p{share}_ms": milliseconds(said, share) for share in (50, 99)}}
+
+
+def waited(url, clients, seconds):
+    """The times that clients of ab waited, each counted once, and nothing added."""
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = ["ab", "-q", "-k", "-c", str(clients), "-t", str(seconds), "-n", str(AB_REQUESTS_MAX), url]
+    done = subprocess.run(method.pinned(command, "client"), capture_output=True, text=True)
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = done.stdout
+    count = re.search(r"Complete requests:\s+(\d+)", said)
+    if done.returncode != 0 or not count:
+        raise RuntimeError(f"{url}: ab: {done.stderr.strip()[-200:]}")
+    failed, refused = (re.search(rf"{words}:\s+(\d+)", said) for words in ("Failed requests", "Non-2xx responses"))
+    spent = ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
+    times = {f"p{share}_ms": float(re.search(rf"^\s+{share}%\s+(\d+)", said, re.MULTILINE)[1]) for share in (50, 99)}
+    return {"count": int(count[1]), "per_second": float(re.search(r"Requests per second:\s+([\d.]+)", said)[1]),
+            "refused": int(refused[1]) if refused else 0, "cut": int(failed[1]) if failed else 0,
+            "busy": spent / seconds, **times}
 
 
 def milliseconds(said, share):

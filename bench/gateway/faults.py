@@ -29,7 +29,7 @@ def slow_one(folder, program, options):
     """p99 while one server in eight takes 200 ms, by each way to balance."""
     found = sheet.row("slow-one", "99th percentile while one server in eight takes 200 ms, the others 1 ms", "ms")
     found["note"] = ("p2c is random(2) with HAProxy and random two least_conn with nginx. 64 clients that wait "
-                     "for their answer before they ask again.")
+                     "for their answer before they ask again; times by ab, which adds nothing to them as wrk does.")
     makers = {f"{kind.family}, {way}": (kind, way) for kind, ways in WAYS.items() if kind.program for way in ways}
     for _, name in method.turns(list(makers), options.rounds):
         kind, way = makers[name]
@@ -37,7 +37,8 @@ def slow_one(folder, program, options):
             continue
         origins = [Origin(program, SLOW_US if it == 0 else USUAL_US) for it in range(ORIGINS)]
         try:
-            figures = under(kind(folder), Task([it.port for it in origins], balance=way), options.seconds)
+            task = Task([it.port for it in origins], balance=way)
+            figures = under(kind(folder), task, options.seconds, generator=process.waited)
             clean(figures)
             sheet.measured(found, name, figures["p99_ms"], cases.note(figures), figures["busy"])
         except (RuntimeError, OSError) as why:
@@ -55,7 +56,7 @@ def clean(figures):
         raise RuntimeError(f"{figures['refused']} refused, {figures['cut']} cut off")
 
 
-def under(server, task, seconds, disturb=None):
+def under(server, task, seconds, disturb=None, generator=process.load):
     """Load on a gateway while `disturb` does its work beside it: for so many seconds, or where that is
     nothing until the work is done. What it raised is raised here."""
     server.start(task)
@@ -74,9 +75,9 @@ def under(server, task, seconds, disturb=None):
             beside.start()
         try:
             url = f"http://127.0.0.1:{server.port}{cases.SMALL}"
-            figures = process.load(url, cases.CLIENTS, seconds or SLICE_SECONDS)
+            figures = generator(url, cases.CLIENTS, seconds or SLICE_SECONDS)
             while seconds is None and beside.is_alive():
-                more = process.load(url, cases.CLIENTS, SLICE_SECONDS)
+                more = generator(url, cases.CLIENTS, SLICE_SECONDS)
                 figures = {**more, **{key: figures[key] + more[key] for key in ("count", "refused", "cut")},
                            "p99_ms": max(figures["p99_ms"], more["p99_ms"])}
         finally:

@@ -181,7 +181,7 @@ class Nginx(Gateway):
         if task.is_cached:
             declared += f"\n  proxy_cache_path {self.here}/ngx/cache keys_zone=kept:10m use_temp_path=off;"
             cached = "proxy_cache kept; proxy_cache_lock on;"
-        servers = " ".join(f"server 127.0.0.1:{port};" for port in task.origins)
+        servers = " ".join(f"server 127.0.0.1:{port} fail_timeout=1s;" for port in task.origins)
         return {"servers": servers, "balance": self.balance(task), "declared": declared, "refuse": refuse,
                 "cached": cached}
 
