@@ -31,6 +31,23 @@ impl Namespace {
         namespace
     }
 
+    /// Lays a cable: our end is `device` with the addresses `ours`, the other is `eth0` of `far` with
+    /// this hardware address and the addresses `theirs`, each with its prefix.
+    pub fn link(&self, device: &str, ours: &[&str], far: &Self, mac: &str, theirs: &[&str]) {
+        self.ip(&[
+            "link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", &far.name,
+        ]);
+        far.ip(&["link", "set", "eth0", "address", mac]);
+        for (end, device, addresses) in [(self, device, ours), (far, "eth0", theirs)] {
+            end.ip(&["link", "set", device, "up"]);
+            for address in addresses {
+                // Nobody else can have it, so it need not be asked for.
+                let nodad: &[&str] = if address.contains(':') { &["nodad"] } else { &[] };
+                end.ip(&[&["address", "add", address, "dev", device], nodad].concat());
+            }
+        }
+    }
+
     fn ip(&self, args: &[&str]) {
         let mut all = vec!["-n", &self.name];
         all.extend(args);

@@ -61,6 +61,60 @@ fn the_proxy_forwards_and_asks_the_policy_by_url() {
 }
 
 #[test]
+fn the_proxy_takes_parameters_off_that_rules_name() {
+    let origin = Origin::start(&[("/shop", Page::new("text/html", "<p>shop</p>"))]);
+    let edge = Tidegate::start(
+        r#"
+policy: { lists: [{ name: clean, rules: ["$removeparam=utm_source", "$removeparam=/^fb/,script"] }] }
+proxy: { listen: ["http://127.0.0.1:0"] }
+admin: { listen: "127.0.0.1:0" }
+"#,
+    );
+    let proxy = format!("http://{}", edge.address("proxy", "http"));
+    let shop = format!("http://{}/shop", origin.address);
+    let (long, short) = (format!("{shop}?id=7&utm_source=mail"), format!("{shop}?id=7"));
+    let page = ["-H", "Sec-Fetch-Dest: document", "-x", &proxy];
+    let ask = |more: &[&str]| curl(&[&page[..], more].concat());
+    let (status, answer) = curl_with_head(&[&page[..], &[&long]].concat());
+    assert_eq!((status, header(&answer, "location")), (307, Some(short.clone())));
+    assert_eq!(header(&answer, "cache-control").as_deref(), Some("no-store"));
+    let said = "tidegate; details=\"removeparam: List clean, line 1: $removeparam=utm_source\"";
+    assert_eq!(header(&answer, "proxy-status").as_deref(), Some(said));
+    assert!(origin.requests().is_empty(), "the origin never sees the longer one");
+    assert_eq!(ask(&["-L", &long]), (200, "<p>shop</p>".into()));
+    assert_eq!(origin.lines(), [format!("GET {} /shop?id=7", origin.address)]);
+    assert_eq!(ask(&[&short]).0, 200);
+    // A body would have to be sent twice, and what the rule does not name stays.
+    assert_eq!(ask(&["-d", "a=b", &long]).0, 200);
+    assert_eq!(ask(&[&format!("{shop}?fbclid=1")]).0, 200);
+
+    let why = edge.told(&["why", &long, "--door", "proxy", "--kind", "document"]);
+    assert!(why.contains("passes without parameters: $removeparam=utm_source"), "{why}");
+    assert!(why.contains(&format!("307 to {short}")), "{why}");
+    let row = wait::until("the row of the 307", || {
+        let rows = edge.api("/api/requests?door=proxy&limit=50");
+        let rows = rows["rows"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["status"] == 307)
+    });
+    assert_eq!((&row["action"], &row["rule"]["line"]), (&"pass".into(), &1.into()), "{row}");
+}
+
+#[test]
+fn a_site_that_insists_on_its_parameter_gets_it() {
+    let origin = Origin::start(&[("/shop", Page::new("text/html", "<p>shop</p>"))]);
+    let edge = Tidegate::start(
+        r#"
+policy: { lists: [{ name: clean, rules: ["$removeparam=ref"] }] }
+proxy: { listen: ["http://127.0.0.1:0"] }
+"#,
+    );
+    let proxy = format!("http://{}", edge.address("proxy", "http"));
+    let url = format!("http://{}/shop?ref=1", origin.address);
+    let ask = || curl(&["-H", "Sec-Fetch-Dest: document", "-x", &proxy, &url]).0;
+    assert_eq!([ask(), ask(), ask(), ask()], [307, 307, 307, 200]);
+}
+
+#[test]
 fn the_proxy_carries_tunnels_and_refuses_blocked_ones() {
     let origin = origin();
     let edge = edge(&origin);

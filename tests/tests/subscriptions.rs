@@ -218,6 +218,36 @@ fn without_network_at_the_first_start_it_runs_says_so_and_fetches_later() {
 }
 
 #[test]
+fn a_list_comes_over_https_from_a_server_that_an_authority_of_ours_vouches_for() {
+    let scratch = Scratch::new();
+    scratch.write("www/ads.txt", "||ads1.example^\n");
+    let server = Tidegate::start_in(
+        scratch,
+        "web: [{ listen: [\"https://127.0.0.1:0\"], hosts: [lists.example], root: www }]\n",
+    );
+    let house = House::new(Manner::Nothing);
+    let port = server.address("web", "https").port();
+    let url = format!("https://lists.example:{port}/ads.txt");
+    let list = format!("\"{url}\", ca: \"CA\"");
+    let yaml = house.yaml().replace(&format!("\"{}\"", house.server.url("lists.example")), &list);
+    let authority = server.state().join("ca/ca.pem").display().to_string();
+
+    let edge = Tidegate::start(&yaml.replace(", ca: \"CA\"", ""));
+    let said = refused(&edge);
+    assert!(said.contains("certificate"), "nobody public vouches for it: {said}");
+    drop(edge);
+    let scratch = Scratch::new();
+    scratch.write("none.pem", "no PEM at all");
+    let edge = Tidegate::start_in(scratch, &yaml.replace("CA", "none.pem"));
+    let said = refused(&edge);
+    assert!(said.contains("none.pem"), "{said}");
+    drop(edge);
+    let edge = Tidegate::start(&yaml.replace("CA", &authority));
+    wait_until_blocked(&edge, "x.ads1.example");
+    assert_eq!(updated(&edge), "ads: same\n");
+}
+
+#[test]
 fn a_text_with_another_digest_than_the_pinned_one_is_refused() {
     let house = House::new(list("ads1"));
     let pinned =

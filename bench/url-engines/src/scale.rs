@@ -42,6 +42,7 @@ pub fn run(dir: &Path) {
         println!("  {}: {} names, {} URLs", report.name, report.rules_names, report.rules_urls);
     }
     again(&rules, &lists, about_urls);
+    beside(&rules, &lists, text);
     let rules = snapshot(rules);
     let policy = Policy::new(rules.into(), Profiles::everyone());
     ask_names(&policy, text, &mut dice);
@@ -55,6 +56,25 @@ fn again(rules: &Rules, lists: &[ListSource<'_>; 2], urls: &str) {
     let (new, seconds) = clocked(|| policy::recompile(rules, &changed));
     println!("compiled anew with the list of URLs changed: {:.0} ms", seconds * 1e3);
     assert_eq!(new.lists()[1].rules_urls, rules.lists()[1].rules_urls + 1);
+}
+
+/// How much memory a refresh takes while the rules of before are still in force: the longer list has
+/// changed, and is in memory as it came.
+fn beside(rules: &Rules, lists: &[ListSource<'_>; 2], names: &str) {
+    let base = resident();
+    // The highest mark from now on (proc_pid_clear_refs(5)).
+    std::fs::write("/proc/self/clear_refs", "5").expect("every Linux has it");
+    let longer = format!("{names}||one-more.example^\n");
+    let changed = [ListSource { text: longer.as_bytes(), ..lists[0] }, lists[1]];
+    let (new, seconds) = clocked(|| policy::recompile(rules, &changed));
+    println!(
+        "compiled anew with the list of names changed: {:.0} ms, at its highest {:.0} MiB more than \
+         before, {:.0} MiB of them the list's text",
+        seconds * 1e3,
+        status("VmHWM:") - base,
+        longer.len() as f64 / f64::from(1 << 20)
+    );
+    assert_eq!(new.lists()[0].rules_names, rules.lists()[0].rules_names + 1);
 }
 
 fn snapshot(rules: Rules) -> Rules {
@@ -210,7 +230,12 @@ fn clocked<T>(work: impl FnOnce() -> T) -> (T, f64) {
 
 /// MiB of memory that the kernel says are this process's own.
 fn resident() -> f64 {
+    status("VmRSS:")
+}
+
+/// A line of the process's status, in MiB.
+fn status(key: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("every Linux has it");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0.0) / 1024.0
 }

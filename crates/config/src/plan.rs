@@ -7,6 +7,7 @@ use crate::FileComplaint;
 use crate::file::File;
 use crate::foreign;
 use crate::yaml::Node;
+use policy::Style;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -170,17 +171,21 @@ fn shared_folder(file: &File) -> Option<Complaint> {
 
 fn pixel_without_door(file: &File) -> Option<Complaint> {
     let dns = file.dns.as_ref()?;
-    if dns.blocked != door_dns::Style::Pixel {
-        return None;
-    }
+    let all = dns.blocked == Style::Pixel;
+    let some = file.policy.clients.iter().position(|it| it.blocked == Some(Style::Pixel));
+    let path = match some {
+        _ if all => "dns.blocked".to_owned(),
+        Some(at) => format!("policy.clients.{at}.blocked"),
+        None => return None,
+    };
     match &file.pixel {
         Some(pixel) if !pixel.addresses.is_empty() => None,
         Some(_) => Some(
-            Complaint::new("dns.blocked", "pixel needs addresses to answer with")
+            Complaint::new(path, "pixel needs addresses to answer with")
                 .remedy("list this machine's address under pixel.addresses"),
         ),
         None => Some(
-            Complaint::new("dns.blocked", "pixel needs the pixel door, which is not configured")
+            Complaint::new(path, "pixel needs the pixel door, which is not configured")
                 .remedy("add a pixel section, or use nodata"),
         ),
     }

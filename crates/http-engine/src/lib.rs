@@ -35,5 +35,5 @@ mod watch;
 
 pub use body::{Body, BodyError, Feed};
 pub use incoming::Incoming;
-pub use limits::Limits;
+pub use limits::{ExtendedConnect, Limits};
 pub use serve::{ServeError, Versions, serve, serve_quickly};

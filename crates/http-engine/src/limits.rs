@@ -32,6 +32,19 @@ pub struct Limits {
     pub http2_streams_max: u32,
     /// HTTP/2: bytes of a header list by its own measure (RFC 9113 §6.5.2). Default 16 KiB.
     pub http2_header_list_bytes_max: u32,
+    /// HTTP/2: whether a stream may leave HTTP for a protocol that it names. Default: refused.
+    pub http2_extended_connect: ExtendedConnect,
+}
+
+/// Whether a stream of HTTP/2 may leave HTTP for a protocol that it names, as a WebSocket does (RFC 8441
+/// section 4). Whoever takes it finds a [`crate::upgrade::Protocol`] in the extensions of a `CONNECT`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExtendedConnect {
+    /// Clients are not told that they may.
+    #[default]
+    Refused,
+    /// They are.
+    Taken,
 }
 
 /// hyper refuses a smaller buffer.
@@ -51,6 +64,7 @@ impl Default for Limits {
             rate_grace: Duration::from_secs(20),
             http2_streams_max: 128,
             http2_header_list_bytes_max: 16 << 10,
+            http2_extended_connect: ExtendedConnect::Refused,
         }
     }
 }

@@ -7,9 +7,9 @@
 use crate::body::Body;
 use crate::incoming::Incoming;
 use crate::limits::{
-    HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_RESETS_OURS_MAX,
-    HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES, HTTP2_STUCK_MAX,
-    Limits,
+    ExtendedConnect, HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES,
+    HTTP2_RESETS_OURS_MAX, HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES,
+    HTTP2_STREAM_WINDOW_BYTES, HTTP2_STUCK_MAX, Limits,
 };
 use crate::pace::{Pace, StreamExec};
 use crate::patience::{Next, Patience};
@@ -314,6 +314,12 @@ fn http2_builder(limits: &Limits) -> http2::Builder<StreamExec> {
         .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
         .keep_alive_interval(HTTP2_PING_EVERY)
         .keep_alive_timeout(HTTP2_PING_TIMEOUT);
+    match limits.http2_extended_connect {
+        ExtendedConnect::Refused => {}
+        ExtendedConnect::Taken => {
+            builder.enable_connect_protocol();
+        }
+    }
     builder
 }
 

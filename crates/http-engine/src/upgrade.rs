@@ -9,6 +9,7 @@ use hyper_util::rt::TokioIo;
 use std::fmt;
 use std::sync::Arc;
 
+pub use hyper::ext::Protocol;
 pub use hyper::upgrade::{OnUpgrade, Upgraded, on};
 
 /// An upgraded connection as a tokio byte stream.

@@ -9,7 +9,7 @@ use http::{Response, StatusCode};
 use http_engine::html::{self, escape, fill};
 use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use policy::{Policy, Verdict};
+use policy::{Policy, Verdict, Who};
 use std::net::{IpAddr, SocketAddr};
 use vocab::{DomainName, Door, Now};
 
@@ -32,6 +32,8 @@ pub struct Told<'p> {
     pub door: Door,
     /// Who asked.
     pub client: IpAddr,
+    /// What else is known of the client.
+    pub who: &'p Who<'p>,
     /// Where the dashboard is.
     pub dashboard: Option<SocketAddr>,
     /// Where devices find our authority's certificate.
@@ -68,7 +70,7 @@ pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> 
             ("url", &escape(shortened(url))),
             ("law", &law),
             ("client", &client),
-            ("profile", &escape(told.policy.profile_of(told.client))),
+            ("profile", &escape(told.policy.profile_of(told.client, Some(told.who)))),
             ("target", &target(url, host)),
             ("id", &request_id(told.now)),
             ("time", conditional::format_date(told.now.unix_secs()).to_str().unwrap_or("")),

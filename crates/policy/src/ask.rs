@@ -4,7 +4,7 @@
 //! the request before it asks. Made by the doors, the signer's guard and `why`.
 
 use std::net::IpAddr;
-use vocab::{Door, Kind, Mac, Name};
+use vocab::{Door, Kind, Mac, Name, Near};
 
 /// Who wants what.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,12 @@ pub struct Who<'a> {
     pub user: Option<&'a str>,
     /// The interface that the request came in by, such as `br-lan`.
     pub interface: Option<&'a str>,
+}
+
+impl From<Near> for Who<'_> {
+    fn from(Near { mac, interface }: Near) -> Self {
+        Self { mac, interface, ..Self::default() }
+    }
 }
 
 impl<'a> Ask<'a> {

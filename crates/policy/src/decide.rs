@@ -10,12 +10,13 @@ use crate::clients::leaves::{Leave, Leaves, LeavesFull, Until, Whom};
 use crate::profiles::Profiles;
 use crate::request::{Request, URL_BYTES_MAX};
 use crate::rules::Rules;
+use crate::settings::Style;
 use crate::special::{Rewritten, Trimmed};
 use crate::verdict::{Manner, RuleText, StandInId, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vocab::{Action, Cause, DomainName, Kind, ListId, Name, Now, RuleRef};
+use vocab::{Action, Cause, DomainName, Kind, ListId, Name, NearWanted, Now, RuleRef};
 
 /// Rules, who they hold for, and whether they are in force.
 #[derive(Debug)]
@@ -195,13 +196,18 @@ impl Policy {
     }
 
     /// The name of the profile that holds for a client.
-    pub fn profile_of(&self, client: IpAddr) -> &str {
-        self.profile_of_who(client, None)
+    pub fn profile_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> &str {
+        &self.profiles.of(client, who).name
     }
 
-    /// The name of the profile that holds for a client of whom more is known.
-    pub fn profile_of_who(&self, client: IpAddr, who: Option<&Who<'_>>) -> &str {
-        &self.profiles.of(client, who).name
+    /// The block style of a client's own, if it has one.
+    pub fn style_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> Option<Style> {
+        self.profiles.style_of(client, who)
+    }
+
+    /// What a door should find out about clients beside their addresses: a profile depends on it.
+    pub fn near_wanted(&self) -> NearWanted {
+        self.profiles.near_wanted()
     }
 
     pub(crate) fn is_paused(&self, now: Now) -> bool {

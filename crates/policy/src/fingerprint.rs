@@ -71,7 +71,8 @@ impl Keys {
     /// The names `b.*`, `a.b.*` for a page `a.b` whose public suffix was cut off.
     pub(crate) fn entities<'k, 'n>(&'k self, stem: &'n str) -> Suffixes<'k, 'n> {
         let mut suffixes = self.suffixes(stem);
-        suffixes.state = self.label_end(self.mix(self.start, u64::from(b'*')), 1);
+        let star = self.mix(self.mix(self.start, u64::from(b'*')), 0);
+        suffixes.state = self.label_end(star, 1);
         suffixes
     }
 
@@ -106,24 +107,55 @@ impl Iterator for Suffixes<'_, '_> {
         if self.done {
             return None;
         }
-        let mut at = self.end;
-        while at > 0 {
-            let word = chunk(self.bytes, at);
-            // How many bytes stand behind the last dot of these eight.
-            let run = (dots(word).leading_zeros() as usize / 8).min(at);
-            if run > 0 {
-                self.state = self.keys.mix(self.state, word >> (64 - 8 * run));
-            }
-            at -= run;
-            if run < 8 {
-                break;
-            }
+        // Sixteen bytes are read whatever the label's length: where labels end nobody can guess, and a
+        // wrong guess costs a processor more than a multiplication.
+        let (near, far) =
+            (chunk(self.bytes, self.end), chunk(self.bytes, self.end.saturating_sub(8)));
+        let (near_run, far_run) = (run(near), run(far));
+        let beyond = if near_run < 8 { 0 } else { far_run };
+        let length = (near_run + beyond).min(self.end);
+        self.state = self.keys.mix(self.state, last_bytes(near, near_run.min(length)));
+        self.state = self.keys.mix(self.state, last_bytes(far, length.saturating_sub(near_run)));
+        let mut at = self.end - length;
+        if length == 16 {
+            at = self.mix_more(at);
         }
         self.state = self.keys.label_end(self.state, (self.end - at) as u64);
         self.done = at == 0;
         self.end = at.saturating_sub(1);
         Some((self.state.finish(), at))
     }
+}
+
+impl Suffixes<'_, '_> {
+    /// Mixes in what stands left of a label's last sixteen bytes, and says where it begins.
+    fn mix_more(&mut self, mut at: usize) -> usize {
+        while at > 0 {
+            let word = chunk(self.bytes, at);
+            let run = run(word).min(at);
+            // What ends here has the same fingerprint as what goes on with a dot.
+            if run > 0 {
+                self.state = self.keys.mix(self.state, last_bytes(word, run));
+            }
+            at -= run;
+            if run < 8 {
+                break;
+            }
+        }
+        at
+    }
+}
+
+/// How many bytes stand behind the last dot of eight.
+#[inline]
+fn run(word: u64) -> usize {
+    dots(word).leading_zeros() as usize / 8
+}
+
+/// The uppermost bytes of a word.
+#[inline]
+fn last_bytes(word: u64, count: usize) -> u64 {
+    word.checked_shr(64 - 8 * count as u32).unwrap_or(0)
 }
 
 /// The upper bit of each byte that is a dot. A sum of seven bits never reaches the next byte, so no
@@ -154,24 +186,30 @@ pub fn split_mix(word: &mut u64) -> u64 {
 /// The number of a token: of the bytes of `text` from `start` to before `end`. Not keyed: a collision
 /// costs a look, never an answer.
 #[inline]
-pub(crate) fn token_hash(text: &[u8], start: usize, mut end: usize) -> u64 {
-    let mut hash = (end - start) as u64;
-    while end - start > 8 {
-        hash = fold(hash ^ chunk(text, end), 0xbf58_476d_1ce4_e5b9);
-        end -= 8;
+pub(crate) fn token_hash(text: &[u8], start: usize, end: usize) -> u64 {
+    let length = end - start;
+    let near = last_bytes(chunk(text, end), length.min(8));
+    let far = last_bytes(chunk(text, end.saturating_sub(8)), length.saturating_sub(8).min(8));
+    let mut hash = fold(near ^ length as u64, 0x9e37_79b9_7f4a_7c15);
+    let mut at = end.saturating_sub(16);
+    while at > start {
+        let word = last_bytes(chunk(text, at), (at - start).min(8));
+        hash = fold(hash ^ word, 0xbf58_476d_1ce4_e5b9);
+        at = at.saturating_sub(8);
     }
-    let rest = chunk(text, end).checked_shr(64 - 8 * (end - start) as u32).unwrap_or(0);
-    fold(hash ^ rest, 0x9e37_79b9_7f4a_7c15)
+    fold(hash ^ far, 0x94d0_49bb_1331_11eb)
 }
 
 /// The eight bytes before a place, the last of them uppermost; nulls where the text begins later.
 #[inline]
 fn chunk(text: &[u8], end: usize) -> u64 {
-    if let Some(bytes) = text[..end].last_chunk::<8>() {
-        return u64::from_le_bytes(*bytes);
-    }
-    match text.first_chunk::<8>() {
-        Some(bytes) => u64::from_le_bytes(*bytes) << (64 - 8 * end),
+    let first = end.saturating_sub(8);
+    match text.get(first..).and_then(|rest| rest.first_chunk::<8>()) {
+        Some(bytes) => {
+            let word = u64::from_le_bytes(*bytes);
+            word.checked_shl(64 - 8 * end.min(8) as u32).unwrap_or(0)
+        }
+        // A text of less than eight bytes.
         None => text[..end].iter().fold(0, |word, byte| word >> 8 | u64::from(*byte) << 56),
     }
 }
@@ -228,6 +266,22 @@ mod tests {
                     assert_ne!(keys.of(&other).hash, keys.of(&name).hash, "{name}: {other}");
                     changed[at] ^= 1;
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_label_of_any_length_is_the_same_below_others() {
+        let keys = Keys::new(7);
+        for length in 1..=63 {
+            let label = "abcdefghijklmnopqrstuvwxyz-0123456789_".repeat(2)[..length].to_owned();
+            for (parent, child) in [
+                (label.clone(), format!("www.{label}")),
+                (format!("{label}.{label}"), format!("w.{label}.{label}")),
+                (format!("{label}.de"), format!("a-longer-label.{label}.de")),
+            ] {
+                let suffixes: Vec<_> = keys.suffixes(&child).map(|(name, _)| name).collect();
+                assert_eq!(suffixes[suffixes.len() - 2], keys.of(&parent), "{parent}");
             }
         }
     }

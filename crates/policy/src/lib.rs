@@ -52,7 +52,7 @@ mod verdict;
 
 pub use self::settings::{
     ClientSettings, DefaultSettings, GroupSettings, LISTS_MAX, ListSettings, ScheduleSettings,
-    Settings,
+    Settings, Style,
 };
 pub use ask::{Ask, Who};
 pub use clients::leaves::{LEAVES_MAX, Leave, LeavesFull, Until, Whom};

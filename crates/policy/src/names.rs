@@ -1,11 +1,13 @@
 //! The table of names: which plain names the lists hold, without their texts.
 //!
-//! A row is 16 bytes and its share of empty places another 13: a fingerprint of 80 bits, the line, and
+//! A row is 16 bytes and its share of empty places another 15: a fingerprint of 80 bits, the line, and
 //! a tag that says list, form and effect. A name in several lists has several rows. What
 //! `rule_text` shows is written anew from the name that matched and the row's form. Filled by
 //! `compile`, walked by every decision.
 
 mod lines;
+mod prefetch;
+mod sieve;
 
 use crate::fingerprint::{Fingerprint, Keys, Suffixes};
 use lines::{Lines, Look};
@@ -288,7 +290,7 @@ pub(crate) struct Looks<'t, 'h> {
     lines: &'t Lines,
     suffixes: Suffixes<'t, 'h>,
     /// Each name, where in the host it begins, and its row's place.
-    ahead: [(Fingerprint, usize, Look<'t>); AHEAD],
+    ahead: [(Fingerprint, usize, Look); AHEAD],
     count: usize,
 }
 
@@ -296,7 +298,9 @@ impl Looks<'_, '_> {
     #[inline]
     fn go_ahead(&mut self) {
         self.count = 0;
-        for (slot, (name, start)) in self.ahead.iter_mut().zip(self.suffixes.by_ref()) {
+        while let Some(slot) = self.ahead.get_mut(self.count)
+            && let Some((name, start)) = self.suffixes.next()
+        {
             *slot = (name, start, self.lines.look(name.hash));
             self.count += 1;
         }
@@ -305,10 +309,10 @@ impl Looks<'_, '_> {
     /// Shows every row that holds: for the host's own name, and for parents in forms that reach
     /// below.
     #[inline]
-    pub(crate) fn visit(mut self, mut found: impl FnMut(Row)) {
+    pub(crate) fn visit(&mut self, mut found: impl FnMut(Row)) {
         loop {
             for (name, start, look) in &self.ahead[..self.count] {
-                self.lines.visit(look, *name, |tag, line| {
+                self.lines.visit(*look, *name, |tag, line| {
                     if *start == 0 || !tag.form().is_exact() {
                         found(Row { tag, line, start: *start });
                     }

@@ -7,10 +7,10 @@ use crate::ask::{Ask, Who};
 use crate::clients::hours::Hours;
 use crate::clients::tags::Tags;
 use crate::clients::zone::Zone;
-use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings};
+use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings, Style};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use vocab::{Mac, Network, Now};
+use vocab::{Mac, NearWanted, Network, Now};
 
 /// The name of the profile of everybody else.
 pub(crate) const DEFAULT_NAME: &str = "default";
@@ -27,6 +27,9 @@ pub struct Profiles {
     networks: Vec<(Network, u16)>,
     macs: HashMap<Mac, u16>,
     words: HashMap<Word, u16>,
+    near_wanted: NearWanted,
+    /// Whether some profile has a block style of its own.
+    is_styled: bool,
     zone: Zone,
 }
 
@@ -47,6 +50,8 @@ pub(crate) struct Profile {
     /// Lists that hold at some hours.
     schedules: Vec<Schedule>,
     pub(crate) tags: Tags,
+    /// How it is answered for what is blocked, if not like everybody.
+    pub(crate) blocked: Option<Style>,
 }
 
 /// Lists that hold at some hours.
@@ -87,6 +92,7 @@ impl Profiles {
             lists: u64::MAX,
             schedules: Vec::new(),
             tags: Tags::default(),
+            blocked: None,
         };
         Self {
             all: vec![everybody],
@@ -94,6 +100,8 @@ impl Profiles {
             networks: Vec::new(),
             macs: HashMap::new(),
             words: HashMap::new(),
+            near_wanted: NearWanted::default(),
+            is_styled: false,
             zone: Zone::UTC,
         }
     }
@@ -130,7 +138,14 @@ impl Profiles {
             let tags: Vec<Tags> =
                 client.tags.iter().filter_map(|word| Tags::of_word(word)).collect();
             let tags = Tags::all_of(&tags);
-            built.all.push(Profile { name: client.name.clone(), lists, schedules, tags });
+            built.is_styled |= client.blocked.is_some();
+            built.all.push(Profile {
+                name: client.name.clone(),
+                lists,
+                schedules,
+                tags,
+                blocked: client.blocked,
+            });
             for text in &client.matches {
                 built.add(text, at);
             }
@@ -148,6 +163,7 @@ impl Profiles {
                 _ => self.networks.push((network, at)),
             },
             Ok(ClientMatch::Mac(mac)) => {
+                self.near_wanted.mac = true;
                 self.macs.entry(mac).or_insert(at);
             }
             Ok(ClientMatch::Id(id)) => {
@@ -157,10 +173,21 @@ impl Profiles {
                 self.words.entry(Word::User(user.into())).or_insert(at);
             }
             Ok(ClientMatch::Interface(name)) => {
+                self.near_wanted.interface = true;
                 self.words.entry(Word::Interface(name.into())).or_insert(at);
             }
             Err(_) => {}
         }
+    }
+
+    /// The block style of a client's own.
+    pub(crate) fn style_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> Option<Style> {
+        if self.is_styled { self.of(client, who).blocked } else { None }
+    }
+
+    /// What profiles depend on beside addresses and what clients say of themselves.
+    pub(crate) fn near_wanted(&self) -> NearWanted {
+        self.near_wanted
     }
 
     /// The profile of whoever asks.
@@ -183,14 +210,16 @@ impl Profiles {
     }
 
     fn of_who(&self, who: &Who<'_>) -> u16 {
+        if self.macs.is_empty() && self.words.is_empty() {
+            return u16::MAX;
+        }
         let mac = who.mac.and_then(|mac| self.macs.get(&mac));
         let words = [
             who.id.map(|id| Word::Id(id.to_ascii_lowercase().into())),
             who.user.map(|user| Word::User(user.into())),
             who.interface.map(|name| Word::Interface(name.into())),
         ];
-        let words = words.iter().flatten().filter(|_| !self.words.is_empty());
-        let words = words.filter_map(|word| self.words.get(word));
+        let words = words.iter().flatten().filter_map(|word| self.words.get(word));
         words.chain(mac).min().copied().unwrap_or(u16::MAX)
     }
 

@@ -8,12 +8,16 @@ use crate::profiles::Standing;
 use crate::urls::pattern::Subject;
 use crate::urls::regexes::Case;
 use crate::urls::rule::{Client, Place};
+use crate::urls::tokens;
 use std::cell::OnceCell;
 use vocab::{Kind, Name};
 
 /// Longest URL that is looked at, in bytes; what lies beyond is cut. Rules name hosts, paths and
 /// the first parameters; Internet Explorer's limit taught sites to stay below.
 pub(crate) const URL_BYTES_MAX: usize = 2048;
+/// Tokens of a host that are kept for the next index: real names hold a handful. Those of a host with
+/// more are found again each time.
+const HOST_TOKENS_KEPT: usize = 12;
 /// Most parents of a page's host that `domain=` is held against; deeper names are cut at the left.
 const PAGE_NAMES_MAX: usize = 24;
 
@@ -24,6 +28,7 @@ pub(crate) struct Request<'a> {
     standing: Standing<'a>,
     host: Subject<'a>,
     url: Option<Spellings<'a>>,
+    host_tokens: OnceCell<HostTokens>,
     third_party: OnceCell<Option<bool>>,
     page: OnceCell<PageNames>,
 }
@@ -33,6 +38,13 @@ pub(crate) struct Request<'a> {
 struct Spellings<'a> {
     exact: Subject<'a>,
     lower: Subject<'a>,
+}
+
+/// The tokens of the host, if they are few.
+#[derive(Default)]
+struct HostTokens {
+    hashes: [u64; HOST_TOKENS_KEPT],
+    len: usize,
 }
 
 /// The fingerprints of a page's host and its parents, and of `example.*` for them.
@@ -51,6 +63,7 @@ impl<'a> Request<'a> {
             standing,
             host: Subject::host(ask.host.as_str().as_bytes()),
             url: None,
+            host_tokens: OnceCell::new(),
             third_party: OnceCell::new(),
             page: OnceCell::new(),
         }
@@ -117,6 +130,16 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// Shows the tokens of the host.
+    #[inline]
+    pub(crate) fn each_host_token(&self, mut found: impl FnMut(u64)) {
+        let tokens = self.host_tokens.get_or_init(|| HostTokens::of(self.host_name()));
+        match tokens.hashes.get(..tokens.len) {
+            Some(hashes) => hashes.iter().for_each(|hash| found(*hash)),
+            None => tokens::of_text(self.host_name().as_bytes(), found),
+        }
+    }
+
     /// Whether host and page belong to different owners; none where the page is unknown.
     pub(crate) fn is_third_party(&self) -> Option<bool> {
         *self.third_party.get_or_init(|| {
@@ -157,6 +180,19 @@ impl<'a> Request<'a> {
 
     pub(crate) fn client_tags(&self) -> Tags {
         self.standing.profile.tags
+    }
+}
+
+impl HostTokens {
+    fn of(host: &str) -> Self {
+        let mut tokens = Self::default();
+        tokens::of_text(host.as_bytes(), |hash| {
+            if let Some(slot) = tokens.hashes.get_mut(tokens.len) {
+                *slot = hash;
+            }
+            tokens.len += 1;
+        });
+        tokens
     }
 }
 

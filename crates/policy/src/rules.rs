@@ -124,7 +124,7 @@ impl Rules {
         }
         let (mut block, mut exception) = (Best::default(), Best::default());
         // The rows come from memory while the patterns are gone through.
-        let looks = self.names.look(&self.keys, request.host_name());
+        let mut looks = self.names.look(&self.keys, request.host_name());
         self.best_pattern(&self.indexes.blocks, request, &mut block);
         looks.visit(|row| {
             if request.in_profile(row.tag.list()) {

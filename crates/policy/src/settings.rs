@@ -4,9 +4,11 @@
 //! once. Read by `config`, turned into [`Profiles`](crate::Profiles) by the binary.
 
 mod clients;
+mod style;
 
 pub(crate) use clients::ClientMatch;
 pub use clients::{ClientSettings, GroupSettings, ScheduleSettings};
+pub use style::Style;
 
 use crate::clients::zone::Zone;
 use crate::report::ListKind;
@@ -78,6 +80,9 @@ pub struct ListSettings {
     pub max_size: Option<Text<ByteSize>>,
     /// The SHA-256 that the text at `url` must have, 64 hexadecimal digits: any other text is refused.
     pub sha256: Option<String>,
+    /// A PEM file of authorities that may vouch for the server of `url` besides the public ones, 1 MiB at
+    /// most; read at each fetch. Relative paths start at the configuration file. Default none.
+    pub ca: Option<PathBuf>,
 }
 
 /// What holds for clients that no entry of `clients` matches.
@@ -205,7 +210,11 @@ impl ListSettings {
             let remedy = "write https://, a host and a path; a file on this machine is a path";
             complaints.push(Complaint::new(format!("{path}.url"), message).remedy(remedy));
         }
-        let fetching = [("refresh", self.refresh.is_some()), ("sha256", self.sha256.is_some())];
+        let fetching = [
+            ("refresh", self.refresh.is_some()),
+            ("sha256", self.sha256.is_some()),
+            ("ca", self.ca.is_some()),
+        ];
         for (key, _) in fetching.into_iter().filter(|(_, given)| *given && self.url.is_none()) {
             let message = format!("only a list with url has {key}");
             let remedy = "leave it out; files are read again by tidegate ctl reload";

@@ -20,7 +20,7 @@ use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
 /// Sizes of a rule, of its conditions, and of what is kept of a name.
 const RULE_BYTES: usize = 28;

@@ -13,6 +13,7 @@ mod dial_options;
 mod drain;
 mod listen;
 mod mint;
+pub mod near;
 pub mod netlink;
 mod own_addresses;
 pub mod proxy_protocol;

@@ -1,14 +1,14 @@
-//! A socket to the kernel's netfilter, by which sets of addresses are written.
+//! A socket to the kernel's tables: netfilter's sets of addresses, links and neighbours.
 //!
 //! It carries datagrams and refuses those that are not from the kernel; what stands in them is its
 //! caller's business. It never waits longer than [`REPLY_WAIT`]. Called by the DNS door's effects,
-//! on a thread of their own.
+//! on a thread of their own, and by `near`.
 
 use rustix::fd::OwnedFd;
 use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, sendto,
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, sendto,
     socket_with,
 };
 use std::io;
@@ -24,18 +24,29 @@ pub const REPLY_BYTES_MAX: usize = 32 << 10;
 /// The kernel's own port.
 const KERNEL: SocketAddrNetlink = SocketAddrNetlink::new(0, 0);
 
-/// An open socket to netfilter, in the network namespace of the thread that opened it.
+/// An open socket to the kernel, in the network namespace of the thread that opened it.
 #[derive(Debug)]
-pub struct Netfilter {
+pub struct Netlink {
     socket: OwnedFd,
     reply: Box<[u8]>,
 }
 
-impl Netfilter {
-    /// Opens one. That needs no privilege; what is asked over it does (`CAP_NET_ADMIN`).
-    pub fn open() -> io::Result<Self> {
+impl Netlink {
+    /// Opens one to netfilter. That needs no privilege; what is asked over it does
+    /// (`CAP_NET_ADMIN`).
+    pub fn netfilter() -> io::Result<Self> {
+        Self::open(Some(NETFILTER))
+    }
+
+    /// Opens one to links, their addresses and neighbours, which anyone may read (rtnetlink(7)).
+    pub(crate) fn route() -> io::Result<Self> {
+        // NETLINK_ROUTE is the protocol's number 0.
+        Self::open(None)
+    }
+
+    fn open(protocol: Option<Protocol>) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(NETFILTER))?;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
         bind(&socket, &KERNEL)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(REPLY_WAIT))?;
         set_socket_timeout(&socket, Timeout::Send, Some(REPLY_WAIT))?;
@@ -80,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_kernel_replies_to_a_message_it_does_not_know() {
-        let mut netfilter = Netfilter::open().unwrap();
+        let mut netfilter = Netlink::netfilter().unwrap();
         // A header alone: length 20 with the family header, an unknown subsystem, request and
         // acknowledge, sequence 7.
         let mut message = Vec::new();

@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -310,6 +310,11 @@ impl QuicPeer {
     /// The other end.
     pub fn peer(&self) -> SocketAddr {
         self.connection.remote_address()
+    }
+
+    /// The address of ours that the client speaks to, if the kernel told it.
+    pub fn local(&self) -> Option<IpAddr> {
+        self.connection.local_ip()
     }
 
     /// The name that the client asked for, lower-case.

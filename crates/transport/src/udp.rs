@@ -12,6 +12,7 @@ mod replies;
 pub use replies::Replies;
 
 use crate::BindError;
+use crate::near::CameTo;
 use raw::{Arrival, Control, local_address, raw_address, set, size_buffers, to_raw};
 use rustix::io::Errno;
 use std::io;
@@ -420,5 +421,15 @@ impl Route<'_> {
             origin.control_bytes = arrival.write(&mut origin.control);
         }
         origin
+    }
+
+    /// Where it came in: by the interface that the kernel told of, or to the address that its socket
+    /// is bound to.
+    pub fn came_to(&self, socket: &UdpSocket) -> CameTo {
+        // SAFETY: the head is a received one, and its slot lives as long as `self`.
+        match unsafe { Arrival::told(self.0) } {
+            Some(arrival) => CameTo::Interface(arrival.interface()),
+            None => CameTo::Address(socket.local),
+        }
     }
 }

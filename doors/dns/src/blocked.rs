@@ -1,32 +1,12 @@
 //! What a blocked name gets instead of its answer.
 //!
-//! Six styles, one meaning: not this one. Addresses are only ever given for A and AAAA; type HTTPS
+//! One meaning in every style: not this one. Addresses are only ever given for A and AAAA; type HTTPS
 //! and SVCB of a blocked name is empty in every style that has addresses or empty answers, since a
 //! service binding would lead around them (RFC 9460 §3). Called by `request`; it decides nothing.
 
 use dns_wire::{Ede, EdeCode, Query, forge};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use policy::Style;
 use std::net::IpAddr;
-
-/// How blocked names are answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Style {
-    /// `pixel` where the pixel door has addresses, else `nodata`.
-    #[default]
-    Auto,
-    /// The pixel door's addresses; a family without one gets an empty answer.
-    Pixel,
-    /// An empty answer.
-    Nodata,
-    /// No such name.
-    Nxdomain,
-    /// The addresses `0.0.0.0` and `::`, to which nothing connects.
-    Null,
-    /// The response code REFUSED. Some clients then ask another resolver.
-    Refused,
-}
 
 /// Extended error 15, Blocked (RFC 8914 §4.16). Without a text: `tidegate why` and the dashboard
 /// know the rule, and the reply stays small.
@@ -44,7 +24,7 @@ pub(crate) enum Reaches {
 /// How this door answers for blocked names now.
 #[derive(Debug)]
 pub(crate) struct Blocked {
-    /// Never [`Style::Auto`]: that is settled when this is made.
+    /// For whom has no style of his own. Never [`Style::Auto`]: that is settled when this is made.
     style: Style,
     /// How long clients may keep the answer, empty or not (RFC 2308 §5): short, so that they ask
     /// again soon after a block is lifted.
@@ -69,9 +49,15 @@ impl Blocked {
         self.ttl_s
     }
 
-    /// Writes the answer to `query` of a client that `reaches` the pixel door, or does not.
-    pub(crate) fn write(&self, query: &Query<'_>, reaches: Reaches, out: &mut Vec<u8>) {
-        match self.style {
+    /// Writes the answer to `query` of a client that `reaches` the pixel door, or does not, and may have
+    /// a style of its own.
+    pub(crate) fn write(
+        &self,
+        query: &Query<'_>,
+        (own, reaches): (Option<Style>, Reaches),
+        out: &mut Vec<u8>,
+    ) {
+        match own.unwrap_or(self.style) {
             // It would only refuse our certificate, and show an error where an empty answer shows
             // nothing.
             Style::Pixel if reaches == Reaches::Nothing => {
@@ -94,13 +80,22 @@ mod tests {
 
     /// (rcode, answers, bytes at the end) of a blocked query of type `qtype`, without EDNS.
     fn answer(style: Style, pixel: &[&str], qtype: u8) -> (u8, u8, [u8; 4]) {
+        answer_to((style, None), pixel, qtype)
+    }
+
+    /// The same for a client that may have a style of its own.
+    fn answer_to(
+        (style, own): (Style, Option<Style>),
+        pixel: &[&str],
+        qtype: u8,
+    ) -> (u8, u8, [u8; 4]) {
         let packet =
             [b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03ads\x04test\0\0", &[qtype, 0, 1][..]].concat();
         let pixel: Vec<IpAddr> = pixel.iter().map(|text| text.parse().unwrap()).collect();
         let mut name = NameBuffer::new();
         let query = Query::parse(&packet, &mut name).unwrap();
         let mut out = Vec::new();
-        Blocked::new(style, 10, &pixel).write(&query, Reaches::Pixel, &mut out);
+        Blocked::new(style, 10, &pixel).write(&query, (own, Reaches::Pixel), &mut out);
         (out[3] & 15, out[7], *out.last_chunk().unwrap())
     }
 
@@ -110,6 +105,14 @@ mod tests {
     fn auto_is_pixel_where_there_is_one_and_empty_elsewhere() {
         assert_eq!(answer(Style::Auto, &["192.0.2.9"], 1), (0, 1, [192, 0, 2, 9]));
         assert_eq!(answer(Style::Auto, &[], 1), (0, 0, TTL));
+    }
+
+    #[test]
+    fn a_client_may_have_a_style_of_its_own() {
+        let pixel = &["192.0.2.9"];
+        assert_eq!(answer_to((Style::Nxdomain, Some(Style::Null)), pixel, 1), (0, 1, [0; 4]));
+        assert_eq!(answer_to((Style::Pixel, Some(Style::Refused)), pixel, 1).0, 5);
+        assert_eq!(answer_to((Style::Nodata, Some(Style::Pixel)), pixel, 1).1, 1);
     }
 
     #[test]

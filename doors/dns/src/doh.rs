@@ -45,7 +45,8 @@ const JSON: &str = "application/dns-json";
 /// Serves one connection without TLS to its end.
 pub(crate) async fn serve_plain(line: Line, stream: Stream) {
     let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
-    let peer = Peer { client, port, way: Way::Https, server_name: String::new() };
+    let local = line.local(&stream);
+    let peer = Peer { client, port, local, way: Way::Https, server_name: String::new() };
     serve(line, peer, stream, Versions::Http1And2).await;
 }
 
@@ -99,7 +100,7 @@ async fn ask(line: &Line, peer: &Peer, wish: &Wish) -> Result<Vec<u8>, Refusal> 
             server_name: &peer.server_name,
             url_path: &wish.path,
             client_id: &wish.client_id,
-            ..Caller::now(wish.client, peer.way)
+            ..Caller::now(wish.client, peer.way).near(&policy, || peer.local)
         };
         if wish.message.len() > crate::tcp::QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);

@@ -10,11 +10,13 @@ use crate::listeners::Line;
 use crate::request::{self, Caller, Handled, View, Way};
 use crate::tcp::QUERY_BYTES_MAX;
 use dns_wire::{Query, ask_options};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
+use transport::near::CameTo;
 use transport::quic_server::{ExchangeError, QuicExchange, QuicPeer, QuicService};
 use vocab::NameBuffer;
 
@@ -187,7 +189,9 @@ impl Connection {
             entry: self.line.routes.load().entry(),
             client_port: self.peer.peer().port(),
             server_name: &self.server_name,
-            ..Caller::now(self.peer.peer().ip().to_canonical(), Way::Quic)
+            ..Caller::now(self.peer.peer().ip().to_canonical(), Way::Quic).near(&policy, || {
+                self.peer.local().map(|ip| CameTo::Address(SocketAddr::new(ip, 0)))
+            })
         };
         act(&view, caller)
     }

@@ -34,7 +34,6 @@ mod tcp;
 mod tls;
 mod worker;
 
-pub use blocked::Style;
 pub use certificate::CertificateError;
 pub use door::{Door, Parts, StartError};
 pub use dumps::CacheDump;

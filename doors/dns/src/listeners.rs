@@ -12,6 +12,7 @@ use arc_swap::ArcSwap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use transport::near::{self, CameTo};
 use transport::quic_server::{accept_quic_loop, listen_quic_on_each};
 use transport::tls::{Alpn, Identity};
 use transport::udp::{UdpSocket, listen_udp};
@@ -74,6 +75,13 @@ pub(crate) struct Line {
     pub(crate) limits: ConnectionLimits,
     /// Begun when the listener closes.
     pub(crate) closing: Drain,
+}
+
+impl Line {
+    /// The address of ours that a connection is to, if the policy wants to know its interface.
+    pub(crate) fn local(&self, stream: &Stream) -> Option<CameTo> {
+        near::local(self.shared.policy.load().near_wanted(), stream)
+    }
 }
 
 /// What opening needs of the door.

@@ -20,13 +20,14 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use transport::Held;
 use upstream::resolver::{CacheId, GroupId, Question, Resolution, ResolveError};
-use vocab::{NameBuffer, Now};
+use vocab::{NameBuffer, Near, Now};
 
 /// The client's message and whence it came, for as long as anyone works on it.
 pub(crate) struct Request {
     pub(crate) message: Box<[u8]>,
     client: IpAddr,
     client_port: u16,
+    near: Near,
     way: Way,
     now: Now,
     begun: Instant,
@@ -81,6 +82,7 @@ impl Request {
             message: message.into(),
             client: caller.client,
             client_port: caller.client_port,
+            near: caller.near,
             way: caller.way,
             now: caller.now,
             begun: caller.begun,
@@ -95,6 +97,7 @@ impl Request {
         Caller {
             client: self.client,
             client_port: self.client_port,
+            near: self.near,
             way: self.way,
             now: self.now,
             begun: self.begun,

@@ -21,7 +21,8 @@ use policy::{Ask, Effect, Outcome, Policy, Who};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use vocab::{Action, Cause, Door, Kind, Name, NameBuffer, Now, Source};
+use transport::near::{self, CameTo};
+use vocab::{Action, Cause, Door, Kind, Name, NameBuffer, Near, Now, Source};
 
 /// How long clients may keep that an answer was emptied.
 const EMPTIED_TTL_S: u32 = 60;
@@ -39,11 +40,17 @@ impl View<'_> {
     /// over HTTPS, or in the first label of the name that it connects to.
     pub(crate) fn who<'c>(&self, caller: &Caller<'c>) -> Who<'c> {
         let id = Some(caller.client_id).filter(|id| !id.is_empty());
-        Who { id: id.or_else(|| self.plan.id_in(caller.server_name)), ..Who::default() }
+        Who { id: id.or_else(|| self.plan.id_in(caller.server_name)), ..caller.near.into() }
+    }
+
+    /// Writes the answer to `query` for a blocked name.
+    pub(crate) fn block(&self, query: &Query<'_>, caller: &Caller<'_>, out: &mut Vec<u8>) {
+        let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
+        self.plan.blocked.write(query, (style, self.reach(caller)), out);
     }
 
     /// What the client would have of the pixel door's address.
-    pub(crate) fn reach(&self, caller: &Caller<'_>) -> Reaches {
+    fn reach(&self, caller: &Caller<'_>) -> Reaches {
         if self.shared.trust.avoids(caller.client, caller.now) {
             Reaches::Nothing
         } else {
@@ -58,6 +65,8 @@ pub(crate) struct Caller<'c> {
     pub(crate) client: IpAddr,
     /// From which port; 0 where a proxy speaks for the client.
     pub(crate) client_port: u16,
+    /// What its link tells of it, as far as the policy wants to know.
+    pub(crate) near: Near,
     pub(crate) way: Way,
     pub(crate) now: Now,
     /// The same moment, finer: how long the request took is counted from here.
@@ -109,12 +118,23 @@ pub(crate) struct Findings {
 }
 
 impl Caller<'_> {
+    /// The same with what its link tells of it, where the policy wants to know.
+    pub(crate) fn near(
+        mut self,
+        policy: &Policy,
+        came_to: impl FnOnce() -> Option<CameTo>,
+    ) -> Self {
+        self.near = near::of(policy.near_wanted(), self.client, came_to, self.now);
+        self
+    }
+
     /// A client that asks now, at the plan's first entry.
     pub(crate) fn now(client: IpAddr, way: Way) -> Self {
         let (now, begun) = (transport::clock::now(), Instant::now());
         Self {
             client,
             client_port: 0,
+            near: Near::default(),
             way,
             now,
             begun,
@@ -258,8 +278,7 @@ fn review(
     }
     let Some(cause) = blocked_alias(view, asked, state.response(), out) else { return passed };
     out.clear();
-    let reaches = view.reach(&asked.caller);
-    view.plan.blocked.write(&bare(asked.query), reaches, out);
+    view.block(&bare(asked.query), &asked.caller, out);
     state.answer_made();
     Reviewed { findings: Findings { cause, error: Some(EdeCode::Blocked) }, source: Source::Policy }
 }

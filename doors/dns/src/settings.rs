@@ -3,7 +3,6 @@
 //! It holds the resolver's settings flat beside the door's own, as the file has them. It opens
 //! nothing and resolves nothing; `config` reads it and [`Settings::check`] says what is wrong.
 
-use crate::blocked::Style;
 use crate::doh::client::Forwarded;
 use crate::foreign::Foreign;
 use crate::guard::{
@@ -14,6 +13,7 @@ use crate::lookups::{FallbackSettings, ViewSettings};
 use crate::structured;
 use dns_wire::records::{BadRecord, LocalRecords};
 use pipeline::records::{BadEntry, Redirect};
+use policy::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;

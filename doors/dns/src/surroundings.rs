@@ -93,8 +93,7 @@ impl<'v> Surroundings<'v> {
             Action::Pass => Said::Nothing,
             Action::Block => {
                 self.findings.error = Some(EdeCode::Blocked);
-                let reaches = self.view.reach(&self.caller);
-                self.view.plan.blocked.write(asked.query, reaches, out);
+                self.view.block(asked.query, &self.caller, out);
                 Said::Answered(Source::Policy)
             }
         }

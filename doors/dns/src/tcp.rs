@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use transport::Stream;
+use transport::near::CameTo;
 use transport::udp::DATAGRAM_BYTES_MAX;
 
 /// Questions of one connection that may wait for upstreams at once.
@@ -43,6 +44,8 @@ pub(crate) const QUERY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX;
 pub(crate) struct Peer {
     pub(crate) client: IpAddr,
     pub(crate) port: u16,
+    /// The address of ours that it connected to, if the policy wants to know the interface.
+    pub(crate) local: Option<CameTo>,
     pub(crate) way: Way,
     /// The server name of TLS; empty without.
     pub(crate) server_name: String,
@@ -75,7 +78,9 @@ enum Front {
 /// Serves one connection without TLS to its end.
 pub(crate) async fn serve_plain(line: Line, stream: Stream) {
     let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
-    serve(line, Peer { client, port, way: Way::Tcp, server_name: String::new() }, stream).await;
+    let local = line.local(&stream);
+    let peer = Peer { client, port, local, way: Way::Tcp, server_name: String::new() };
+    serve(line, peer, stream).await;
 }
 
 /// Serves one connection to its end.
@@ -176,7 +181,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             entry: self.line.routes.load().entry(),
             client_port: self.peer.port,
             server_name: &self.peer.server_name,
-            ..Caller::now(self.peer.client, self.peer.way)
+            ..Caller::now(self.peer.client, self.peer.way).near(&policy, || self.peer.local)
         };
         if length > QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);

@@ -14,7 +14,8 @@ use transport::{ServerTls, Stream};
 /// DNS over TLS (RFC 7858).
 pub(crate) async fn serve_dns(line: Line, with: ServerTls, stream: Stream) {
     if let Some(stream) = shake(&line, &with, stream).await {
-        tcp::serve(line, peer(&stream, Way::Tls), stream).await;
+        let peer = peer(&line, &stream, Way::Tls);
+        tcp::serve(line, peer, stream).await;
     }
 }
 
@@ -25,7 +26,8 @@ pub(crate) async fn serve_https(line: Line, with: ServerTls, stream: Stream) {
             Some(Alpn::Http2) => Versions::Http2,
             Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
         };
-        doh::serve(line, peer(&stream, Way::Https), stream, versions).await;
+        let peer = peer(&line, &stream, Way::Https);
+        doh::serve(line, peer, stream, versions).await;
     }
 }
 
@@ -37,8 +39,8 @@ async fn shake(line: &Line, with: &ServerTls, stream: Stream) -> Option<TlsStrea
     }
 }
 
-fn peer(stream: &TlsStream, way: Way) -> Peer {
+fn peer(line: &Line, stream: &TlsStream, way: Way) -> Peer {
     let server_name = stream.sni().unwrap_or_default().to_owned();
-    let peer = stream.peer();
-    Peer { client: peer.ip().to_canonical(), port: peer.port(), way, server_name }
+    let (peer, local) = (stream.peer(), line.local(stream.tcp()));
+    Peer { client: peer.ip().to_canonical(), port: peer.port(), local, way, server_name }
 }

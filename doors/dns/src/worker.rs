@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 use transport::udp::{Batch, Datagram, Received, UdpSocket};
+use vocab::Near;
 
 /// Starts the thread that answers at `socket` until that is stopped.
 pub(crate) fn start(
@@ -50,6 +51,7 @@ fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocke
             let caller = Caller {
                 client: peer.ip(),
                 client_port: peer.port(),
+                near: Near::default(),
                 way: Way::Udp,
                 now,
                 begun,
@@ -58,6 +60,7 @@ fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocke
                 url_path: "",
                 client_id: "",
             };
+            let caller = caller.near(view.policy, || Some(route.came_to(socket)));
             if cut {
                 request::refuse_oversized(&view, caller);
                 continue;

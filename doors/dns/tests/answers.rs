@@ -3,7 +3,7 @@
 
 mod support;
 
-use door_dns::Style;
+use policy::Style;
 use std::net::IpAddr;
 use support::{A, AAAA, ANY, Bench, HTTPS, TXT, query, query_edns, receive};
 use vocab::{Action, Kind, Source};

@@ -3,7 +3,9 @@
 //! It lends the cache our way to the pool, and drops what other requests may have changed. Called by
 //! `request`.
 
+use crate::caller::Caller;
 use crate::door::Setup;
+use crate::fields::Change;
 use crate::passing::Onward;
 use crate::pools::Pool;
 use crate::reproxy;
@@ -18,7 +20,8 @@ use http_engine::Body;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Metered, SendError};
+use std::time::Duration;
+use upstream::origins::{Metered, ResponseTimeout, SendError};
 use vocab::Now;
 
 /// Why the cache's fetch brought nothing.
@@ -36,13 +39,17 @@ pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
     pub(crate) route: Arc<Route>,
     pub(crate) pool: Arc<Pool>,
+    pub(crate) caller: Arc<Caller>,
     pub(crate) url: String,
-    pub(crate) peer: IpAddr,
     pub(crate) client: IpAddr,
     pub(crate) priority: Priority,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
+    /// What the rules do to what is sent.
+    pub(crate) changes: Vec<Change>,
+    /// How long a server may be silent, where the route says so.
+    pub(crate) response_timeout: Option<Duration>,
 }
 
 /// Answers it from the cache, or through it.
@@ -66,7 +73,15 @@ impl Fetch for Way {
         *request.method_mut() = method.clone();
         *request.uri_mut() = errand.path.clone();
         *request.headers_mut() = fields;
-        let onward = Onward { setup: &errand.setup, peer: errand.peer, received: errand.received };
+        if let Some(patience) = errand.response_timeout {
+            request.extensions_mut().insert(ResponseTimeout(patience));
+        }
+        let onward = Onward {
+            setup: &errand.setup,
+            caller: &errand.caller,
+            received: errand.received,
+            changes: &errand.changes,
+        };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
         let (client, priority) = (errand.client, errand.priority);
         let sending = reproxy::Errand {
@@ -80,7 +95,7 @@ impl Fetch for Way {
         let response = reproxy::exchange(&sending, request).await.map_err(Failed::NoAnswer)?;
         shape::answers(&response).map_err(|why| Failed::NoAnswer(NoAnswer::Failed(why)))?;
         // A fetch may outlive the client whose own patience would end it.
-        let stall = errand.setup.settings.response_timeout.0.0;
+        let stall = errand.response_timeout.unwrap_or(errand.setup.settings.response_timeout.0.0);
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
     }
 }

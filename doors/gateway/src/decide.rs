@@ -8,6 +8,7 @@ use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::{Ask, Verdict};
 use std::sync::Arc;
+use transport::near;
 use vocab::{Action, Cause, DomainName, Now, RuleRef};
 
 /// What is to be done with a request.
@@ -43,16 +44,18 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
             break;
         }
     }
+    let policy = door.parts.policy.load();
+    let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
     let ask = Ask {
         door: vocab::Door::Gateway,
         client: wish.client,
-        who: None,
+        who: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
         url: Some(&wish.url),
         page: wish.page.as_ref().map(DomainName::as_name),
     };
-    let verdict = door.parts.policy.load().decide(&ask, now);
+    let verdict = policy.decide(&ask, now);
     match (verdict.action, taken) {
         (Action::Block, _) => Decision::Block(verdict),
         (Action::Pass, Some((route, pool))) => Decision::Pass(verdict, route, pool),

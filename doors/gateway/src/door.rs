@@ -1,8 +1,13 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
+use crate::caller::Caller;
+use crate::fields::FieldRules;
+use crate::forwarded::Telling;
+use crate::leaving::Left;
 use crate::pools::{Checker, Pool, PoolChange, PoolState, Unchanged};
 use crate::request;
 use crate::route::{self, Route};
+use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use crate::uploads::Uploads;
 use arc_swap::ArcSwap;
@@ -11,12 +16,14 @@ use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::freshness::Rules;
-use transport::{ConnectionLimits, Drain, Stream, clock};
-use upstream::origins::{ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::{Complaint, Listen, Network, RuleRef};
+use tokio::io::{AsyncRead, AsyncWrite};
+use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
+use transport::{ConnectionLimits, Drain, Signer, Stream, clock};
+use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
+use vocab::{Complaint, Listen, NearWanted, Network, RuleRef};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -31,6 +38,10 @@ pub struct Parts {
     pub base: PathBuf,
     /// What the cache finds around it.
     pub cache: Around,
+    /// Who signs the certificate of `https` listeners that have none as files.
+    pub signer: Option<Arc<Signer>>,
+    /// Takes a line for the administrator: what came of a certificate that has changed.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The gateway door.
@@ -47,6 +58,12 @@ pub(crate) struct Setup {
     pub(crate) routes: Vec<Arc<Route>>,
     pub(crate) origins: Origins,
     pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) secure: Option<Secure>,
+    /// What is expected of clients.
+    pub(crate) limits: Limits,
+    pub(crate) request_fields: FieldRules,
+    pub(crate) response_fields: FieldRules,
+    pub(crate) left: Left,
     pub(crate) pools: BTreeMap<String, Arc<Pool>>,
     pub(crate) uploads: Uploads,
 }
@@ -112,6 +129,11 @@ impl Door {
         self.setup.load().rule_text(rule)
     }
 
+    /// How many connections have left HTTP, as a WebSocket does, and are open.
+    pub fn upgrades_open(&self) -> u32 {
+        self.setup.load().left.count()
+    }
+
     /// Every pattern that has blocked, with its count.
     pub fn pattern_hits(&self) -> Vec<PatternHits> {
         let setup = self.setup.load();
@@ -142,15 +164,38 @@ impl Door {
 
     /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let peer = stream.peer().ip().to_canonical();
+        let setup = self.setup();
+        let Some(stream) = setup.introduced(stream, &drain).await else { return };
+        let versions = if setup.settings.h2c { Versions::Http1And2 } else { Versions::Http1 };
+        let how = (versions, setup.limits);
+        drop(setup);
+        let mut caller = Caller::of(&stream, self.near_wanted(), None, BecomesTunnel::default());
         let (stream, tunnel) = ClientStream::new(stream);
-        let stop = drain.begun();
+        caller.tunnel = tunnel;
+        self.serve(stream, how, caller, drain).await;
+    }
+
+    pub(crate) async fn serve<S>(
+        self: Arc<Self>,
+        stream: S,
+        (versions, limits): (Versions, Limits),
+        caller: Caller,
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (stop, caller) = (drain.begun(), Arc::new(caller));
         let handler = move |incoming| {
-            let (door, tunnel) = (Arc::clone(&self), tunnel.clone());
-            async move { request::answer(&door, peer, &tunnel, incoming).await }
+            let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
+            async move { request::answer(&door, &caller, incoming).await }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, Versions::Http1, Limits::default(), stop, handler).await);
+        drop(serve(stream, versions, limits, stop, handler).await);
+    }
+
+    /// What the policy wants to know of clients beside their address.
+    pub(crate) fn near_wanted(&self) -> NearWanted {
+        self.parts.policy.load().near_wanted()
     }
 
     pub(crate) fn setup(&self) -> Arc<Setup> {
@@ -158,7 +203,31 @@ impl Door {
     }
 }
 
+/// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
+pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+    let mut complaints = secure::check_files(settings, base);
+    complaints.extend(route::check_files(settings, base));
+    complaints
+}
+
 impl Setup {
+    /// The connection with the client's own address, where a proxy in front says who that is;
+    /// nothing where it should and does not, or where it comes from somebody else.
+    pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
+        let proxies = &self.settings.proxy_protocol;
+        if proxies.is_empty() {
+            return Some(stream);
+        }
+        let from = stream.peer().ip();
+        if !proxies.iter().any(|network| network.contains(from)) {
+            return None;
+        }
+        tokio::select! {
+            introduced = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE) => introduced.ok(),
+            () = drain.begun() => None,
+        }
+    }
+
     fn new(
         settings: Settings,
         parts: &Parts,
@@ -196,7 +265,26 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        Ok(Self { settings, trusted, routes, origins, cache, pools, uploads })
+        let (request_fields, response_fields) = settings.headers.compile();
+        Ok(Self {
+            trusted,
+            routes,
+            origins,
+            cache,
+            pools,
+            uploads,
+            secure: Secure::open(&settings, parts)?,
+            limits: settings.client.limits(),
+            request_fields,
+            response_fields,
+            left: before.map(|setup| setup.left.clone()).unwrap_or_default(),
+            settings,
+        })
+    }
+
+    /// Who is believed, and how servers behind are told.
+    pub(crate) fn telling(&self) -> Telling<'_> {
+        Telling { trusted: &self.trusted, style: self.settings.forwarded }
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {

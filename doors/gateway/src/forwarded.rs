@@ -1,70 +1,149 @@
 //! Who the client is, and what servers behind are told about it.
 //!
-//! `X-Forwarded-*` is what anybody can write. It is believed only from the proxies that the
-//! settings trust; from anybody else it is replaced, and its look-alikes are dropped.
+//! `X-Forwarded-*` and `Forwarded` are what anybody can write. They are believed only from the proxies
+//! that the settings trust; from anybody else they are replaced, and their look-alikes are dropped.
+//! Called by `request` and `passing`.
 
-use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
-use std::net::IpAddr;
+use crate::caller::Caller;
+use crate::settings::ForwardedStyle;
+use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
+use std::net::{IpAddr, SocketAddr};
 use vocab::Network;
 
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-/// Other ways of saying the same, which servers behind may believe.
-const OTHERS: [HeaderName; 4] = [
-    HeaderName::from_static("forwarded"),
+const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
+/// RFC 9440 §2.2.
+const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
+/// What a stranger says is dropped, whether we say it or not: servers behind may believe it.
+const STRANGERS: [HeaderName; 9] = [
+    FOR,
+    PROTO,
+    FORWARDED_HOST,
+    PORT,
+    FORWARDED,
+    CLIENT_CERT,
+    HeaderName::from_static("client-cert-chain"),
     HeaderName::from_static("x-real-ip"),
-    HeaderName::from_static("x-forwarded-port"),
     HeaderName::from_static("x-forwarded-server"),
 ];
 
-/// The client: the peer, or where the peer is trusted, the last address of `X-Forwarded-For` that
-/// is not trusted itself.
-pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
-    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
-    if !is_trusted(peer) {
-        return peer;
-    }
-    let lines: Vec<&str> =
-        headers.get_all(FOR).iter().filter_map(|line| line.to_str().ok()).collect();
-    let mut client = peer;
-    for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
-        // What cannot be read was not written by a proxy that we trust: stop believing there.
-        let Ok(address) = entry.trim().parse::<IpAddr>() else { return client };
-        client = address.to_canonical();
-        if !is_trusted(client) {
-            return client;
-        }
-    }
-    client
+/// Who is believed, and in which words servers behind are told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Telling<'s> {
+    pub(crate) trusted: &'s [Network],
+    pub(crate) style: ForwardedStyle,
 }
 
-/// Sets what servers behind are told.
-pub(crate) fn tell(headers: &mut HeaderMap, peer: IpAddr, trusted: &[Network]) {
-    let believed = trusted.iter().any(|network| network.contains(peer));
-    let peer_text = HeaderValue::from_str(&peer.to_string()).expect("an address is visible ASCII");
-    drop_look_alikes(headers);
-    if believed {
-        headers.append(FOR, peer_text);
-        headers.entry(PROTO).or_insert(HeaderValue::from_static("http"));
-    } else {
-        for other in &OTHERS {
-            headers.remove(other);
+impl Telling<'_> {
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|network| network.contains(address))
+    }
+
+    /// The client: the peer, or where the peer is trusted, the last address of `X-Forwarded-For` (or of
+    /// `Forwarded`, where that is the only one spoken) that is not trusted itself.
+    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        if !self.trusts(peer) {
+            return peer;
         }
-        headers.insert(FOR, peer_text);
-        headers.insert(PROTO, HeaderValue::from_static("http"));
-        headers.remove(FORWARDED_HOST);
+        let standard = self.style == ForwardedStyle::Standard;
+        let field = if standard { FORWARDED } else { FOR };
+        let lines: Vec<&str> =
+            headers.get_all(field).iter().filter_map(|line| line.to_str().ok()).collect();
+        let mut client = peer;
+        for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
+            let address = if standard { standard_for(entry) } else { entry.trim().parse().ok() };
+            // What cannot be read was not written by a proxy that we trust: stop believing there.
+            let Some(address) = address else { return client };
+            client = address.to_canonical();
+            if !self.trusts(client) {
+                return client;
+            }
+        }
+        client
+    }
+
+    /// Sets what servers behind are told.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap, caller: &Caller) {
+        drop_look_alikes(headers);
+        let believed = self.trusts(caller.peer);
+        if !believed {
+            for field in &STRANGERS {
+                headers.remove(field);
+            }
+        }
+        if let Some(secured) = &caller.secured
+            && let Some(shown) = &secured.client_certificate
+        {
+            headers.insert(CLIENT_CERT, shown.clone());
+        }
+        match self.style {
+            ForwardedStyle::XForwarded => tell_x(headers, caller),
+            ForwardedStyle::Standard => tell_standard(headers, caller),
+            ForwardedStyle::Both => {
+                tell_x(headers, caller);
+                tell_standard(headers, caller);
+            }
+            ForwardedStyle::Off => {}
+        }
+    }
+}
+
+fn tell_x(headers: &mut HeaderMap, caller: &Caller) {
+    let visible = "digits, dots and colons are visible ASCII";
+    headers.append(FOR, HeaderValue::try_from(caller.peer.to_string()).expect(visible));
+    // A proxy in front that told of another scheme was come to at another port.
+    if !headers.contains_key(PROTO) {
+        headers.insert(PROTO, HeaderValue::from_static(caller.scheme()));
+        if let Some(port) = caller.port {
+            headers.entry(PORT).or_insert(HeaderValue::from(port));
+        }
     }
     if let Some(host) = headers.get(HOST).cloned() {
         headers.entry(FORWARDED_HOST).or_insert(host);
     }
 }
 
-/// Drops fields with an underscore: `X_Forwarded_For` is `X-Forwarded-For` to a server that makes
-/// environment variables of fields (CGI, WSGI).
+/// Appends an element of RFC 7239 §4.
+fn tell_standard(headers: &mut HeaderMap, caller: &Caller) {
+    let mut element = match caller.peer {
+        IpAddr::V4(address) => format!("for={address};proto={}", caller.scheme()),
+        IpAddr::V6(address) => format!("for=\"[{address}]\";proto={}", caller.scheme()),
+    };
+    // The engine has refused hosts with quotes; who else knows.
+    if let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok())
+        && !host.contains(['"', '\\'])
+    {
+        element.push_str(";host=\"");
+        element.push_str(host);
+        element.push('"');
+    }
+    if let Ok(element) = HeaderValue::try_from(element) {
+        headers.append(FORWARDED, element);
+    }
+}
+
+/// The address of `for=` in an element of RFC 7239 §4; none where it is hidden or unknown. An element
+/// with a comma between quotes is cut there, and so ends the chain.
+fn standard_for(element: &str) -> Option<IpAddr> {
+    let mut pairs = element.split(';').filter_map(|pair| pair.trim().split_once('='));
+    let (_, node) = pairs.find(|(name, _)| name.eq_ignore_ascii_case("for"))?;
+    let node = node.strip_prefix('"').map_or(Some(node), |node| node.strip_suffix('"'))?;
+    if let Ok(address) = node.parse() {
+        return Some(address);
+    }
+    if let Ok(address) = node.parse::<SocketAddr>() {
+        return Some(address.ip());
+    }
+    node.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
+}
+
+/// Drops fields with an underscore or a dot: `X_Forwarded_For` is `X-Forwarded-For` to a server that
+/// makes environment variables of fields (CGI, WSGI).
 fn drop_look_alikes(headers: &mut HeaderMap) {
     let look_alikes: Vec<HeaderName> =
-        headers.keys().filter(|name| name.as_str().contains('_')).cloned().collect();
+        headers.keys().filter(|name| name.as_str().contains(['_', '.'])).cloned().collect();
     for name in look_alikes {
         headers.remove(name);
     }
@@ -74,6 +153,7 @@ fn drop_look_alikes(headers: &mut HeaderMap) {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use upstream::origins::BecomesTunnel;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
         let field = |(name, value): &(&'static str, &'static str)| {
@@ -86,40 +166,86 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn caller(peer: &str) -> Caller {
+        let tunnel = BecomesTunnel::default();
+        Caller { peer: ip(peer), port: Some(8081), local: None, secured: None, tunnel }
+    }
+
+    const fn telling(trusted: &[Network], style: ForwardedStyle) -> Telling<'_> {
+        Telling { trusted, style }
+    }
+
+    const SPOOF: &[(&str, &str)] = &[
+        ("host", "app.example"),
+        ("x-forwarded-for", "10.0.0.1"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "evil.example"),
+        ("x-forwarded-port", "443"),
+        ("forwarded", "for=10.0.0.1"),
+        ("x-real-ip", "10.0.0.1"),
+        ("client-cert", ":AA==:"),
+        ("x_forwarded_for", "10.0.0.1"),
+        ("x.forwarded.for", "10.0.0.1"),
+    ];
+
     #[test]
     fn a_stranger_is_who_it_is() {
-        let mut fields = headers(&[
-            ("host", "app.example"),
-            ("x-forwarded-for", "10.0.0.1"),
-            ("x-forwarded-proto", "https"),
-            ("x-forwarded-host", "evil.example"),
-            ("forwarded", "for=10.0.0.1"),
-            ("x-real-ip", "10.0.0.1"),
-            ("x_forwarded_for", "10.0.0.1"),
-        ]);
-        assert_eq!(client(ip("203.0.113.9"), &fields, &[]), ip("203.0.113.9"));
-        tell(&mut fields, ip("203.0.113.9"), &[]);
-        let told = headers(&[
+        let x = [
             ("host", "app.example"),
             ("x-forwarded-for", "203.0.113.9"),
             ("x-forwarded-proto", "http"),
+            ("x-forwarded-port", "8081"),
             ("x-forwarded-host", "app.example"),
-        ]);
-        assert_eq!(fields, told);
+        ];
+        let standard = ("forwarded", "for=203.0.113.9;proto=http;host=\"app.example\"");
+        for (style, told) in [
+            (ForwardedStyle::XForwarded, &x[..]),
+            (ForwardedStyle::Standard, &[x[0], standard]),
+            (ForwardedStyle::Both, &[x[0], x[1], x[2], x[3], x[4], standard]),
+            (ForwardedStyle::Off, &[x[0]]),
+        ] {
+            let mut fields = headers(SPOOF);
+            let telling = telling(&[], style);
+            assert_eq!(telling.client(ip("203.0.113.9"), &fields), ip("203.0.113.9"));
+            telling.tell(&mut fields, &caller("203.0.113.9"));
+            assert_eq!(fields, headers(told), "{style:?}");
+        }
     }
 
     #[test]
     fn a_trusted_proxy_is_believed_up_to_the_first_stranger() {
         let trusted = ["10.0.0.0/8".parse().unwrap()];
+        let telling = telling(&trusted, ForwardedStyle::XForwarded);
         let fields = headers(&[("x-forwarded-for", "1.1.1.1, 203.0.113.9, 10.0.0.2")]);
-        assert_eq!(client(ip("10.0.0.1"), &fields, &trusted), ip("203.0.113.9"));
+        assert_eq!(telling.client(ip("10.0.0.1"), &fields), ip("203.0.113.9"));
         let broken = headers(&[("x-forwarded-for", "1.1.1.1, nobody, 10.0.0.2")]);
-        assert_eq!(client(ip("10.0.0.1"), &broken, &trusted), ip("10.0.0.2"));
+        assert_eq!(telling.client(ip("10.0.0.1"), &broken), ip("10.0.0.2"));
         let mut fields =
             headers(&[("x-forwarded-for", "203.0.113.9"), ("x-forwarded-proto", "https")]);
-        tell(&mut fields, ip("10.0.0.1"), &trusted);
+        telling.tell(&mut fields, &caller("10.0.0.1"));
         let chain: Vec<_> = fields.get_all(FOR).iter().collect();
         assert_eq!(chain, ["203.0.113.9", "10.0.0.1"]);
         assert_eq!(fields[PROTO], "https");
+        assert!(!fields.contains_key(PORT));
+    }
+
+    #[test]
+    fn the_standard_field_names_the_client_where_it_alone_is_spoken() {
+        let trusted = ["10.0.0.0/8".parse().unwrap()];
+        let telling = telling(&trusted, ForwardedStyle::Standard);
+        for (line, expected) in [
+            ("for=1.1.1.1, For=\"[2001:db8::7]:4711\";proto=https, for=10.0.0.3", "2001:db8::7"),
+            ("for=\"[2001:db8::7]\"", "2001:db8::7"),
+            ("for=203.0.113.9;by=10.0.0.1", "203.0.113.9"),
+            ("for=\"203.0.113.9:80\"", "203.0.113.9"),
+            ("for=unknown", "10.0.0.1"),
+            ("for=_hidden, for=10.0.0.9", "10.0.0.9"),
+            ("proto=https", "10.0.0.1"),
+            ("for=\"1.1.1.1", "10.0.0.1"),
+        ] {
+            let mut fields = HeaderMap::new();
+            fields.insert(FORWARDED, line.parse().unwrap());
+            assert_eq!(telling.client(ip("10.0.0.1"), &fields), ip(expected), "{line}");
+        }
     }
 }

@@ -5,32 +5,40 @@
 //! makes a [`Door`] and hands it connections.
 
 mod cached;
+mod caller;
 mod decide;
 mod dice;
 mod door;
+mod fields;
+mod finish;
 mod forwarded;
+mod leaving;
 mod pages;
 mod passing;
 mod patterns;
 mod pools;
+mod public;
 mod reproxy;
 mod request;
 mod route;
 mod routes;
+mod secure;
 mod sending;
 mod settings;
 mod shape;
 mod ticket;
 mod uploads;
+mod websocket;
 
-pub use crate::door::{Door, Parts, PatternHits};
+pub use crate::door::{Door, Parts, PatternHits, check_files};
 pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
 pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
-pub use crate::route::check_files;
 pub use crate::settings::{
-    Balance, BlockSettings, HealthKind, HealthSettings, PassiveSettings, PatternSource,
-    PoolSettings, Priority, QueueSettings, ReliefSettings, ReproxySettings, RetryCause, RetryOn,
-    RetrySettings, RouteSettings, ServerDetails, ServerSettings, Settings, StickySettings,
-    UploadMode, UploadSettings, UploadThreshold, WEIGHT_MAX,
+    Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, CodingName,
+    CompressChoice, CompressSettings, FieldRule, FieldSettings, ForwardedStyle, HealthKind,
+    HealthSettings, PassiveSettings, PatternSource, PoolSettings, Priority, QueueSettings,
+    ReliefSettings, ReproxySettings, RetryCause, RetryOn, RetrySettings, RouteSettings,
+    ServerDetails, ServerSettings, Settings, StickySettings, TlsSettings, UploadMode,
+    UploadSettings, UploadThreshold, WEIGHT_MAX,
 };
 pub use http_cache::Around;

@@ -39,6 +39,19 @@ pub(crate) fn bad_request(why: &str) -> Response<Body> {
     page(StatusCode::BAD_REQUEST, format!("{why}.\n"))
 }
 
+/// The connection was made for another name (RFC 9110 §15.5.20): the client may open one of its own.
+pub(crate) fn misdirected() -> Response<Body> {
+    let text = "This connection was not made for that host.\n";
+    page(StatusCode::MISDIRECTED_REQUEST, text.into())
+}
+
+/// There is no place for one more connection that leaves HTTP.
+pub(crate) fn busy() -> Response<Body> {
+    let mut page = page(StatusCode::SERVICE_UNAVAILABLE, "Too many are connected.\n".into());
+    page.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
+    page
+}
+
 /// The body is over the cap.
 pub(crate) fn too_large() -> Response<Body> {
     page(StatusCode::PAYLOAD_TOO_LARGE, "The request's body is too large.\n".into())

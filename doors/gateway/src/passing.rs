@@ -3,23 +3,26 @@
 //! What is sent through the cache is sent by `cached`; both go through `sending`. Called by `request`.
 
 use crate::cached::{self, Errand, Failed};
+use crate::caller::Caller;
 use crate::door::Setup;
-use crate::forwarded;
+use crate::fields::{self, Change};
+use crate::finish;
+use crate::leaving::Leaving;
 use crate::pools::Pool;
 use crate::reproxy;
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
 use crate::sending::{Asker, Stickiness};
 use crate::uploads;
-use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use crate::websocket::{self, Handshake};
+use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Limited;
 use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
-use std::net::IpAddr;
 use std::sync::Arc;
-use upstream::origins::{Loop, add_via};
+use upstream::origins::{Loop, ResponseTimeout, SendError, add_via};
 use vocab::Now;
 
 /// What passing a request on needs to know.
@@ -27,15 +30,16 @@ pub(crate) struct Trip<'s> {
     pub(crate) setup: &'s Arc<Setup>,
     pub(crate) route: &'s Arc<Route>,
     pub(crate) pool: &'s Arc<Pool>,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'s Arc<Caller>,
     pub(crate) now: Now,
 }
 
 /// What is put into a request that goes on.
 pub(crate) struct Onward<'s> {
     pub(crate) setup: &'s Setup,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'s Caller,
     pub(crate) received: Version,
+    pub(crate) changes: &'s [Change],
 }
 
 impl Onward<'_> {
@@ -50,33 +54,62 @@ impl Onward<'_> {
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(UPGRADE, protocol);
         }
-        forwarded::tell(headers, self.peer, &self.setup.trusted);
-        add_via(headers, self.received)
+        self.setup.telling().tell(headers, self.caller);
+        // HTTP/1.0 knows no host, but what we send needs one (RFC 9112 §3.2).
+        headers.entry(HOST).or_insert(HeaderValue::from_static(""));
+        // The engine has told the client to go on, or will when the body is read: its word is kept.
+        headers.remove(EXPECT);
+        add_via(headers, self.received)?;
+        fields::apply(self.changes, headers);
+        Ok(())
     }
 }
 
 pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Incoming>) -> Outcome {
-    let wants = hop_by_hop::wants_upgrade(request.headers())
-        .and_then(|protocol| HeaderValue::from_str(protocol).ok());
-    let upgrading = wants.is_some().then(|| upgrade::on(&mut request));
+    let body_max = trip.route.body_max.unwrap_or(trip.setup.settings.body_max.bytes());
+    if request.body().size_hint().lower() > body_max {
+        return Outcome::Refused(Refusal::BodyTooLarge);
+    }
+    let asked = websocket::asked(&request);
+    let Ok(handshake) = asked.map(|_| Handshake::new()).transpose() else {
+        return Outcome::Refused(Refusal::TooManyUpgrades);
+    };
+    let wants = match &handshake {
+        Some(_) => Some(Handshake::protocol()),
+        None => hop_by_hop::wants_upgrade(request.headers())
+            .and_then(|protocol| HeaderValue::from_str(protocol).ok()),
+    };
+    let leaving = match wants.is_some().then(|| leave(trip, &mut request)) {
+        Some(None) => return Outcome::Refused(Refusal::TooManyUpgrades),
+        Some(Some(leaving)) => Some(leaving),
+        None => None,
+    };
     let (mut head, body) = request.into_parts();
     let Ok(uri) = wish.path.parse::<Uri>() else { return Outcome::Refused(Refusal::Host) };
     let received = std::mem::replace(&mut head.version, Version::HTTP_11);
     let is_get = head.method == Method::GET || head.method == Method::HEAD;
     if let Some(cache) = &trip.route.cache
         && is_get
-        && upgrading.is_none()
+        && leaving.is_none()
         && body.is_end_stream()
     {
         return through_cache(trip, cache, wish, (head, uri, received)).await;
     }
     head.uri = uri;
-    let onward = Onward { setup: trip.setup, peer: trip.peer, received };
+    let changes = trip.changes(wish);
+    let onward = Onward { setup: trip.setup, caller: trip.caller, received, changes: &changes };
     if onward.prepare(&mut head.headers, wants).is_err() {
         return Outcome::GoingRound;
     }
+    if let Some(handshake) = &handshake {
+        head.method = Method::GET;
+        handshake.write(&mut head.headers);
+    }
+    if let Some(patience) = trip.route.response_timeout {
+        head.extensions.insert(ResponseTimeout(patience));
+    }
     let method = head.method.clone();
-    let onward = Request::from_parts(head, capped(body, trip.setup.settings.body_max.bytes()));
+    let onward = Request::from_parts(head, capped(body, body_max));
     let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
         Ok(onward) => onward,
         Err(why) => return Outcome::Failed(why),
@@ -90,14 +123,59 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         asker: Asker { client, priority, stickiness: Stickiness::AsSet },
         now: trip.now,
     };
-    match reproxy::exchange(&errand, onward).await {
-        Err(why) => why.into(),
-        Ok(response) => match upgrading {
-            Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                Outcome::Switched(response, client)
-            }
-            Some(_) | None => Outcome::Fetched(changing(trip, wish, method, response).await),
-        },
+    let response = match reproxy::exchange(&errand, onward).await {
+        Err(why) => return why.into(),
+        Ok(response) => response,
+    };
+    match came(&response, leaving, handshake.as_ref()) {
+        Came::Answer => Outcome::Fetched(changing(trip, wish, method, response).await),
+        Came::Switched(leaving) => Outcome::Switched(response, leaving),
+        Came::WebSocket(leaving) => Outcome::Switched(websocket::accepted(response), leaving),
+        Came::Misunderstood => {
+            let why = "it took a WebSocket's handshake for something else";
+            Outcome::Failed(SendError::BadResponse(why.into()))
+        }
+    }
+}
+
+/// What an answer means for the connection.
+enum Came {
+    /// It stays what it was.
+    Answer,
+    /// It leaves HTTP.
+    Switched(Leaving),
+    /// It becomes the WebSocket that a stream of HTTP/2 asked for.
+    WebSocket(Leaving),
+    Misunderstood,
+}
+
+fn came(
+    response: &Response<Body>,
+    leaving: Option<Leaving>,
+    handshake: Option<&Handshake>,
+) -> Came {
+    let is_switched = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    match (leaving, handshake) {
+        (Some(leaving), Some(handshake)) if handshake.is_met(response) => Came::WebSocket(leaving),
+        // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
+        (_, Some(_)) if response.status().is_success() || is_switched => Came::Misunderstood,
+        (Some(leaving), None) if is_switched => Came::Switched(leaving),
+        _ => Came::Answer,
+    }
+}
+
+/// The client's connection, should the server agree to leave HTTP; none where too many have.
+fn leave(trip: &Trip<'_>, request: &mut Request<Incoming>) -> Option<Leaving> {
+    let place = trip.setup.left.place(trip.setup.settings.upgrades)?;
+    let held = request.extensions_mut().remove::<upgrade::Held>();
+    Some(Leaving { client: upgrade::on(request), held, place })
+}
+
+impl Trip<'_> {
+    /// What the rules do to the request.
+    fn changes(&self, wish: &Wish) -> Vec<Change> {
+        let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
+        finish::changes(rules, wish, self.caller)
     }
 }
 
@@ -118,12 +196,14 @@ async fn through_cache(
         route: Arc::clone(trip.route),
         url: wish.url.clone(),
         pool: Arc::clone(trip.pool),
-        peer: trip.peer,
+        caller: Arc::clone(trip.caller),
         client: wish.client,
         priority: trip.route.priority,
         path,
         received,
         now: trip.now,
+        changes: trip.changes(wish),
+        response_timeout: trip.route.response_timeout,
     };
     match cached::answer(cache, question, errand).await {
         Ok(served) => Outcome::Cached(served),

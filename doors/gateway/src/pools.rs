@@ -42,6 +42,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use transport::clock;
+use upstream::origins::{Host, Origin};
 use vocab::Now;
 
 /// The shortest time that a client is asked to wait before it comes again.
@@ -151,6 +152,16 @@ impl Pool {
     /// How many servers it has.
     pub(crate) fn len(&self) -> usize {
         self.members.load().servers.len()
+    }
+
+    /// Whether a server stands there.
+    pub(crate) fn stands_at(&self, origin: &Origin) -> bool {
+        self.members.load().servers.iter().any(|server| server.origin == *origin)
+    }
+
+    /// Whether a server has this host.
+    pub(crate) fn has_host(&self, host: &Host) -> bool {
+        self.members.load().servers.iter().any(|server| server.origin.host == *host)
     }
 
     /// What of a request counts when a server is picked for it. Counts it.

@@ -1,18 +1,20 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
+use crate::caller::Caller;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
-use crate::forwarded;
+use crate::finish::Finish;
+use crate::leaving::Leaving;
 use crate::passing::{Trip, pass};
 use crate::pools::Lease;
 use crate::reproxy;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
+use crate::websocket::{self, Connect};
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
-use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
@@ -20,6 +22,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
+use transport::near::CameTo;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
 use vocab::{DomainName, Kind, Name, Now};
 
@@ -27,6 +30,8 @@ use vocab::{DomainName, Kind, Name, Now};
 #[derive(Clone)]
 pub(crate) struct Wish {
     pub(crate) client: IpAddr,
+    /// The address of ours that its connection is to, if the policy wants to know the interface.
+    pub(crate) local: Option<CameTo>,
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
     pub(crate) kind: Kind,
@@ -50,7 +55,7 @@ pub(crate) enum Led {
 pub(crate) struct Scene<'s> {
     pub(crate) door: &'s Arc<Door>,
     pub(crate) setup: &'s Arc<Setup>,
-    pub(crate) peer: IpAddr,
+    pub(crate) caller: &'s Arc<Caller>,
     pub(crate) now: Now,
 }
 
@@ -71,6 +76,10 @@ pub(crate) enum Refusal {
     Host,
     Path(DotSegment),
     BodyTooLarge,
+    /// The connection was made for another name.
+    Misdirected,
+    /// Too many connections have left HTTP.
+    TooManyUpgrades,
 }
 
 /// What came of a request.
@@ -84,7 +93,7 @@ pub(crate) enum Outcome {
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     /// The server agreed to leave HTTP, and the client had asked for it.
-    Switched(Response<Body>, upgrade::OnUpgrade),
+    Switched(Response<Body>, Leaving),
     GoingRound,
     Failed(SendError),
     /// The pool has nobody for it; this is when to ask again.
@@ -94,21 +103,20 @@ pub(crate) enum Outcome {
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    peer: IpAddr,
-    tunnel: &BecomesTunnel,
+    caller: &Arc<Caller>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
-    let mut ticket = Ticket::open(&door.parts.ledger, now, peer);
+    let mut ticket = Ticket::open(&door.parts.ledger, now, caller.peer);
 
     // read
-    let wish = match read(&setup, peer, &mut request) {
+    let wish = match read(&setup, caller, &mut request) {
         Ok(wish) => wish,
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
             let shaped = shape(door, &setup, Outcome::Refused(refusal));
-            return record(ticket, shaped, &setup, tunnel);
+            return record(ticket, shaped, (&setup, None), &caller.tunnel);
         }
     };
     ticket.came_from(wish.client);
@@ -120,18 +128,25 @@ pub(crate) async fn answer(
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
+    let route = match &decision {
+        Decision::Pass(_, route, _) => Some(route),
+        Decision::Block(_) | Decision::Nowhere(_) => None,
+    };
+    let finish = Finish::of(&setup, route, (&wish, caller), &request);
+    let stall = route.and_then(|route| route.response_timeout);
+
     // act
-    let scene = Scene { door, setup: &setup, peer, now };
+    let scene = Scene { door, setup: &setup, caller, now };
     let acted = reproxy::act(scene, decision, &wish, request).await;
 
     // review
     let reviewed = review(acted);
 
     // shape
-    let shaped = shape(door, &setup, reviewed);
+    let shaped = finish.apply(shape(door, &setup, reviewed));
 
     // record
-    record(ticket, shaped, &setup, tunnel)
+    record(ticket, shaped, (&setup, stall), &caller.tunnel)
 }
 
 /// Does what was decided.
@@ -141,23 +156,23 @@ pub(crate) async fn act(
     wish: &Wish,
     request: Request<Incoming>,
 ) -> Outcome {
-    let Scene { setup, peer, now, .. } = scene;
+    let Scene { setup, caller, now, .. } = scene;
     match decision {
         Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host.clone() },
         Decision::Nowhere(_) => Outcome::Nowhere,
         Decision::Pass(_, route, pool) => {
-            pass(&Trip { setup, route: &route, pool: &pool, peer, now }, wish, request).await
+            pass(&Trip { setup, route: &route, pool: &pool, caller, now }, wish, request).await
         }
     }
 }
 
-fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
-    if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
-        return Err(Refusal::Method);
+fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
+    match websocket::asked(request) {
+        Some(Connect::Other) => return Err(Refusal::Method),
+        Some(Connect::WebSocket) | None => {}
     }
-    let declared = request.body().size_hint().lower();
-    if declared > setup.settings.body_max.bytes() {
-        return Err(Refusal::BodyTooLarge);
+    if *request.method() == Method::TRACE {
+        return Err(Refusal::Method);
     }
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     if let Some(authority) = request.uri().authority() {
@@ -172,7 +187,11 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         // HTTP/1.0 knows no Host.
         None | Some(Ok("")) => None,
         Some(Ok(host)) => {
-            Some(Origin::from_authority(OriginScheme::Http, host).map_err(|_| Refusal::Host)?)
+            let scheme = match &caller.secured {
+                Some(_) => OriginScheme::Https,
+                None => OriginScheme::Http,
+            };
+            Some(Origin::from_authority(scheme, host).map_err(|_| Refusal::Host)?)
         }
         Some(Err(_)) => return Err(Refusal::Host),
     };
@@ -180,9 +199,16 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
         Some(origin) => format!("{origin}{path}"),
         None => path.clone(),
     };
+    let host = asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name());
+    if let (Some(secured), Some(secure)) = (&caller.secured, &setup.secure)
+        && !secure.serves(secured, host.as_name())
+    {
+        return Err(Refusal::Misdirected);
+    }
     Ok(Wish {
-        client: forwarded::client(peer, headers, &setup.trusted),
-        host: asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name()),
+        client: setup.telling().client(caller.peer, headers),
+        local: caller.local,
+        host,
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
@@ -195,24 +221,24 @@ fn read(setup: &Setup, peer: IpAddr, request: &mut Request<Incoming>) -> Result<
 fn record(
     mut ticket: Ticket,
     shaped: Shaped,
-    setup: &Setup,
+    (setup, stall): (&Setup, Option<Duration>),
     becomes: &BecomesTunnel,
 ) -> Response<Body> {
     let Shaped { mut response, source, switched } = shaped;
     ticket.answered(source, response.status().as_u16());
-    let Some(client) = switched else {
-        let stall = setup.settings.response_timeout.0.0;
+    let Some(Leaving { client, held, place }) = switched else {
+        let stall = stall.unwrap_or(setup.settings.response_timeout.0.0);
         return response
             .map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)));
     };
     becomes.now();
     let idle = setup.settings.upgrade_idle.0.0;
     let server = upgrade::on(&mut response);
-    let place = response.extensions_mut().remove::<Arc<Lease>>();
+    let lease = response.extensions_mut().remove::<Arc<Lease>>();
     tokio::task::spawn_local(async move {
         let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
-        drop(place);
+        drop((held, place, lease));
     });
     response.map(|_| Body::empty())
 }

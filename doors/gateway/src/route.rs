@@ -3,17 +3,22 @@
 //! Made by `door` from its settings; `decide` walks the routes. It reads pattern files, and nothing
 //! once it is made.
 
+use crate::fields::FieldRules;
 use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
 use crate::pools::Pool;
+use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
 use crate::routes::{HostPattern, PathPattern};
 use crate::settings::{PatternSource, Priority, RouteSettings, Settings, UploadMode};
+use http::header::HOST;
 use http_cache::Cache;
+use http_engine::encoding::Offer;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use vocab::{Complaint, ListId};
 
 /// Where requests of one host and path go.
@@ -26,6 +31,15 @@ pub(crate) struct Route {
     pub(crate) cache: Option<Arc<Cache>>,
     /// How urgent its requests are.
     pub(crate) priority: Priority,
+    pub(crate) request_fields: FieldRules,
+    pub(crate) response_fields: FieldRules,
+    /// What answers are offered, if anything.
+    pub(crate) compress: Option<Offer>,
+    pub(crate) public: Public,
+    /// The largest request body, in bytes; the gateway's own where there is none.
+    pub(crate) body_max: Option<u64>,
+    /// How long a server may be silent; the gateway's own where there is none.
+    pub(crate) response_timeout: Option<Duration>,
     /// What its servers may name to be sent in their place.
     pub(crate) reproxy: Option<Reproxy>,
     /// Whether only servers lead here.
@@ -43,7 +57,7 @@ pub(crate) struct Block {
 
 /// Reads every pattern file as [`Door::new`] would, relative ones from `base`, and says what is
 /// wrong with them.
-pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     let routes = settings.routes.iter().enumerate();
     let wrong = routes.filter_map(|(index, route)| {
         let block = Block::new(index, &route.block.as_ref()?.patterns, base);
@@ -73,6 +87,12 @@ impl Route {
         };
         let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
         let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
+        let (request_fields, response_fields) = settings.headers.compile();
+        let hosts = || request_fields.literals(&HOST).map(str::to_owned).collect();
+        let public = Public {
+            links: settings.rewrite_location.then(|| Links(hosts())),
+            cookies: if settings.rewrite_cookies { Cookies::Public } else { Cookies::AsTheyAre },
+        };
         Ok(Self {
             host: host.map_err(|why| Complaint::new("host", why))?,
             path: path.map_err(|why| Complaint::new("path", why))?,
@@ -80,6 +100,12 @@ impl Route {
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
             priority: settings.priority,
+            request_fields,
+            response_fields,
+            compress: settings.compress.offer(),
+            public,
+            body_max: settings.body_max.map(|size| size.bytes()),
+            response_timeout: settings.response_timeout.map(|span| span.0.0),
             reproxy: reproxy.transpose()?,
             internal: settings.internal,
             uploads: settings.uploads,

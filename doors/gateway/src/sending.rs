@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use transport::clock;
-use upstream::origins::{Anywhere, SendError, Unanswered};
+use upstream::origins::{Anywhere, ResponseTimeout, SendError, Unanswered};
 use vocab::Now;
 
 /// What a client is told to wait for that found all servers busy.
@@ -164,6 +164,9 @@ impl Sending<'_> {
             *copy.uri_mut() = request.uri().clone();
             *copy.version_mut() = request.version();
             *copy.headers_mut() = request.headers().clone();
+            if let Some(patience) = request.extensions().get::<ResponseTimeout>() {
+                copy.extensions_mut().insert(*patience);
+            }
             copy
         })
     }

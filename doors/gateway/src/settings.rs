@@ -4,7 +4,10 @@
 //! says what is wrong.
 
 mod balancing;
+mod compress;
+mod fields;
 mod health;
+mod listeners;
 mod pools;
 mod reproxy;
 mod routes;
@@ -14,7 +17,11 @@ mod uploads;
 
 pub(crate) use self::balancing::is_token;
 pub use self::balancing::{Balance, PassiveSettings, StickySettings};
+pub use self::compress::{CodingName, CompressChoice, CompressSettings};
+pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
 pub use self::health::{HealthKind, HealthSettings};
+use self::listeners::Https;
+pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
 pub use self::pools::PoolSettings;
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::reproxy::ReproxySettings;
@@ -34,6 +41,8 @@ use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
 
 /// Routes: each may hold a list of patterns, and lists are numbered in one byte.
 const ROUTES_MAX: usize = 128;
+/// Networks of proxies in front: more are better written as wider ones.
+const PROXY_NETWORKS_MAX: usize = 64;
 const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 const UPGRADE_IDLE_MAX: Duration = Duration::from_hours(24);
 
@@ -41,15 +50,34 @@ const UPGRADE_IDLE_MAX: Duration = Duration::from_hours(24);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Where to answer: `http://ADDRESS:PORT`. Default `http://127.0.0.1:8081`.
+    /// Where to answer: `http://ADDRESS:PORT`, or `https://ADDRESS:PORT` for TLS with HTTP/2 and
+    /// HTTP/1.1. Default `http://127.0.0.1:8081`.
     pub listen: Vec<Text<Listen>>,
+    /// HTTPS: certificates, and which clients are let in.
+    pub tls: TlsSettings,
+    /// Whether `http` listeners take HTTP/2 too, from clients that know beforehand that they may
+    /// (RFC 9113 §3.3): gRPC does. Default false.
+    pub h2c: bool,
+    /// The networks of proxies in front that say who the client is by the PROXY protocol, version 1 or
+    /// 2. Where there are some, every connection must come from them and begin so; any other is
+    /// closed. At most 64. Default none.
+    pub proxy_protocol: Vec<Text<Network>>,
+    /// What is expected of clients.
+    pub client: ClientSettings,
     /// The servers behind, by the name of their pool.
     pub pools: BTreeMap<String, PoolSettings>,
     /// What goes where: the first route whose host and path fit decides. At most 128.
     pub routes: Vec<RouteSettings>,
-    /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto` and `-Host`
-    /// are believed; anybody else's are replaced. Default none.
+    /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`
+    /// are believed, or their `Forwarded` where that alone is spoken; anybody else's are replaced.
+    /// Default none.
     pub trusted: Vec<Text<Network>>,
+    /// How servers are told who the client is: `x_forwarded` (the default: `X-Forwarded-For`, `-Proto`,
+    /// `-Host`, `-Port`), `standard` (`Forwarded`, RFC 7239), `both` or `off`. What strangers write into
+    /// any of them is dropped always.
+    pub forwarded: ForwardedStyle,
+    /// What is done to header fields on every route, and to the gateway's own answers. Default nothing.
+    pub headers: FieldSettings,
     /// The largest request body. Default 64MiB, at least 1KiB. Beyond it: 413. Bodies are streamed,
     /// so this costs no memory.
     pub body_max: Text<ByteSize>,
@@ -58,6 +86,8 @@ pub struct Settings {
     pub response_timeout: Text<Span>,
     /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
     pub upgrade_idle: Text<Span>,
+    /// How many such connections may be open at once. Default 10000. Beyond it: 503.
+    pub upgrades: u32,
     /// How request bodies reach a server.
     pub uploads: UploadSettings,
     /// The cache of the routes that have one, shared by all of them.
@@ -77,12 +107,19 @@ impl Default for Settings {
         };
         Self {
             listen: vec![Text(listen)],
+            tls: TlsSettings::default(),
+            h2c: false,
+            proxy_protocol: Vec::new(),
+            client: ClientSettings::default(),
             pools: BTreeMap::new(),
             routes: Vec::new(),
             trusted: Vec::new(),
+            forwarded: ForwardedStyle::default(),
+            headers: FieldSettings::default(),
             body_max: Text(ByteSize(64 << 20)),
             response_timeout: Text(Span(Duration::from_mins(1))),
             upgrade_idle: Text(Span(Duration::from_mins(5))),
+            upgrades: 10_000,
             uploads: UploadSettings::default(),
             cache: http_cache::Settings::default(),
             connections: 10_000,
@@ -104,6 +141,7 @@ impl Settings {
         for (index, listen) in self.listen.iter().enumerate() {
             complaints.extend(check_listen(&format!("listen.{index}"), listen));
         }
+        complaints.extend(self.check_clients());
         for (name, pool) in &self.pools {
             complaints
                 .extend(pool.check().into_iter().map(|it| it.under(&format!("pools.{name}"))));
@@ -135,6 +173,33 @@ impl Settings {
             );
         }
         complaints.extend(self.check_bounds());
+        complaints
+    }
+
+    /// What is wrong with the way clients come in.
+    fn check_clients(&self) -> Vec<Complaint> {
+        let is_https = |listen: &Text<Listen>| listen.scheme == Scheme::Https;
+        let https = match () {
+            () if self.listen.iter().all(is_https) => Https::Everywhere,
+            () if self.listen.iter().any(is_https) => Https::Somewhere,
+            () => Https::Nowhere,
+        };
+        let tls = self.tls.check(https).into_iter().map(|it| it.under("tls"));
+        let client = self.client.check().into_iter().map(|it| it.under("client"));
+        let headers = self.headers.check().into_iter().map(|it| it.under("headers"));
+        let mut complaints: Vec<_> = tls.chain(client).chain(headers).collect();
+        if self.h2c && https == Https::Everywhere {
+            complaints.push(
+                Complaint::new("h2c", "every listener speaks TLS, so this is not used")
+                    .remedy("leave h2c out: over TLS clients choose HTTP/2 by themselves"),
+            );
+        }
+        if self.proxy_protocol.len() > PROXY_NETWORKS_MAX {
+            complaints.push(
+                Complaint::new("proxy_protocol", format!("at most {PROXY_NETWORKS_MAX} networks"))
+                    .remedy("write wider networks"),
+            );
+        }
         complaints
     }
 
@@ -174,9 +239,10 @@ impl Settings {
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
     let remedy = format!("write http://{}", listen.address);
     let message = match listen.scheme {
-        Scheme::Http if listen.path.is_empty() => return None,
-        Scheme::Http => "a gateway listens at an address; paths belong in its routes",
-        Scheme::Https => "https:// listeners are not built yet for the gateway",
+        Scheme::Http | Scheme::Https if listen.path.is_empty() => return None,
+        Scheme::Http | Scheme::Https => {
+            "a gateway listens at an address; paths belong in its routes"
+        }
         Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => "the gateway speaks HTTP",
     };
     Some(Complaint::new(path, message).remedy(remedy))
@@ -205,7 +271,7 @@ mod tests {
     #[test]
     fn everything_wrong_is_said_at_once() {
         let mut settings = small();
-        settings.listen = vec![Text("https://127.0.0.1:1".parse().unwrap())];
+        settings.listen = vec![Text("udp://127.0.0.1:1".parse().unwrap())];
         let pool = settings.pools.get_mut("app").unwrap();
         pool.servers.push("10.0.0.2:80".into());
         pool.hash = "url".into();

@@ -3,11 +3,12 @@
 //! Called by `request`.
 
 use crate::door::{Door, Setup};
+use crate::leaving::Leaving;
 use crate::pages;
 use crate::request::{Outcome, Refusal};
 use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::{Response, StatusCode, Version};
-use http_engine::{Body, hop_by_hop, upgrade};
+use http_engine::{Body, hop_by_hop};
 use policy::{RuleText, Verdict};
 use upstream::origins::{Blame, SendError, add_via};
 use vocab::{Name, Source};
@@ -38,7 +39,7 @@ pub(crate) fn answers(response: &Response<Body>) -> Result<(), SendError> {
 pub(crate) struct Shaped {
     pub(crate) response: Response<Body>,
     pub(crate) source: Source,
-    pub(crate) switched: Option<upgrade::OnUpgrade>,
+    pub(crate) switched: Option<Leaving>,
 }
 
 impl Shaped {
@@ -55,6 +56,8 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
                 Refusal::Host => pages::bad_request("The request names no host that can be served"),
                 Refusal::Path(why) => pages::bad_request(&why.to_string()),
                 Refusal::BodyTooLarge => pages::too_large(),
+                Refusal::Misdirected => pages::misdirected(),
+                Refusal::TooManyUpgrades => pages::busy(),
             };
             Shaped::new(page, Source::Refused)
         }
@@ -76,8 +79,12 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
         Outcome::Switched(response, client) => {
             let protocol = response.headers().get(UPGRADE).cloned();
             let mut response = passed_on(response);
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
-            if let Some(protocol) = protocol {
+            // HTTP/2 has no such fields: its answer is a 200.
+            if let Some(protocol) = protocol
+                && response.status() == StatusCode::SWITCHING_PROTOCOLS
+            {
+                let upgrade = HeaderValue::from_static("upgrade");
+                response.headers_mut().insert(CONNECTION, upgrade);
                 response.headers_mut().insert(UPGRADE, protocol);
             }
             Shaped { response, source: Source::Tunnel, switched: Some(client) }

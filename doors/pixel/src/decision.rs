@@ -4,7 +4,7 @@
 //! and by `splice` for the name alone.
 
 use crate::door::{Connection, Transport};
-use policy::{Ask, Manner, Policy, Verdict};
+use policy::{Ask, Manner, Policy, Verdict, Who};
 use std::net::IpAddr;
 use vocab::{Action, Kind, Name, Now};
 
@@ -58,11 +58,12 @@ pub(crate) fn decide(
 ) -> Decision {
     let Asked { host, url, kind, page } = *asked;
     let (door, client) = (vocab::Door::Pixel, connection.client);
+    let who = &connection.near(policy, now).into();
     let of_url =
-        policy.decide(&Ask { door, client, who: None, host, kind, url: Some(url), page }, now);
+        policy.decide(&Ask { door, client, who: Some(who), host, kind, url: Some(url), page }, now);
     let verdict = match of_url.action {
         Action::Block => of_url,
-        Action::Pass => match of_name(policy, connection, host, now) {
+        Action::Pass => match of_name(policy, (client, who), host, now) {
             blocked @ Verdict { action: Action::Block, .. } => blocked,
             Verdict { action: Action::Pass, .. } => of_url,
         },
@@ -83,11 +84,16 @@ pub(crate) fn decide(
 
 /// Whether a name passes for a leave or a pause alone: rules about it, or about what stands behind it,
 /// would block it, and led here.
-pub(crate) fn is_spared(policy: &Policy, client: IpAddr, host: Name<'_>, now: Now) -> bool {
+pub(crate) fn is_spared(
+    policy: &Policy,
+    (client, who): (IpAddr, &Who<'_>),
+    host: Name<'_>,
+    now: Now,
+) -> bool {
     let asks = [Kind::Lookup(TYPE_A), Kind::Other].map(|kind| Ask {
         door: vocab::Door::Pixel,
         client,
-        who: None,
+        who: Some(who),
         host,
         kind,
         url: None,
@@ -99,7 +105,12 @@ pub(crate) fn is_spared(policy: &Policy, client: IpAddr, host: Name<'_>, now: No
 }
 
 /// What the DNS door would say to the question for the name's address.
-fn of_name(policy: &Policy, connection: &Connection, host: Name<'_>, now: Now) -> Verdict {
-    let (door, client, kind) = (vocab::Door::Pixel, connection.client, Kind::Lookup(TYPE_A));
-    policy.decide(&Ask { door, client, who: None, host, kind, url: None, page: None }, now)
+fn of_name(
+    policy: &Policy,
+    (client, who): (IpAddr, &Who<'_>),
+    host: Name<'_>,
+    now: Now,
+) -> Verdict {
+    let (door, kind) = (vocab::Door::Pixel, Kind::Lookup(TYPE_A));
+    policy.decide(&Ask { door, client, who: Some(who), host, kind, url: None, page: None }, now)
 }

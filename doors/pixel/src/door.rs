@@ -25,12 +25,13 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
+use transport::near::{self, CameTo};
 use transport::signer::LeafNames;
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
 use transport::trust::{Sign, TrustBook};
 use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
 use upstream::origins::Dialer;
-use vocab::{DomainName, Listen, Name, Scheme};
+use vocab::{DomainName, Listen, Name, Near, Now, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -67,6 +68,8 @@ pub struct Door {
 /// One connection, as its requests see it.
 pub(crate) struct Connection {
     pub(crate) client: IpAddr,
+    /// The address of ours that it is to, if the policy wants to know the interface.
+    local: Option<CameTo>,
     pub(crate) transport: Transport,
     /// Requests so far.
     requests: Cell<u64>,
@@ -111,9 +114,14 @@ pub(crate) struct Secured {
 }
 
 impl Connection {
-    fn new(client: IpAddr, transport: Transport, attempt: Attempt) -> Self {
+    fn new(
+        (client, local): (IpAddr, Option<CameTo>),
+        transport: Transport,
+        attempt: Attempt,
+    ) -> Self {
         Self {
             client,
+            local,
             transport,
             attempt,
             requests: Cell::new(0),
@@ -121,6 +129,11 @@ impl Connection {
             over: Cell::new(Over::No),
             waiting: Cell::new(None),
         }
+    }
+
+    /// What the link tells of the client, as far as the policy wants to know.
+    pub(crate) fn near(&self, policy: &Policy, now: Now) -> Near {
+        near::of(policy.near_wanted(), self.client, || self.local, now)
     }
 
     /// Has the client open another connection for its next request.
@@ -234,8 +247,7 @@ impl Door {
         let Some((stream, attempt)) = self.unless_spared(stream, Way::Plain, &drain).await else {
             return;
         };
-        let client = stream.peer().ip().to_canonical();
-        let connection = Connection::new(client, Transport::Plain, attempt);
+        let connection = Connection::new(self.ends(&stream), Transport::Plain, attempt);
         self.counters.one(Count::ConnectionPlain);
         self.serve(stream, connection, Versions::Http1, drain).await;
     }
@@ -246,7 +258,7 @@ impl Door {
         let Some((stream, attempt)) = self.unless_spared(stream, Way::Tls, &drain).await else {
             return;
         };
-        let client = stream.peer().ip().to_canonical();
+        let (client, local) = self.ends(&stream);
         let left = HANDSHAKE_DEADLINE.saturating_sub(started.elapsed());
         let accepted = tokio::select! {
             accepted = self.parts.tls.accept(stream, left) => accepted,
@@ -262,7 +274,7 @@ impl Door {
                     Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
                 };
                 self.note_handshake(&stream);
-                let connection = Connection::new(client, Transport::Tls(secured), attempt);
+                let connection = Connection::new((client, local), Transport::Tls(secured), attempt);
                 self.serve(stream, connection, versions, drain).await;
             }
             Err(why) => {
@@ -310,6 +322,12 @@ impl Door {
                 back.map(|stream| (stream, Attempt::Failed))
             }
         }
+    }
+
+    /// The client of a connection, and the address of ours that it is to, if that is wanted.
+    fn ends(&self, stream: &Stream) -> (IpAddr, Option<CameTo>) {
+        let local = near::local(self.parts.policy.load().near_wanted(), stream);
+        (stream.peer().ip().to_canonical(), local)
     }
 
     async fn serve<I>(

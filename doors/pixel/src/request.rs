@@ -261,7 +261,12 @@ fn is_spared_since(
         && names_no_other_port(authority, way)
         && wish.own.is_none()
         && connection.attempt == Attempt::None
-        && is_spared(policy, connection.client, wish.host.as_name(), now)
+        && is_spared(
+            policy,
+            (connection.client, &connection.near(policy, now).into()),
+            wish.host.as_name(),
+            now,
+        )
 }
 
 /// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A
@@ -311,6 +316,7 @@ fn blocked_page(
         verdict,
         door: vocab::Door::Pixel,
         client: connection.client,
+        who: &connection.near(policy, now).into(),
         dashboard: door.parts.dashboard.get().copied(),
         setup: door.setup_url(),
         now,

@@ -16,7 +16,7 @@ use ledger::Subject;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use transport::tls::peek_hello;
-use transport::{Stream, clock, is_own_address};
+use transport::{Stream, clock, is_own_address, near};
 use upstream::origins::{
     Blame, ClientStream, Connection, Destinations, DialError, Guard, Host, Reach, tunnel,
 };
@@ -83,11 +83,10 @@ pub(crate) async fn spared(door: &Door, stream: &mut Stream, way: Way) -> Option
         }
     };
     let policy = door.parts.policy.load();
-    is_spared(&policy, client, name.as_name(), clock::now()).then_some(Spared {
-        name,
-        port,
-        beginning,
-    })
+    let (wanted, now) = (policy.near_wanted(), clock::now());
+    let who = near::of(wanted, client, || near::local(wanted, stream), now).into();
+    let is_spared = is_spared(&policy, (client, &who), name.as_name(), now);
+    is_spared.then_some(Spared { name, port, beginning })
 }
 
 /// The host of the first request, if it is a name at the usual port.

@@ -32,6 +32,7 @@ pub(crate) fn answer<B>(
     let policy = trip.door.parts.policy.load();
     let headers = request.headers();
     let hints = hints(asked, &policy, request);
+    let who = trip.who();
     let wants_html = text(headers, &ACCEPT).contains("text/html");
     let mut answer = match due(&hints) {
         _ if asked.kind == Kind::Tunnel => in_words(asked, &policy),
@@ -41,6 +42,7 @@ pub(crate) fn answer<B>(
                 verdict: asked.verdict,
                 door: vocab::Door::Proxy,
                 client: trip.caller.client,
+                who: &who,
                 dashboard: trip.door.parts.dashboard.get().copied(),
                 setup: None,
                 now: trip.now,

@@ -7,6 +7,7 @@ use crate::request;
 use crate::routes::Routes;
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
+use crate::trims::Trims;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve_quickly};
@@ -18,9 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
+use transport::near::{self, CameTo};
 use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::{Complaint, Listen};
+use vocab::{Complaint, Listen, Near, Now};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -50,6 +52,7 @@ pub struct Door {
     pub(crate) parts: Parts,
     /// Wrong credentials, by client. They outlive a reload.
     pub(crate) guesses: Buckets,
+    pub(crate) trims: Trims,
     setup: ArcSwap<Setup>,
 }
 
@@ -85,7 +88,7 @@ impl Door {
     /// is wrong with them is returned, with paths relative to the section.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
-        Ok(Arc::new(Self { parts, guesses: Buckets::new(GUESSES), setup }))
+        Ok(Arc::new(Self { parts, guesses: Buckets::new(GUESSES), trims: Trims::default(), setup }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the
@@ -201,6 +204,12 @@ impl Setup {
 }
 
 impl Caller {
+    /// What the link tells of the client, as far as the policy wants to know.
+    pub(crate) fn near(&self, policy: &Policy, now: Now) -> Near {
+        let came_to = || self.local.map(CameTo::Address);
+        near::of(policy.near_wanted(), self.client, came_to, now)
+    }
+
     pub(crate) fn of(stream: &Stream, security: Security, tunnel: BecomesTunnel) -> Self {
         let client = stream.peer().ip().to_canonical();
         Self { client, local: stream.local().ok(), security, tunnel }

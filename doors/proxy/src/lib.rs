@@ -8,6 +8,7 @@
 mod access;
 mod blocked;
 mod cached;
+mod decide;
 mod door;
 mod headers;
 mod own;
@@ -21,6 +22,7 @@ mod settings;
 mod sni;
 mod target;
 mod ticket;
+mod trims;
 mod tunnel;
 
 pub use crate::door::{Door, Parts, check_files};

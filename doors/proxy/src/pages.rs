@@ -4,7 +4,7 @@
 
 use crate::access::Denied;
 use http::header::{
-    ALLOW, CACHE_CONTROL, HeaderName, HeaderValue, PROXY_AUTHENTICATE, RETRY_AFTER,
+    ALLOW, CACHE_CONTROL, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, RETRY_AFTER,
 };
 use http::{Method, Response, StatusCode};
 use http_engine::{Body, reply};
@@ -29,13 +29,33 @@ pub(crate) fn denied_by_policy(answer: &mut Response<Body>) {
 
 /// The policy blocks it. Names list, line and rule.
 pub(crate) fn blocked(subject: &str, rule: Option<&RuleText>) -> Response<Body> {
-    let why = rule.map_or_else(
-        || "The rule is gone from its list by now.\n".to_owned(),
-        |rule| format!("List {}, line {}: {}\n", rule.list, rule.line, rule.text),
-    );
+    let why = why(rule);
     let text =
         format!("Tidegate blocks {subject}\n{why}The whole reasoning: tidegate why '{subject}'\n");
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
+}
+
+/// Rules take parameters off its URL: the client is to ask for the shorter one, and for the same as
+/// before should the rules change.
+pub(crate) fn trimmed(location: HeaderValue, rule: Option<&RuleText>) -> Response<Body> {
+    let mut page = reply::text(StatusCode::TEMPORARY_REDIRECT, why(rule));
+    let headers = page.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(LOCATION, location);
+    // A string of RFC 9651: visible ASCII, without what would end it.
+    let is_plain = |c: &char| (' '..='~').contains(c) && !matches!(c, '"' | '\\');
+    let details: String = why(rule).trim_end().chars().filter(is_plain).collect();
+    let status = HeaderValue::try_from(format!("tidegate; details=\"removeparam: {details}\""));
+    headers.insert(PROXY_STATUS, status.expect("visible ASCII only"));
+    page
+}
+
+/// Which rule it was, in a line.
+fn why(rule: Option<&RuleText>) -> String {
+    rule.map_or_else(
+        || "The rule is gone from its list by now.\n".to_owned(),
+        |rule| format!("List {}, line {}: {}\n", rule.list, rule.line, rule.text),
+    )
 }
 
 /// Not for this client.

@@ -4,9 +4,9 @@
 //! (anything but a fresh hit in memory for a client that needs no password) it leaves to `request`,
 //! untouched and unrecorded. Called by the engine for every simple request of a connection.
 
+use crate::decide::{Asked, Decision, decide};
 use crate::door::{Caller, Door, Setup};
 use crate::headers::page_host_of;
-use crate::request::{Asked, decide};
 use http_cache::Written;
 use http_engine::quick::{Quick, Quickly, Simple, TargetForm};
 use http_engine::{authority, kind};
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{Action, DomainName, Kind, Name, Now, Source};
+use vocab::{DomainName, Kind, Name, Now, Source};
 
 /// The door, as one connection sees it.
 pub(crate) struct Lane {
@@ -82,13 +82,14 @@ impl Lane {
         // decide
         let field = |name: &str| request.text(name).unwrap_or("");
         let page = ["referer", "origin"].iter().find_map(|name| page_host_of(field(name)));
-        let kind = kind::of_fields(&request.method().into(), request.path(), field);
+        let method = request.method().into();
+        let kind = kind::of_fields(&method, request.path(), field);
         let page_name = page.as_ref().map(DomainName::as_name);
-        let asked = Asked { host, page: page_name, kind, user: None, url: Some(url) };
-        let verdict = decide(&self.door, &self.caller, &asked, now);
-        if verdict.action == Action::Block {
+        let (user, url_asked) = (None, Some(url));
+        let asked = Asked { method: &method, host, page: page_name, kind, user, url: url_asked };
+        let Decision::Pass(verdict) = decide(&self.door, &self.caller, &asked, now) else {
             return None;
-        }
+        };
         // act, shape
         let written = cache.at_once(request, url, now, setup.fields.signature(), out)?;
         // record

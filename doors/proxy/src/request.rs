@@ -3,22 +3,24 @@
 use crate::access::Denied;
 use crate::blocked;
 use crate::cached::{self, Failed};
+use crate::decide::{Asked, Decision, decide};
 use crate::door::{Caller, Door, Setup};
 use crate::headers::{max_forwards, page_of, wanted_protocol};
 use crate::own::{self, Own};
 use crate::pages;
 use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
+use crate::trims;
 use crate::tunnel;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::{Body, Incoming, kind, reply, upgrade};
 use ledger::Subject;
-use policy::{Ask, Verdict, Who};
+use policy::Who;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{Blame, Metered, Origin, Reach, SendError};
-use vocab::{Action, DomainName, Kind, Name, Now, Source};
+use vocab::{DomainName, Kind, Near, Now, Source};
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -45,7 +47,8 @@ enum Refusal {
 /// What came of a request.
 enum Outcome {
     Refused(Refusal),
-    Blocked(Response<Body>),
+    /// In place of what the policy blocks, or would have asked for otherwise.
+    ByPolicy(Response<Body>),
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     Switched(Response<Body>, upgrade::OnUpgrade),
@@ -88,24 +91,25 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let verdict = decide(door, caller, &wish.asked(), now);
-    ticket.decided(verdict.action, verdict.cause);
+    let decision = settle(door, caller, &wish, request.method(), now);
+    ticket.decided(decision.verdict().action, decision.cause());
 
     // act
     let destinations = setup.settings.destinations;
     let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
     let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
     let subject = wish.subject;
-    let acted = match (verdict.action, wish.target) {
-        (Action::Block, _) => {
+    let acted = match (decision, wish.target) {
+        (Decision::Block(verdict), _) => {
             let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
             let asked = blocked::Asked { verdict, host, page, kind, subject: &subject };
-            Outcome::Blocked(blocked::answer(&trip, &asked, &request))
+            Outcome::ByPolicy(blocked::answer(&trip, &asked, &request))
         }
-        (Action::Pass, Target::Fetch { origin, path }) => {
+        (Decision::Trim(_, trim), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, trim)),
+        (Decision::Pass(_), Target::Fetch { origin, path }) => {
             fetch(&trip, &origin, &path, request).await
         }
-        (Action::Pass, Target::Tunnel(to)) => {
+        (Decision::Pass(_), Target::Tunnel(to)) => {
             match open_tunnel(&trip, &to, request, ticket).await {
                 // A tunnel's ticket is closed when the tunnel is.
                 Ok(()) => return shape(&trip, &subject, Outcome::Tunnelled).0,
@@ -115,7 +119,7 @@ pub(crate) async fn answer(
                 }
             }
         }
-        (Action::Pass, Target::Own(own)) => Outcome::Refused(Refusal::Own(own)),
+        (Decision::Pass(_), Target::Own(own)) => Outcome::Refused(Refusal::Own(own)),
     };
 
     // review
@@ -180,29 +184,14 @@ async fn read(
     Ok(Wish { target, host, page, kind, user, subject })
 }
 
-/// What the policy is asked about a request, beside who asks from where.
-pub(crate) struct Asked<'a> {
-    pub(crate) host: Name<'a>,
-    pub(crate) page: Option<Name<'a>>,
-    pub(crate) kind: Kind,
-    pub(crate) user: Option<&'a str>,
-    /// None of a tunnel.
-    pub(crate) url: Option<&'a str>,
-}
-
-/// What the policy says.
-pub(crate) fn decide(door: &Door, caller: &Caller, asked: &Asked<'_>, now: Now) -> Verdict {
-    let who = Who { user: asked.user, ..Who::default() };
-    let ask = Ask {
-        door: vocab::Door::Proxy,
-        client: caller.client,
-        who: Some(&who),
-        host: asked.host,
-        kind: asked.kind,
-        url: asked.url,
-        page: asked.page,
-    };
-    door.parts.policy.load().decide(&ask, now)
+/// Whoever was sent to a shorter URL too often gets the one that is asked for.
+fn settle(door: &Door, caller: &Caller, wish: &Wish, method: &Method, now: Now) -> Decision {
+    match decide(door, caller, &wish.asked(method), now) {
+        Decision::Trim(verdict, _) if !door.trims.may_turn(caller.client, &wish.subject, now) => {
+            Decision::Pass(verdict)
+        }
+        other => other,
+    }
 }
 
 async fn fetch(
@@ -284,7 +273,7 @@ fn review(outcome: Outcome) -> Outcome {
 fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, Source) {
     match outcome {
         Outcome::Refused(refusal) => shape_refusal(&refusal, trip.caller, trip.setup, subject),
-        Outcome::Blocked(answer) => (answer, Source::Policy),
+        Outcome::ByPolicy(answer) => (answer, Source::Policy),
         Outcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
         Outcome::Cached(served) => {
             let source = match served.source {
@@ -341,9 +330,22 @@ fn record(
     response.map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)))
 }
 
+impl Trip<'_> {
+    /// What is known of the client beside its address.
+    pub(crate) fn who(&self) -> Who<'_> {
+        Who { user: self.user.as_deref(), ..self.near().into() }
+    }
+
+    /// What the client's link tells of it, as far as the policy wants to know.
+    pub(crate) fn near(&self) -> Near {
+        self.caller.near(&self.door.parts.policy.load(), self.now)
+    }
+}
+
 impl Wish {
-    fn asked(&self) -> Asked<'_> {
+    fn asked<'w>(&'w self, method: &'w Method) -> Asked<'w> {
         Asked {
+            method,
             host: self.host.as_name(),
             page: self.page.as_ref().map(DomainName::as_name),
             kind: self.kind,

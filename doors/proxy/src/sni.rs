@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use transport::clock;
 use transport::tls::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
-use vocab::{Action, DomainName, Kind};
+use vocab::{Action, DomainName, Kind, Near};
 
 /// What is read at once of a hello, in bytes.
 const PIECE_BYTES: usize = 4096;
@@ -27,6 +27,8 @@ pub(crate) struct Judge {
     pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) client: IpAddr,
     pub(crate) user: Option<Arc<str>>,
+    /// What its link tells of it.
+    pub(crate) near: Near,
     /// Where the tunnel leads, which the policy let pass.
     pub(crate) host: DomainName,
     pub(crate) mode: ConnectSni,
@@ -80,7 +82,7 @@ impl Judge {
         if name == self.host {
             return Ok(());
         }
-        let who = Who { user: self.user.as_deref(), ..Who::default() };
+        let who = Who { user: self.user.as_deref(), ..self.near.into() };
         let ask = Ask {
             door: vocab::Door::Proxy,
             client: self.client,

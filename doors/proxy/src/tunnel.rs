@@ -41,6 +41,7 @@ pub(crate) async fn open(
         policy: Arc::clone(&trip.door.parts.policy),
         client: trip.caller.client,
         user: trip.user.clone(),
+        near: trip.near(),
         host: to.host.to_name(),
         mode: trip.setup.settings.connect_sni,
     };

@@ -91,7 +91,8 @@ impl Lane {
         let Asked { url, kind, page } = asked;
         let page = page.as_ref().map(DomainName::as_name);
         let (door, client) = (vocab::Door::Web, self.0.ends.client.ip());
-        let ask = Ask { door, client, who: None, host, kind: *kind, url: Some(url), page };
+        let who = self.0.ends.near(policy, now).into();
+        let ask = Ask { door, client, who: Some(&who), host, kind: *kind, url: Some(url), page };
         policy.decide(&ask, now)
     }
 

@@ -27,7 +27,6 @@ use http_engine::content::{Content, read_now};
 use http_engine::{Body, Incoming, authority, kind};
 use ledger::Subject;
 use policy::{Ask, Policy, Verdict};
-use std::net::IpAddr;
 use std::sync::Arc;
 use transport::clock;
 use vocab::{Action, DomainName, Kind, Name, Now, Source};
@@ -93,7 +92,7 @@ pub(crate) async fn answer(
 
     // decide
     let policy = door.parts.policy.load_full();
-    let verdict = decide(&policy, client, &wish, now);
+    let verdict = decide(&policy, ends, &wish, now);
     ticket.decided(verdict.action, verdict.cause);
 
     // act
@@ -165,11 +164,12 @@ fn route<'t>(table: &'t Table, wish: &Wish) -> (Option<&'t Arc<Site>>, Standing)
     }
 }
 
-fn decide(policy: &Policy, client: IpAddr, wish: &Wish, now: Now) -> Verdict {
+fn decide(policy: &Policy, ends: &Ends, wish: &Wish, now: Now) -> Verdict {
+    let who = ends.near(policy, now).into();
     let ask = Ask {
         door: vocab::Door::Web,
-        client,
-        who: None,
+        client: ends.client.ip(),
+        who: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
         url: Some(&wish.url),

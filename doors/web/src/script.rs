@@ -7,13 +7,9 @@
 use crate::compress::Compress;
 use crate::fastcgi::{Answer, Call, Failure, Script, Security};
 use crate::visit::Visit;
-use http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE,
-    ETAG, HeaderValue,
-};
-use http::{Method, Response, StatusCode, request};
-use http_engine::conditional::ETag;
-use http_engine::encoding::{Coding, Encoded, Level, vary, weakened};
+use http::header::{CONTENT_LENGTH, HeaderValue};
+use http::{Response, request};
+use http_engine::encoding::{Accepted, Due};
 use http_engine::{Body, Incoming};
 
 /// Asks `script` for what the request wants.
@@ -56,69 +52,11 @@ pub(crate) fn shape(
     let mut response = Response::new(body);
     *response.status_mut() = head.status;
     *response.headers_mut() = head.fields;
-    let coding = compress.map(|it| coding(it, &response, head.length, request));
-    if let Some(Streamed::AsItIs | Streamed::Coded(..)) = coding {
-        vary(response.headers_mut());
+    if let Some(length) = head.length {
+        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
-    let Some(Streamed::Coded(coding, level)) = coding else {
-        if let Some(length) = head.length {
-            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
-        }
-        return response;
-    };
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_ENCODING, coding.value());
-    headers.remove(ACCEPT_RANGES);
-    if let Some(tag) = headers.remove(ETAG).and_then(|it| ETag::parse(it.to_str().ok()?))
-        && let Some(weak) = weakened(&tag)
-    {
-        headers.insert(ETAG, weak.to_value());
-    }
-    if request.method == Method::HEAD {
-        return response;
-    }
-    response.map(|body| {
-        if let Ok(coded) = Encoded::new(body, coding, level) {
-            return Body::boxed(coded);
-        }
-        // Without its coder the body cannot be what its head says: it is broken off.
-        let (feed, body) = Body::channel(1);
-        drop(feed);
-        body
-    })
-}
-
-/// How a body under way is to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Streamed {
-    /// Not a matter of `Accept-Encoding`.
-    Never,
-    AsItIs,
-    Coded(Coding, Level),
-}
-
-fn coding(
-    compress: &Compress,
-    response: &Response<Body>,
-    length: Option<u64>,
-    request: &request::Parts,
-) -> Streamed {
-    let headers = response.headers();
-    let whole = response.status() != StatusCode::PARTIAL_CONTENT
-        && response.status() != StatusCode::NO_CONTENT
-        && response.status() != StatusCode::NOT_MODIFIED
-        && !headers.contains_key(CONTENT_RANGE);
-    // RFC 9110 §7.7: what must not be transformed is not.
-    let may = !headers.get_all(CACHE_CONTROL).iter().any(|value| {
-        value.to_str().is_ok_and(|it| it.to_ascii_lowercase().contains("no-transform"))
+    let due = compress.map_or(Due::Never, |compress| {
+        compress.offer().due(&Accepted::of(&request.headers), &response, head.length)
     });
-    if !whole || !may || headers.contains_key(CONTENT_ENCODING) {
-        return Streamed::Never;
-    }
-    let Some(media) = headers.get(CONTENT_TYPE) else { return Streamed::Never };
-    match compress.plan_stream(&request.headers, media, length) {
-        crate::compress::Plan::Never => Streamed::Never,
-        crate::compress::Plan::AsItIs => Streamed::AsItIs,
-        crate::compress::Plan::Coded(coding) => Streamed::Coded(coding, compress.level(coding)),
-    }
+    due.apply(response, &request.method)
 }

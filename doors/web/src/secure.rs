@@ -4,6 +4,7 @@
 //! reads no file and touches no socket. Called by `settings`, `tls`, `request` and `quick`.
 
 use crate::settings::SiteSettings;
+use policy::Policy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -11,8 +12,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use transport::Stream;
+use transport::near::{self, CameTo};
 use transport::tls::{ClientAuthorities, ClientCertificates};
-use vocab::{Complaint, Scheme};
+use vocab::{Complaint, Near, Now, Scheme};
 
 /// Networks of proxies of one listener: more are better written as wider ones.
 const PROXY_NETWORKS_MAX: usize = 64;
@@ -115,6 +117,12 @@ impl Ends {
             server: stream.local().unwrap_or_else(|_| nowhere()),
             secured: secured.map(Arc::new),
         }
+    }
+
+    /// What the link tells of the client, as far as the policy wants to know.
+    pub(crate) fn near(&self, policy: &Policy, now: Now) -> Near {
+        let came_to = || Some(CameTo::Address(self.server));
+        near::of(policy.near_wanted(), self.client.ip(), came_to, now)
     }
 
     /// The scheme of its requests, with its slashes.

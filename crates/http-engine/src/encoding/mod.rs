@@ -2,17 +2,19 @@
 //!
 //! Whole bodies are coded at once ([`whole`]), bodies under way piece by piece ([`stream`]); what comes
 //! from other servers is undone by [`decode`]. It keeps no result and reads no file: that is the web
-//! door's `compress`. Called by the web door, and by whoever fetches files.
+//! door's `compress`. Called by the web and gateway doors, and by whoever fetches files.
 
 pub mod accept;
 pub mod decode;
 pub mod media;
+pub mod offer;
 pub mod stream;
 pub mod tag;
 pub mod whole;
 
 pub use accept::{Accepted, Identity};
 pub use media::{Worth, worth_coding};
+pub use offer::{Due, Offer};
 pub use stream::Encoded;
 pub use tag::{coded_tag, weakened};
 pub use whole::{EncodeError, compress};

@@ -1,10 +1,14 @@
 //! Rows of the table of names in lines of the processor's cache, each row in the line that its hash
 //! names.
 //!
-//! A look at one name reads one line, whether the name is there or not; what found its line full
-//! stands in a sorted rest, and eight bits of the line say which hashes are worth a look there.
-//! Never changed after it was built. Used by the table of names alone.
+//! A sieve of some bits a name, small enough for the caches that processors share, settles nearly all
+//! names that are in no list; a name that is in one costs one line of memory besides, sent for while
+//! the sieve is read. What found its line full stands in a sorted rest, and eight bits of the line say
+//! which hashes are worth a look there. Never changed after it was built. Used by the table of names
+//! alone.
 
+use super::prefetch::prefetch;
+use super::sieve::Sieve;
 use super::{Cell, Tag};
 use crate::buckets::Directory;
 use crate::fingerprint::Fingerprint;
@@ -12,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 /// Rows of a line: 16 bytes each, in the 64 bytes that x86-64 and most of `AArch64` fetch at once.
 const ROWS: usize = 4;
 /// Rows for which there are [`LINES_TO`] lines: 2.25 to a line on average, so that one row of
-/// twenty finds its line full, and a row costs 29.5 bytes with its share of the rest.
+/// twenty finds its line full, and a row costs 31 bytes with its share of the rest and of the sieve.
 const LINES_FROM: u64 = 9;
 /// Lines for so many rows as [`LINES_FROM`] says.
 const LINES_TO: u64 = 4;
@@ -29,7 +33,7 @@ const _: () = assert!(Tag::MASK >> REST_SHIFT == 0, "the bits above a tag are th
 #[repr(C, align(64))]
 struct Line {
     hashes: [u64; ROWS],
-    lines: [u32; ROWS],
+    numbers: [u32; ROWS],
     checks: [u16; ROWS],
     marks: [u16; ROWS],
 }
@@ -39,7 +43,8 @@ const _: () = assert!(size_of::<Line>() == 64, "a line of the table is one of th
 /// All rows.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    full: Vec<Line>,
+    all: Vec<Line>,
+    sieve: Sieve,
     /// Rows that found their line full, in their order.
     rest: Vec<Cell>,
     directory: Directory,
@@ -50,13 +55,15 @@ impl Lines {
     /// Takes so many rows, in their order.
     pub(super) fn build(count: usize, cells: impl Iterator<Item = Cell>) -> Self {
         let wanted = (count as u64 * LINES_TO).div_ceil(LINES_FROM);
-        let mut lines = Vec::with_capacity(wanted as usize);
+        let mut all = Vec::with_capacity(wanted as usize);
+        let mut sieve = Sieve::of(count);
         let (mut rest, mut line, mut filled) = (Vec::new(), Line::default(), 0);
         let mut taken = 0;
         for cell in cells {
+            sieve.add(cell.hash);
             let place = place(cell.hash, wanted);
-            while lines.len() < place {
-                lines.push(std::mem::take(&mut line));
+            while all.len() < place {
+                all.push(std::mem::take(&mut line));
                 filled = 0;
             }
             if filled < ROWS {
@@ -68,40 +75,45 @@ impl Lines {
             }
             taken += 1;
         }
-        while (lines.len() as u64) < wanted {
-            lines.push(std::mem::take(&mut line));
+        while (all.len() as u64) < wanted {
+            all.push(std::mem::take(&mut line));
         }
         debug_assert_eq!(taken, count, "the lines were made for as many rows as come");
         rest.shrink_to_fit();
         let directory = Directory::build(rest.iter().map(|cell| cell.hash), REST_ROWS);
-        Self { full: lines, rest, directory, count: taken }
+        Self { all, sieve, rest, directory, count: taken }
     }
 
-    /// Where to look for a name. The line is fetched while others are worked out.
+    /// Where to look for a name, if it may be there. Its line is sent for, and not waited for.
     #[inline]
-    pub(super) fn look(&self, hash: u64) -> Look<'_> {
-        let line = self.full.get(place(hash, self.full.len() as u64));
-        Look { line, mark: line.map_or(0, |line| line.marks[rest_bit(hash).0]) }
+    pub(super) fn look(&self, hash: u64) -> Look {
+        let place = place(hash, self.all.len() as u64);
+        if let Some(line) = self.all.get(place) {
+            prefetch(line);
+        }
+        Look { place, sieved: self.sieve.word(hash) }
     }
 
     /// Shows the tag and the line of every row of a name.
     #[inline]
-    pub(super) fn visit(
-        &self,
-        look: &Look<'_>,
-        name: Fingerprint,
-        mut found: impl FnMut(Tag, u32),
-    ) {
-        let Some(line) = look.line else { return };
+    pub(super) fn visit(&self, look: Look, name: Fingerprint, mut found: impl FnMut(Tag, u32)) {
+        if !Sieve::may_hold(look.sieved, name.hash) {
+            return;
+        }
+        let Some(line) = self.all.get(look.place) else { return };
         // All four are compared before one is asked about: where a row stands, nobody can guess.
-        let is_it = |slot: usize| line.hashes[slot] == name.hash && line.checks[slot] == name.check;
-        let hits = [is_it(0), is_it(1), is_it(2), is_it(3)];
-        if hits != [false; ROWS] {
-            for slot in (0..ROWS).filter(|slot| hits[*slot] && line.marks[*slot] & TAKEN != 0) {
-                found(Tag(line.marks[slot] & Tag::MASK), line.lines[slot]);
+        let [a, b, c, d] = line.hashes.map(|hash| hash == name.hash);
+        if a | b | c | d {
+            let is_it = |slot: &usize| {
+                let (hash, check) = (line.hashes[*slot], line.checks[*slot]);
+                hash == name.hash && check == name.check && line.marks[*slot] & TAKEN != 0
+            };
+            for slot in (0..ROWS).filter(is_it) {
+                found(Tag(line.marks[slot] & Tag::MASK), line.numbers[slot]);
             }
         }
-        if look.mark >> rest_bit(name.hash).1 & 1 == 1 {
+        let (slot, bit) = rest_bit(name.hash);
+        if line.marks[slot] >> bit & 1 == 1 {
             self.visit_rest(name, found);
         }
     }
@@ -117,11 +129,11 @@ impl Lines {
 
     /// Every row, in their order: a line's own come before those that it sent on.
     pub(super) fn cells(&self) -> impl Iterator<Item = Cell> + Clone {
-        let (mut rest, count) = (self.rest.iter(), self.full.len() as u64);
+        let (mut rest, count) = (self.rest.iter(), self.all.len() as u64);
         let (mut at, mut slot) = (0, 0);
         std::iter::from_fn(move || {
             loop {
-                let line = self.full.get(at)?;
+                let line = self.all.get(at)?;
                 if slot < ROWS && line.marks[slot] & TAKEN != 0 {
                     slot += 1;
                     return Some(line.cell(slot - 1));
@@ -143,23 +155,24 @@ impl Lines {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> u64 {
-        let lines = self.full.capacity() * size_of::<Line>();
-        (lines + self.rest.capacity() * size_of::<Cell>()) as u64 + self.directory.bytes()
+        let lines = self.all.capacity() * size_of::<Line>();
+        let rest = self.rest.capacity() * size_of::<Cell>();
+        (lines + rest) as u64 + self.directory.bytes() + self.sieve.bytes()
     }
 }
 
-/// The line of a name, and the mark in it that says whether the rest may hold rows of the name.
+/// The line of a name, and what the sieve says of it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Look<'l> {
-    line: Option<&'l Line>,
-    mark: u16,
+pub(super) struct Look {
+    place: usize,
+    sieved: u64,
 }
 
 impl Line {
     fn put(&mut self, slot: usize, cell: Cell) {
         self.hashes[slot] = cell.hash;
         self.checks[slot] = cell.check;
-        self.lines[slot] = cell.line;
+        self.numbers[slot] = cell.line;
         self.marks[slot] = cell.tag.0 & Tag::MASK | TAKEN;
     }
 
@@ -174,15 +187,15 @@ impl Line {
             hash: self.hashes[slot],
             check: self.checks[slot],
             tag: Tag(self.marks[slot] & Tag::MASK),
-            line: self.lines[slot],
+            line: self.numbers[slot],
         }
     }
 }
 
-/// The line of a hash: the order of the places is that of the hashes.
+/// The place of a hash among so many: the order of the places is that of the hashes.
 #[inline]
-fn place(hash: u64, lines: u64) -> usize {
-    ((u128::from(hash) * u128::from(lines)) >> 64) as usize
+pub(super) fn place(hash: u64, places: u64) -> usize {
+    ((u128::from(hash) * u128::from(places)) >> 64) as usize
 }
 
 /// Which mark of the line speaks of a hash in the rest, and the place of its bit. Lines are told
@@ -216,7 +229,7 @@ mod tests {
         let listed = model.keys().map(|(hash, check)| Fingerprint { hash: *hash, check: *check });
         for name in listed.chain(strangers.iter().copied()) {
             let mut found = Vec::new();
-            lines.visit(&lines.look(name.hash), name, |tag, line| found.push((tag, line)));
+            lines.visit(lines.look(name.hash), name, |tag, line| found.push((tag, line)));
             found.sort_unstable();
             let expected = model.get(&(name.hash, name.check)).cloned().unwrap_or_default();
             assert_eq!(found, expected, "{name:?} of {} rows", cells.len());

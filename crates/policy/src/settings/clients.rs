@@ -2,7 +2,7 @@
 //!
 //! It looks up no client. `check` says all that is wrong at once. Read as a part of the section.
 
-use super::check_lists;
+use super::{Style, check_lists};
 use crate::clients::hours::{Hours, HoursError};
 use crate::clients::tags::Tags;
 use schemars::JsonSchema;
@@ -16,11 +16,12 @@ use vocab::{Complaint, Mac, Network};
 pub struct ClientSettings {
     /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
     pub name: String,
-    /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`),
-    /// and `id:` with the `ClientID` that a device gives in the path of DNS over HTTPS
-    /// (`/dns-query/tablet`) or as the first label of the server's name (`tablet.dns.example`), and
-    /// `user:` with a user of the proxy (`proxy.auth`). `check` refuses MAC addresses and
-    /// `interface:`: no door knows them yet.
+    /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`);
+    /// MAC addresses of devices on a link of ours (`aa:bb:cc:00:11:22`), which the kernel's neighbour
+    /// table tells for IPv4 and IPv6 alike; `interface:` with the interface of ours that they come in
+    /// by (`interface:br-guest`); `id:` with the `ClientID` that a device gives in the path of DNS
+    /// over HTTPS (`/dns-query/tablet`) or as the first label of the server's name
+    /// (`tablet.dns.example`); and `user:` with a user of the proxy (`proxy.auth`).
     #[serde(rename = "match")]
     pub matches: Vec<String>,
     /// Names of lists. Default: those of `default`, or with `groups` none but theirs.
@@ -31,6 +32,9 @@ pub struct ClientSettings {
     pub tags: Vec<String>,
     /// Lists and rules that hold at certain hours besides.
     pub schedule: Vec<ScheduleSettings>,
+    /// How the DNS door answers them for what is blocked: `pixel`, `nodata`, `nxdomain`, `null` or
+    /// `refused`. Default: as `dns.blocked` says.
+    pub blocked: Option<Style>,
 }
 
 /// Lists and schedules that several clients share.
@@ -118,15 +122,15 @@ impl ClientSettings {
             complaints.push(Complaint::new(format!("{path}.match"), message).remedy(remedy));
         }
         for (at, text) in self.matches.iter().enumerate() {
-            let what = match ClientMatch::parse(text) {
-                Ok(ClientMatch::Network(_) | ClientMatch::Id(_) | ClientMatch::User(_)) => continue,
-                Ok(ClientMatch::Mac(_)) => "no door looks up hardware addresses yet".to_owned(),
-                Ok(ClientMatch::Interface(_)) => "no door looks at interfaces yet".to_owned(),
-                Err(why) => why,
-            };
-            let remedy =
-                "write an IP address, a network such as 192.168.1.64/26, id:phone or user:ann";
+            let Err(what) = ClientMatch::parse(text) else { continue };
+            let remedy = "write an IP address, a network such as 192.168.1.64/26, a MAC address, \
+                          id:phone, user:ann or interface:br-lan";
             complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
+        }
+        if self.blocked == Some(Style::Auto) {
+            let message = "auto is for all clients, in dns.blocked";
+            let remedy = "leave it out, or write pixel, nodata, nxdomain, null or refused";
+            complaints.push(Complaint::new(format!("{path}.blocked"), message).remedy(remedy));
         }
         for (at, name) in self.groups.iter().enumerate() {
             if !groups.contains(name.as_str()) {

@@ -216,7 +216,7 @@ impl Index {
         let expression = |id: u32| table.pattern(&table.rules[id as usize]);
         let host = request.host_name();
         if self.by_host_token.index.len() > 0 {
-            tokens::of_text(host.as_bytes(), |token| {
+            request.each_host_token(|token| {
                 self.by_host_token.find(token).iter().for_each(|id| found(*id, Place::Host));
             });
         }

@@ -50,7 +50,7 @@ fn a_client_is_known_by_any_of_its_marks_and_the_first_profile_counts() {
     let policy = policy(settings, &[], "");
     let check = |address: &str, who: Who<'_>, profile: &str| {
         let address = address.parse().unwrap();
-        assert_eq!(policy.profile_of_who(address, Some(&who)), profile, "{address} {who:?}");
+        assert_eq!(policy.profile_of(address, Some(&who)), profile, "{address} {who:?}");
     };
     let mac = "aa-bb-cc-00-11-22".parse().ok();
     check("192.0.2.1", NOBODY, "default");

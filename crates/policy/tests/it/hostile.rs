@@ -21,6 +21,24 @@ fn fifty_megabytes_in_one_line_are_one_skipped_line() {
 }
 
 #[test]
+fn one_bad_line_in_a_million_is_one_skipped_line() {
+    let mut text = String::with_capacity(20 << 20);
+    for number in 0..1_000_000 {
+        match number {
+            654_321 => text.push_str("<<<<<<< HEAD\n"),
+            _ => text.push_str(&format!("n{number}.example\n")),
+        }
+    }
+    let policy = compile(text.as_bytes());
+    let report = &policy.rules().lists()[0];
+    assert_eq!((report.lines, report.rules_names, report.skipped.len()), (1_000_000, 999_999, 1));
+    assert_eq!(report.skipped[0].line, 654_322);
+    assert!(
+        blocks(lookup(&policy, "n654320.example")) && blocks(lookup(&policy, "n999999.example"))
+    );
+}
+
+#[test]
 fn bytes_that_are_no_text_spoil_their_line_alone() {
     let policy = compile(b"\xff\x00\n||a.example^\n\x00\x00||b.example^\n");
     assert!(blocks(lookup(&policy, "a.example")));

@@ -42,7 +42,7 @@ fn a_client_gets_the_lists_of_the_first_profile_that_holds_its_address() {
     let policy = policy(Some(&["ads"]));
     let check = |client: &str, profile: &str, adult_blocked: bool| {
         let client = client.parse().unwrap();
-        assert_eq!(policy.profile_of(client), profile);
+        assert_eq!(policy.profile_of(client, None), profile);
         let ask = |host| Ask::lookup(name(host), 1, client);
         assert!(blocks(policy.decide(&ask("ads.example"), NOW)), "{client}");
         assert_eq!(blocks(policy.decide(&ask("adult.example"), NOW)), adult_blocked, "{client}");

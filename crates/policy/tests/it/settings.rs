@@ -1,7 +1,8 @@
 //! What the configuration may not say, and the words in which it is told.
 
 use policy::{
-    ClientSettings, DefaultSettings, GroupSettings, ListSettings, ScheduleSettings, Settings,
+    ClientSettings, DefaultSettings, GroupSettings, ListSettings, Policy, ScheduleSettings,
+    Settings, Style,
 };
 use settings::Text;
 use std::time::Duration;
@@ -122,13 +123,26 @@ fn sixty_four_lists_are_the_most() {
 }
 
 #[test]
-fn what_no_door_knows_of_a_client_is_refused() {
-    let marks = ["aa:bb:cc:00:11:22", "interface:br-lan"];
-    for (mark, why) in marks.into_iter().zip(["hardware addresses", "interfaces"]) {
-        let settings = Settings { clients: vec![client("ann", mark)], ..Settings::default() };
-        check(&settings, &[("clients.0.match.0", why)]);
-    }
-    for mark in ["id:phone", "user:ann"] {
+fn a_client_has_a_block_style_or_that_of_all() {
+    let with = |blocked| {
+        let client = ClientSettings { blocked, ..client("ann", "10.0.0.1") };
+        Settings { clients: vec![client], ..Settings::default() }
+    };
+    check(&with(Some(Style::Nxdomain)), &[]);
+    check(&with(Some(Style::Auto)), &[("clients.0.blocked", "for all clients")]);
+    let policy = |blocked| {
+        Policy::new(policy::compile(&[], 7).into(), policy::Profiles::build(&with(blocked)))
+    };
+    let [ann, bob] = ["10.0.0.1", "10.0.0.2"].map(|it| it.parse().unwrap());
+    let style = |blocked, client| policy(blocked).style_of(client, None);
+    assert_eq!(style(Some(Style::Null), ann), Some(Style::Null));
+    assert_eq!(style(Some(Style::Null), bob), None);
+    assert_eq!(style(None, ann), None);
+}
+
+#[test]
+fn whatever_a_door_knows_of_a_client_tells_it_apart() {
+    for mark in ["id:phone", "user:ann", "aa:bb:cc:00:11:22", "interface:br-lan"] {
         let known = Settings { clients: vec![client("ann", mark)], ..Settings::default() };
         check(&known, &[]);
     }

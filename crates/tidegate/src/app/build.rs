@@ -16,9 +16,8 @@ use super::{App, Running};
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
-use door_dns::Style;
 use ledger::RuleTexts;
-use policy::{Policy, Profiles, Rules};
+use policy::{Policy, Profiles, Rules, Style};
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
@@ -108,32 +107,34 @@ pub(super) fn resolver_settings(plan: &Plan) -> upstream::resolver::ResolverSett
     plan.file.dns.clone().unwrap_or_default().resolver()
 }
 
-/// The block style as it works out: `auto` means the pixel door where a browser reaches it.
+/// The block style as it works out. Browsers ask at ports 80 and 443, so for `auto` a pixel door
+/// elsewhere is worth no connection; whoever writes `pixel` knows of a redirect.
 pub(super) fn effective_style(plan: &Plan) -> Style {
     match plan.file.dns.as_ref().map_or(Style::Nodata, |dns| dns.blocked) {
-        Style::Auto if pixel_addresses(plan).is_empty() => Style::Nodata,
-        Style::Auto => Style::Pixel,
+        Style::Auto if is_pixel_reached(plan) => Style::Pixel,
+        Style::Auto => Style::Nodata,
         style => style,
     }
 }
 
-/// The addresses that blocked names get. Browsers ask at ports 80 and 443, so under `auto` a pixel
-/// door elsewhere is worth no connection; whoever writes `pixel` knows of a redirect.
+/// The settings of the DNS door, with the block style as it works out.
+pub(super) fn dns_settings(plan: &Plan) -> Option<door_dns::Settings> {
+    let settings = plan.file.dns.clone()?;
+    Some(door_dns::Settings { blocked: effective_style(plan), ..settings })
+}
+
+/// The addresses that blocked names get in the style `pixel`.
 pub(super) fn pixel_addresses(plan: &Plan) -> Vec<IpAddr> {
-    let (Some(dns), Some(pixel)) = (&plan.file.dns, &plan.file.pixel) else { return Vec::new() };
+    let addresses = plan.file.pixel.iter().flat_map(|pixel| &pixel.addresses);
+    addresses.map(|address| address.0).collect()
+}
+
+fn is_pixel_reached(plan: &Plan) -> bool {
+    let Some(pixel) = &plan.file.pixel else { return false };
     let listens = |scheme, port| {
         pixel.listen.iter().any(|listen| listen.scheme == scheme && listen.address.port() == port)
     };
-    let reachable = listens(Scheme::Http, 80) && listens(Scheme::Https, 443);
-    match dns.blocked {
-        Style::Auto if !reachable => Vec::new(),
-        Style::Auto
-        | Style::Pixel
-        | Style::Nodata
-        | Style::Nxdomain
-        | Style::Null
-        | Style::Refused => pixel.addresses.iter().map(|address| address.0).collect(),
-    }
+    !pixel.addresses.is_empty() && listens(Scheme::Http, 80) && listens(Scheme::Https, 443)
 }
 
 /// Where the pixel door may carry connections to names that were let through: to where the DNS door
@@ -151,7 +152,8 @@ pub(super) fn splice_bounds(plan: &Plan) -> door_pixel::Bounds {
 /// What is worth saying of the addresses that clients get for blocked names, where they get any: from
 /// our DNS door, or from another resolver if there is none.
 pub(crate) fn pixel_warnings(plan: &Plan) -> Vec<config::FileComplaint> {
-    let given = plan.file.dns.is_none() || effective_style(plan) == Style::Pixel;
+    let own = plan.file.policy.clients.iter().any(|it| it.blocked == Some(Style::Pixel));
+    let given = plan.file.dns.is_none() || effective_style(plan) == Style::Pixel || own;
     let pixel = plan.file.pixel.as_ref().filter(|_| given && !plan.is_built_in());
     let warnings = pixel.map_or_else(Vec::new, door_pixel::Settings::warnings);
     warnings.into_iter().map(|told| plan.placed(told.under("pixel"))).collect()
@@ -230,6 +232,12 @@ impl App {
     pub(super) fn collected(&self) -> Vec<door_dns::Collected> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.collected())
+    }
+
+    /// Connections through the gateway that have left HTTP; none where it does not run.
+    pub(super) fn gateway_upgrades(&self) -> Option<u32> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.doors.gateway.as_ref().map(|door| door.upgrades_open())
     }
 
     /// The pixel door's own figures, if it runs.

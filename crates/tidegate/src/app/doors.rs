@@ -63,7 +63,7 @@ impl Doors {
     pub(super) fn make(app: &App, plan: &Plan) -> Result<Self, String> {
         let file = &plan.file;
         let base = plan.base(app.state.path()).to_path_buf();
-        let dns = match &file.dns {
+        let dns = match build::dns_settings(plan) {
             None => None,
             Some(settings) => {
                 let parts = door_dns::Parts {
@@ -78,7 +78,7 @@ impl Doors {
                     around: app.around(),
                     base: base.clone(),
                 };
-                Some(door_dns::Door::new(settings, parts).map_err(|why| why.to_string())?)
+                Some(door_dns::Door::new(&settings, parts).map_err(|why| why.to_string())?)
             }
         };
         let pixel = file.pixel.clone().map(|settings| pixel(app, plan, settings));
@@ -106,6 +106,8 @@ impl Doors {
                     dialer: app.dialer(),
                     base,
                     cache: around(app, "gateway"),
+                    signer: Some(Arc::clone(&app.signer)),
+                    tell: Arc::new(|line| eprintln!("tidegate: {line}")),
                 };
                 let made = door_gateway::Door::new(settings, parts);
                 Some(made.map_err(|complaints| lines(plan, "gateway", complaints))?)
@@ -165,8 +167,9 @@ impl Doors {
             (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let gateway = opening("gateway", self.gateway.as_ref(), |door| {
-            let serve = serving(door, door_gateway::Door::serve_connection);
-            (door.listeners(), door.connection_limits(), serve)
+            let plain = serving(door, door_gateway::Door::serve_connection);
+            let secure = serving(door, door_gateway::Door::serve_tls_connection);
+            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         [pixel, proxy, web, gateway]
     }

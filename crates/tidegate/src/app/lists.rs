@@ -107,7 +107,8 @@ fn fit(text: Vec<u8>) -> Result<Vec<u8>, String> {
     }
 }
 
-fn read_capped(path: &Path, size_max: u64) -> Result<Vec<u8>, String> {
+/// A file, if it is no larger than so many bytes.
+pub(super) fn read_capped(path: &Path, size_max: u64) -> Result<Vec<u8>, String> {
     let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
     if size > size_max {
         return Err(format!("{size} bytes are more than the {size_max} allowed"));

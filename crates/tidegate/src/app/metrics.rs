@@ -52,6 +52,7 @@ pub(super) struct Gauges {
     resolver: ResolverStats,
     signer: SignerCounts,
     collected: Vec<door_dns::Collected>,
+    gateway_upgrades: Option<u32>,
 }
 
 impl Gauges {
@@ -64,6 +65,7 @@ impl Gauges {
             resolver: app.resolver.stats(),
             signer: app.signer.counts(),
             collected: app.collected(),
+            gateway_upgrades: app.gateway_upgrades(),
         }
     }
 }
@@ -117,6 +119,10 @@ impl Collector for Gauges {
             "Leaves not signed: too many for a client",
             signer.rate_limited,
         )?;
+        if let Some(open) = self.gateway_upgrades {
+            let help = "Connections through the gateway that have left HTTP, as WebSockets do";
+            gauge(to, "tidegate_gateway_upgrades_open", help, open.into())?;
+        }
         self.by_collector(to)
     }
 }

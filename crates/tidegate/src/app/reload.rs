@@ -93,8 +93,8 @@ impl App {
         }
         // The DNS door binds before it changes anything, the resolver included, and is the last that
         // can fail. Without it the other doors still look names up.
-        if let (Some(door), Some(settings)) = (&doors.dns, &plan.file.dns) {
-            door.reload(settings, &build::pixel_addresses(&plan), &self.cores)
+        if let (Some(door), Some(settings)) = (&doors.dns, build::dns_settings(&plan)) {
+            door.reload(&settings, &build::pixel_addresses(&plan), &self.cores)
                 .map_err(|why| say(&why))?;
         } else {
             self.resolver
@@ -136,8 +136,8 @@ pub(super) fn size(policy: &Policy) -> (u32, u64) {
 /// What is allowed and still worth saying.
 fn warnings(plan: &Plan) -> Vec<String> {
     let mut warnings = Vec::new();
-    let auto = plan.file.dns.as_ref().is_some_and(|dns| dns.blocked == door_dns::Style::Auto);
-    if auto && plan.file.pixel.is_some() && build::pixel_addresses(plan).is_empty() {
+    let auto = plan.file.dns.as_ref().is_some_and(|dns| dns.blocked == policy::Style::Auto);
+    if auto && plan.file.pixel.is_some() && build::effective_style(plan) == policy::Style::Nodata {
         warnings.push(
             "browsers reach a pixel door at ports 80 and 443 only; until it listens there, \
              blocked names have no address (nodata)"

@@ -4,8 +4,9 @@
 use admin::Question;
 use admin::model::{Rule, RuleMatch, Why};
 use config::Plan;
-use door_dns::Style;
-use policy::{Ask, Considered, Explanation, Manner, Outcome, Policy, RuleText, Until, Verdict};
+use policy::{
+    Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Style, Until, Verdict,
+};
 use vocab::{Action, Cause, Door, Kind, Name, Now};
 
 /// The answer to a question, as the running program or a fresh one would give it.
@@ -16,10 +17,12 @@ pub(crate) fn why(
     page: Option<Name<'_>>,
     now: Now,
 ) -> Why {
+    // By which interface a client would come in, nobody can say beforehand.
+    let who = transport::near::of(policy.near_wanted(), question.client, || None, now).into();
     let ask = Ask {
         door: question.door,
         client: question.client,
-        who: None,
+        who: Some(&who),
         host: question.host.as_name(),
         kind: question.kind,
         url: question.url.as_deref(),
@@ -28,7 +31,7 @@ pub(crate) fn why(
     let explanation = policy.explain(&ask, now);
     let target = question.url.clone().unwrap_or_else(|| question.host.to_string());
     Why {
-        summary: summary(&explanation),
+        summary: summary(&explanation, question),
         target,
         client: question.client.to_string(),
         profile: explanation.profile.clone(),
@@ -44,8 +47,23 @@ pub(crate) fn why(
             .and_then(|rule| policy.list_changed_ms(rule.list))
             .map(admin::iso),
         matches: explanation.considered.iter().map(considered).collect(),
-        door_outcome: outcome(plan, question, explanation.verdict),
+        door_outcome: match &explanation.trimmed {
+            Some(trimmed) if trims(question) => format!("307 to {}", trimmed.url),
+            Some(_) | None => {
+                let own = policy.style_of(question.client, Some(&who));
+                outcome(plan, question, explanation.verdict, own)
+            }
+        },
     }
+}
+
+/// Whether the door of a question sends clients to URLs without the parameters that rules take off.
+fn trims(question: &Question) -> bool {
+    question.door == Door::Proxy
+}
+
+fn takes_off(found: &Considered) -> bool {
+    found.effect == Effect::Trim && found.outcome == Outcome::Decides
 }
 
 fn rule(text: &RuleText) -> Rule {
@@ -69,7 +87,7 @@ fn cause_word(cause: Cause) -> &'static str {
     }
 }
 
-fn summary(explanation: &Explanation) -> String {
+fn summary(explanation: &Explanation, question: &Question) -> String {
     let verdict = explanation.verdict;
     match (&explanation.winner, verdict.action, verdict.cause) {
         (_, _, Cause::Paused) => match explanation.leave.as_ref().map(|it| (&it.host, it.until)) {
@@ -95,12 +113,17 @@ fn summary(explanation: &Explanation) -> String {
             rule.text, rule.line, rule.list
         ),
         (None, Action::Block, _) => "blocked".into(),
-        (None, Action::Pass, _) => "passes: no rule matches".into(),
+        (None, Action::Pass, _) => match explanation.considered.iter().find(|it| takes_off(it)) {
+            Some(Considered { rule: RuleText { list, line, text }, .. }) if trims(question) => {
+                format!("passes without parameters: {text} stands on line {line} of list {list:?}")
+            }
+            Some(_) | None => "passes: no rule matches".into(),
+        },
     }
 }
 
 /// What the door would do, in a few words.
-fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
+fn outcome(plan: &Plan, question: &Question, verdict: Verdict, own: Option<Style>) -> String {
     if verdict.action == Action::Pass {
         return match question.door {
             Door::Dns => "asks the upstream resolvers, or answers from the cache",
@@ -117,7 +140,7 @@ fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
         .into();
     }
     match question.door {
-        Door::Dns => dns_outcome(plan, question.kind),
+        Door::Dns => dns_outcome(plan, question.kind, own),
         Door::Pixel => match question.kind {
             Kind::Document => "403 with a page that says why".into(),
             kind => format!("an empty answer of the type {kind}"),
@@ -126,11 +149,11 @@ fn outcome(plan: &Plan, question: &Question, verdict: Verdict) -> String {
     }
 }
 
-fn dns_outcome(plan: &Plan, kind: Kind) -> String {
+fn dns_outcome(plan: &Plan, kind: Kind, own: Option<Style>) -> String {
     let Some(dns) = &plan.file.dns else { return "the DNS door is not configured".into() };
     let nodata = "NODATA with SOA and EDE 15";
     let is_address = matches!(kind, Kind::Lookup(1 | 28));
-    match super::build::effective_style(plan) {
+    match own.unwrap_or_else(|| super::build::effective_style(plan)) {
         Style::Pixel if is_address => {
             format!("the pixel door's address, for {} s", dns.blocked_ttl.0.0.as_secs())
         }

@@ -181,6 +181,15 @@ impl ServerTls {
         Ok(Self(Certificates::Sites(Arc::new(Sites::new(sites, protocols)?))))
     }
 
+    /// The number of the site that a handshake for `name` leads to, as sites or their certificates
+    /// claim it; none where nobody does, or where there are no sites.
+    pub fn site_of(&self, name: &str) -> Option<usize> {
+        match &self.0 {
+            Certificates::Sites(sites) => sites.number_of(name),
+            Certificates::Given(_) | Certificates::Minted(_) => None,
+        }
+    }
+
     /// Speaks TLS on `stream` within `deadline`, if the core has a place for one more handshake.
     pub async fn accept(
         &self,

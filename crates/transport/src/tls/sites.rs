@@ -110,7 +110,8 @@ impl Sites {
         self.configs.get(number).map(|config| (number, config))
     }
 
-    fn number_of(&self, name: &str) -> Option<usize> {
+    /// The number of the site that has this name.
+    pub(super) fn number_of(&self, name: &str) -> Option<usize> {
         let name = name.to_ascii_lowercase();
         if let Some(number) = self.exact.get(&name) {
             return Some(*number);

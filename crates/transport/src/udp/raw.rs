@@ -29,11 +29,36 @@ pub(super) enum Arrival {
 }
 
 impl Arrival {
+    /// What a reply is to be sent with, by what the kernel said beside the datagram of `head`.
+    ///
+    /// # Safety
+    /// As for [`Arrival::told`].
+    pub(super) unsafe fn of(head: &libc::msghdr) -> Option<Self> {
+        // SAFETY: the caller's promise is the same.
+        let mut arrival = unsafe { Self::told(head) }?;
+        match &mut arrival {
+            // The route decides the interface; it may differ from where the query came in.
+            Self::V4(info) => info.ipi_ifindex = 0,
+            // Link-local addresses mean nothing without their interface.
+            Self::V6(info) if Ipv6Addr::from(info.ipi6_addr.s6_addr).is_unicast_link_local() => {}
+            Self::V6(info) => info.ipi6_ifindex = 0,
+        }
+        Some(arrival)
+    }
+
+    /// The number of the interface that it came in by.
+    pub(super) fn interface(&self) -> u32 {
+        match self {
+            Self::V4(info) => info.ipi_ifindex.cast_unsigned(),
+            Self::V6(info) => info.ipi6_ifindex,
+        }
+    }
+
     /// What the kernel said beside the datagram of `head`.
     ///
     /// # Safety
     /// `head` must have been filled by recvmsg, and its control buffer must be readable.
-    pub(super) unsafe fn of(head: &libc::msghdr) -> Option<Self> {
+    pub(super) unsafe fn told(head: &libc::msghdr) -> Option<Self> {
         // SAFETY: CMSG_FIRSTHDR yields null or a whole header inside the control buffer that the
         // kernel filled; the data after it are read unaligned, in the type that level and kind say.
         unsafe {
@@ -44,18 +69,10 @@ impl Arrival {
             let data = libc::CMSG_DATA(first);
             match ((*first).cmsg_level, (*first).cmsg_type) {
                 (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-                    let mut info = data.cast::<libc::in_pktinfo>().read_unaligned();
-                    // The route decides the interface; it may differ from where the query came in.
-                    info.ipi_ifindex = 0;
-                    Some(Self::V4(info))
+                    Some(Self::V4(data.cast::<libc::in_pktinfo>().read_unaligned()))
                 }
                 (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-                    let mut info = data.cast::<libc::in6_pktinfo>().read_unaligned();
-                    // Link-local addresses mean nothing without their interface.
-                    if !Ipv6Addr::from(info.ipi6_addr.s6_addr).is_unicast_link_local() {
-                        info.ipi6_ifindex = 0;
-                    }
-                    Some(Self::V6(info))
+                    Some(Self::V6(data.cast::<libc::in6_pktinfo>().read_unaligned()))
                 }
                 _ => None,
             }

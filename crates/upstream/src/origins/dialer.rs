@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use transport::tls::{Alpn, ClientTls, ClientTlsStream, Verify};
+use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, Verify};
 use transport::{DialReason, Stream};
 
 /// How long an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
@@ -79,6 +79,11 @@ impl Dialer {
     #[must_use]
     pub fn checking(self, verify: Verify) -> Self {
         Self { tls: self.tls.checking(verify, &[]), ..self }
+    }
+
+    /// The same trusting these authorities too, given as PEM.
+    pub fn trusting(self, pem: &[u8]) -> Result<Self, BadPem> {
+        Ok(Self { tls: self.tls.trusting(pem)?, ..self })
     }
 
     /// Connects to `origin`, with TLS where its scheme asks for it.

@@ -24,7 +24,7 @@ pub use metered::{BodyEnd, Metered};
 pub use origin::{Host, Origin, OriginError, OriginScheme};
 pub use parent::{BadParent, Hop, Parent, ParentKind};
 pub use reach::{Destinations, Reach};
-pub use send::{Limits, Origins};
+pub use send::{Limits, Origins, ResponseTimeout};
 pub use tunnel::{BecomesTunnel, Carried, ClientStream, TunnelEnd, carry_switched, tunnel};
 pub use via::{HOPS_MAX, Loop, add_via, check_via};
 pub use way::Way;

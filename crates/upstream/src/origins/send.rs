@@ -54,6 +54,11 @@ impl Default for Limits {
     }
 }
 
+/// An extension of a request: how long its server may be silent, in place of
+/// [`Limits::response_timeout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseTimeout(pub Duration);
+
 /// Sends requests and keeps idle connections, apart for every core.
 pub struct Origins {
     owner: u64,
@@ -161,9 +166,9 @@ impl Origins {
         mut open: Open,
         request: Request<Body>,
     ) -> Result<Response<Body>, Unanswered> {
-        let sent =
-            within(self.response_timeout, request, async |request| open.sender.send(request).await)
-                .await;
+        let own = request.extensions().get::<ResponseTimeout>();
+        let patience = own.map_or(self.response_timeout, |own| own.0);
+        let sent = within(patience, request, async |request| open.sender.send(request).await).await;
         let Some(sent) = sent else {
             return Err(Unanswered { why: SendError::Timeout, unsent: None });
         };
@@ -239,6 +244,9 @@ fn copy_of(request: &Request<Body>) -> Again {
     *copy.uri_mut() = request.uri().clone();
     *copy.version_mut() = request.version();
     *copy.headers_mut() = request.headers().clone();
+    if let Some(own) = request.extensions().get::<ResponseTimeout>() {
+        copy.extensions_mut().insert(*own);
+    }
     Again::Copy(Box::new(copy))
 }
 

@@ -2,16 +2,21 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use super::{PoolSettings, Priority, ReproxySettings, UploadMode};
+use super::{
+    CompressChoice, FieldSettings, PoolSettings, Priority, ReproxySettings, TIMEOUT_MAX, UploadMode,
+};
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use settings::Text;
 use std::collections::BTreeMap;
-use vocab::Complaint;
+use std::time::Duration;
+use vocab::{ByteSize, Complaint, Span};
 
 /// Where requests of one host and path go.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct RouteSettings {
     /// The host asked for: a name, or `*.NAME` for all below it. Default any.
     pub host: Option<String>,
@@ -28,6 +33,23 @@ pub struct RouteSettings {
     /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
     /// `queue` says otherwise. Default `normal`.
     pub priority: Priority,
+    /// What is done to header fields on this route, after what is done on every route.
+    pub headers: FieldSettings,
+    /// Whether answers are compressed on the way out, for clients that take it: `true`, or in detail.
+    /// Default false. What a server has compressed, what is known to be short and what has
+    /// `no-transform` goes as it is.
+    pub compress: CompressChoice,
+    /// Whether `Location`, `Content-Location` and `Refresh` that lead to a server of the pool are made
+    /// to lead here. Default true.
+    pub rewrite_location: bool,
+    /// Whether cookies with a server's own name as their `Domain` become cookies of the host that the
+    /// client asked. Default false.
+    pub rewrite_cookies: bool,
+    /// The largest request body on this route, in place of the gateway's `body_max`.
+    pub body_max: Option<Text<ByteSize>>,
+    /// How long a server may be silent on this route, in place of the gateway's `response_timeout`; from
+    /// 1s to 1h.
+    pub response_timeout: Option<Text<Span>>,
     /// What its servers may name to be sent in their place. Default nothing.
     pub reproxy: Option<ReproxySettings>,
     /// Whether it is reached only by a server's `X-Accel-Redirect`, never by what a client asks for. Default
@@ -68,6 +90,12 @@ impl Default for RouteSettings {
             pool: None,
             cache: false,
             priority: Priority::Normal,
+            headers: FieldSettings::default(),
+            compress: CompressChoice::default(),
+            rewrite_location: true,
+            rewrite_cookies: false,
+            body_max: None,
+            response_timeout: None,
             reproxy: None,
             internal: false,
             uploads: None,
@@ -117,6 +145,7 @@ impl RouteSettings {
             ),
             Some(_) | None => {}
         }
+        complaints.extend(self.check_edge());
         if let Some(BlockSettings { patterns: PatternSource::Inline(lines) }) = &self.block {
             for (index, line) in lines.iter().enumerate() {
                 if let Err(why) = crate::patterns::check_line(line) {
@@ -127,6 +156,31 @@ impl RouteSettings {
         }
         complaints
     }
+
+    /// What is wrong with what is done to messages on their way.
+    fn check_edge(&self) -> Vec<Complaint> {
+        let headers = self.headers.check().into_iter().map(|it| it.under("headers"));
+        let compress = self.compress.check().into_iter().map(|it| it.under("compress"));
+        let mut complaints: Vec<_> = headers.chain(compress).collect();
+        if let Some(size) = self.body_max
+            && size.bytes() < 1 << 10
+        {
+            complaints.push(
+                Complaint::new("body_max", format!("{size} is out of bounds"))
+                    .remedy("write a size of at least 1KiB"),
+            );
+        }
+        if let Some(Text(span)) = self.response_timeout
+            && (span.0 < Duration::from_secs(1) || span.0 > TIMEOUT_MAX)
+        {
+            complaints.push(
+                Complaint::new("response_timeout", format!("{span} is out of bounds"))
+                    .remedy("write a span from 1s to 1h"),
+            );
+        }
+        complaints
+    }
+
     fn check_reproxy(&self) -> Vec<Complaint> {
         let Some(reproxy) = &self.reproxy else { return Vec::new() };
         let mut complaints: Vec<_> =

@@ -11,7 +11,7 @@ use std::sync::{Arc, mpsc};
 use transport::{ClientTls, Drain, WaitForData, accept_loop, clock, listen_tcp};
 use upstream::origins::Dialer;
 use upstream::resolver::{Resolver, ResolverSettings};
-use vocab::RuleRef;
+use vocab::{RuleRef, Scheme};
 
 struct NoTexts;
 
@@ -51,6 +51,8 @@ pub(crate) fn parts(rules: &str) -> Parts {
         dialer: Dialer::new(resolver, ClientTls::new()),
         base: scratch(),
         cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
+        signer: None,
+        tell: Arc::new(|_| {}),
     }
 }
 
@@ -73,9 +75,16 @@ pub(crate) fn start(settings: Settings, parts: Parts) -> Gateway {
             tell.send(listener.local_addr()).unwrap();
             let (drain, limits) = (Drain::new(), serving.connection_limits());
             let for_each = drain.clone();
-            let serve =
-                move |stream| Arc::clone(&serving).serve_connection(stream, for_each.clone());
-            accept_loop(listener, limits, drain, serve).await.unwrap();
+            let door = Arc::clone(&serving);
+            if door.listeners()[0].scheme == Scheme::Https {
+                let serve =
+                    move |stream| Arc::clone(&door).serve_tls_connection(stream, for_each.clone());
+                accept_loop(listener, limits, drain, serve).await.unwrap();
+            } else {
+                let serve =
+                    move |stream| Arc::clone(&door).serve_connection(stream, for_each.clone());
+                accept_loop(listener, limits, drain, serve).await.unwrap();
+            }
         });
     });
     Gateway { address: told.recv_timeout(DEADLINE).unwrap(), door }

@@ -93,21 +93,21 @@ pub(crate) fn read_message(stream: &mut TcpStream) -> Option<String> {
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
     let mut bytes = Vec::new();
     loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let lower = head.to_ascii_lowercase();
+        if let Some(end) = bytes.windows(4).position(|it| it == b"\r\n\r\n") {
+            let (head, body) = (&bytes[..end], &bytes[end + 4..]);
+            let lower = String::from_utf8_lossy(head).to_ascii_lowercase();
             let length = lower
                 .lines()
                 .find_map(|line| line.strip_prefix("content-length:"))
                 .map_or(0, |value| value.trim().parse().unwrap());
             let chunked = lower.contains("transfer-encoding: chunked");
             let informational = lower.starts_with("http/1.1 1");
-            let whole = if chunked { body.ends_with("0\r\n\r\n") } else { body.len() >= length };
+            let whole = if chunked { body.ends_with(b"0\r\n\r\n") } else { body.len() >= length };
             if whole || informational {
-                return Some(text);
+                return Some(String::from_utf8_lossy(&bytes).into_owned());
             }
         }
-        let mut piece = [0; 4096];
+        let mut piece = [0; 16 << 10];
         match stream.read(&mut piece) {
             Ok(0) | Err(_) => return None,
             Ok(count) => bytes.extend_from_slice(&piece[..count]),

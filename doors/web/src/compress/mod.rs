@@ -17,7 +17,7 @@ use http::HeaderValue;
 use http::header::{HeaderMap, RANGE};
 use http_engine::conditional::ETag;
 use http_engine::encoding::{
-    Accepted, Coding, Identity, Level, Worth, coded_tag, compress, worth_coding,
+    Accepted, Coding, Identity, Level, Offer, Worth, coded_tag, compress, worth_coding,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::fstat;
@@ -93,6 +93,7 @@ pub(crate) enum Input {
 pub(crate) struct Compress {
     settings: CompressSettings,
     order: Vec<Coding>,
+    offer: Offer,
     kept: KeptFiles,
     jobs: Arc<Semaphore>,
     waiting: AtomicU32,
@@ -103,6 +104,7 @@ impl Compress {
     pub(crate) fn new(settings: CompressSettings) -> Self {
         Self {
             order: settings.order(),
+            offer: settings.offer(),
             kept: KeptFiles::new(settings.keep.bytes()),
             jobs: Arc::new(Semaphore::new(JOBS_MAX)),
             waiting: AtomicU32::new(0),
@@ -159,28 +161,9 @@ impl Compress {
         self.settings.precompressed
     }
 
-    /// The same for a body under way, whose length may not be known.
-    pub(crate) fn plan_stream(
-        &self,
-        headers: &HeaderMap,
-        media: &HeaderValue,
-        len: Option<u64>,
-    ) -> Plan {
-        if len == Some(0) || worth_coding(media) == Worth::LeavingAlone {
-            return Plan::Never;
-        }
-        let accepted = Accepted::of(headers);
-        let is_small = len.is_some_and(|len| len < self.settings.min.bytes());
-        match accepted.choose(&self.order) {
-            Some(_) if is_small && accepted.identity() == Identity::Welcome => Plan::AsItIs,
-            Some(coding) => Plan::Coded(coding),
-            None => Plan::AsItIs,
-        }
-    }
-
-    /// The level that a coding gets here.
-    pub(crate) fn level(&self, coding: Coding) -> Level {
-        self.settings.level(coding)
+    /// The codings for bodies under way.
+    pub(crate) fn offer(&self) -> &Offer {
+        &self.offer
     }
 
     /// What is kept, without waiting: the usual case.

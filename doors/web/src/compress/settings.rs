@@ -1,6 +1,6 @@
 //! What can be set about compression: `compress` of a site.
 
-use http_engine::encoding::{Coding, Level, PREFERENCE};
+use http_engine::encoding::{Coding, Level, Offer, PREFERENCE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -161,6 +161,12 @@ impl CompressSettings {
         let mut order: Vec<Coding> = self.codings.iter().map(|name| name.coding()).collect();
         order.truncate(PREFERENCE.len());
         order
+    }
+
+    /// The codings for bodies under way.
+    pub(super) fn offer(&self) -> Offer {
+        let codings = self.order().into_iter().map(|coding| (coding, self.level(coding)));
+        Offer::new(codings.collect(), self.min.bytes())
     }
 
     pub(super) fn level(&self, coding: Coding) -> Level {

@@ -5,7 +5,7 @@
 //! stays. Called by the thread that keeps lists, and by `tidegate lists update` where nothing runs.
 
 use super::{Outcome, Subscription};
-use crate::app::lists::compiled_alone;
+use crate::app::lists::{compiled_alone, read_capped};
 use crate::app::{build, state::StateDir};
 use config::Plan;
 use policy::Unfit;
@@ -31,6 +31,8 @@ const TRIAL_BYTES: u64 = 1 << 20;
 const SHRUNK_TO: u64 = 10;
 /// Lists smaller than this, in bytes, may shrink as they like: some hundred lines.
 const SHRINK_FLOOR: u64 = 10 << 10;
+/// Largest file of authorities, in bytes: all public ones together are a quarter of it.
+const CA_BYTES_MAX: u64 = 1 << 20;
 /// How long the files of a list that no configuration names any more are kept, should it come back.
 const UNNAMED_KEPT: Duration = Duration::from_hours(30 * 24);
 
@@ -60,11 +62,16 @@ pub(super) async fn fetch(
         sha256: what.sha256.clone(),
         check: Arc::new(move |candidate| is_list(candidate, smaller)),
     };
-    let tried = tokio::time::timeout(FETCH_MAX, keep(origins, &wanted)).await;
-    let why = match tried {
-        Ok(Ok(kept)) => return Ok(kept),
-        Ok(Err(Missed::ForNow(why) | Missed::ForGood(why))) => why,
-        Err(_) => format!("it did not come within {} s", FETCH_MAX.as_secs()),
+    let why = match own_origins(origins, what.ca.as_deref()) {
+        Err(why) => why,
+        Ok(own) => {
+            let origins = own.as_ref().unwrap_or(origins);
+            match tokio::time::timeout(FETCH_MAX, keep(origins, &wanted)).await {
+                Ok(Ok(kept)) => return Ok(kept),
+                Ok(Err(Missed::ForNow(why) | Missed::ForGood(why))) => why,
+                Err(_) => format!("it did not come within {} s", FETCH_MAX.as_secs()),
+            }
+        }
     };
     let noted = {
         let (what, why) = (what.clone(), why.clone());
@@ -77,6 +84,17 @@ pub(super) async fn fetch(
         Ok(Ok(_)) => Err(why),
         Ok(Err(error)) => Err(format!("{why}; and that cannot be noted: {error}")),
         Err(_) => Err(format!("{why}; and noting that broke off")),
+    }
+}
+
+/// Where servers are trusted that the authorities in a file vouch for too.
+fn own_origins(origins: &Origins, ca: Option<&Path>) -> Result<Option<Origins>, String> {
+    let Some(path) = ca else { return Ok(None) };
+    let trusting =
+        |pem: Vec<u8>| origins.dialer().clone().trusting(&pem).map_err(|why| why.to_string());
+    match read_capped(path, CA_BYTES_MAX).and_then(trusting) {
+        Ok(dialer) => Ok(Some(Origins::new(dialer, limits()))),
+        Err(why) => Err(format!("ca {}: {why}", path.display())),
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Subscription {
     pub(crate) refresh: Duration,
     size_max: u64,
     sha256: Option<String>,
+    /// Authorities of its own, as PEM.
+    ca: Option<PathBuf>,
 }
 
 /// What came of a fetch, or why nothing did.
@@ -112,6 +114,7 @@ impl Subscription {
                 refresh: list.refresh_every(),
                 size_max: list.bytes_max(),
                 sha256: list.sha256.as_ref().map(|text| text.to_ascii_lowercase()),
+                ca: list.ca.clone(),
             }
         }))
     }
@@ -119,7 +122,9 @@ impl Subscription {
     /// Those of a plan; URLs that cannot be asked are refused where lists are read.
     pub(crate) fn all(plan: &Plan, state_dir: &Path) -> Vec<Self> {
         let lists = plan.file.policy.lists.iter();
-        lists.filter_map(|list| Self::of(list, state_dir)?.ok()).collect()
+        let all = lists.filter_map(|list| Self::of(list, state_dir)?.ok());
+        let base = plan.base(state_dir);
+        all.map(|it| Self { ca: it.ca.map(|path| base.join(path)), ..it }).collect()
     }
 
     /// What is known of it.

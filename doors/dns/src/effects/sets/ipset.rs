@@ -9,7 +9,7 @@ use super::message::{
     ACK, Head, Heard, Messages, NETWORK_ORDER, REQUEST, Refusal, Reply, converse,
 };
 use std::net::IpAddr;
-use transport::netlink::Netfilter;
+use transport::netlink::Netlink;
 
 /// `NFNL_SUBSYS_IPSET` and `IPSET_CMD_ADD` (`linux/netfilter/ipset/ip_set.h`, for all that follows).
 const ADD: u16 = 0x0609;
@@ -27,7 +27,7 @@ const NFPROTO_IPV6: u8 = 10;
 
 /// Adds `prefixes` to the set `name`. `refused` is told of each that was not added.
 pub(super) fn add(
-    socket: &mut Netfilter,
+    socket: &mut Netlink,
     name: &str,
     prefixes: &[Prefix],
     mut refused: impl FnMut(Prefix, i32),

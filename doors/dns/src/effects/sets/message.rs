@@ -4,7 +4,7 @@
 //! kernel sent is read with the same care as what a stranger sent. Called by `ipset` and `nft`.
 
 use std::io;
-use transport::netlink::Netfilter;
+use transport::netlink::Netlink;
 
 /// `NLMSG_ERROR`: an acknowledgement, or a refusal with its error number (netlink(7)).
 const ERROR: u16 = 2;
@@ -158,7 +158,7 @@ pub(super) enum Refusal {
 
 /// Sends `messages` and hands every reply to `take`, until that says that it was the last.
 pub(super) fn converse(
-    socket: &mut Netfilter,
+    socket: &mut Netlink,
     messages: &Messages,
     mut take: impl FnMut(Reply<'_>) -> Heard,
 ) -> Result<(), Refusal> {

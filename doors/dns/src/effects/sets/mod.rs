@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use transport::netlink::Netfilter;
+use transport::netlink::Netlink;
 use vocab::Now;
 
 /// Additions that wait for the thread, 24 bytes each. At the cap a new one is dropped and counted;
@@ -132,7 +132,7 @@ impl Writer {
 struct Scribe {
     targets: Vec<Target>,
     teller: Teller,
-    socket: Option<Netfilter>,
+    socket: Option<Netlink>,
 }
 
 impl Scribe {
@@ -149,7 +149,7 @@ impl Scribe {
     }
 
     fn write(&mut self, target: usize, addresses: &[IpAddr]) {
-        let mut socket = match self.socket.take().map_or_else(Netfilter::open, Ok) {
+        let mut socket = match self.socket.take().map_or_else(Netlink::netfilter, Ok) {
             Ok(socket) => socket,
             Err(why) => {
                 let why = format!("no netlink socket: {why}");
@@ -189,7 +189,7 @@ impl Scribe {
 type Failed = (u64, String);
 
 fn write_ipset(
-    socket: &mut Netfilter,
+    socket: &mut Netlink,
     name: &str,
     mask: u8,
     addresses: &[IpAddr],
@@ -212,7 +212,7 @@ fn write_ipset(
 /// A batch is added as a whole or not at all; then its addresses are tried one by one. Where an
 /// interval of the set lies across the prefix of one, the address itself is added instead.
 fn write_nft(
-    socket: &mut Netfilter,
+    socket: &mut Netlink,
     place: &nft::Place,
     mask: u8,
     addresses: &[IpAddr],

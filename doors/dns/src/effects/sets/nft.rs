@@ -11,7 +11,7 @@ use super::message::{
     ACK, CREATE, Head, Heard, Messages, REQUEST, Refusal, Reply, attributes, converse,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use transport::netlink::Netfilter;
+use transport::netlink::Netlink;
 
 /// `NFNL_SUBSYS_NFTABLES` and its commands (`linux/netfilter/nf_tables.h`, for all that follows).
 const SUBSYSTEM: u16 = 10;
@@ -65,7 +65,7 @@ enum Shape {
 /// Adds what covers `addresses`, masked to `length` bits where the set takes prefixes: all of them,
 /// or, when the kernel refuses, none.
 pub(super) fn add(
-    socket: &mut Netfilter,
+    socket: &mut Netlink,
     place: &Place,
     addresses: &[IpAddr],
     length: u8,
@@ -80,7 +80,7 @@ pub(super) fn add(
 }
 
 fn try_add(
-    socket: &mut Netfilter,
+    socket: &mut Netlink,
     place: &Place,
     addresses: &[IpAddr],
     length: u8,
@@ -98,7 +98,7 @@ fn try_add(
 }
 
 /// Which version of the rules is in force.
-fn generation(socket: &mut Netfilter) -> Result<u32, Refusal> {
+fn generation(socket: &mut Netlink) -> Result<u32, Refusal> {
     let mut messages = Messages::default();
     let head = Head { kind: GET_GENERATION, flags: REQUEST, sequence: 0, family: 0, resource: 0 };
     messages.push(head, |_| {});
@@ -115,7 +115,7 @@ fn generation(socket: &mut Netfilter) -> Result<u32, Refusal> {
 }
 
 /// Whether the set holds intervals; an error if its keys are not such addresses.
-fn shape(socket: &mut Netfilter, place: &Place, addresses: &[IpAddr]) -> Result<Shape, Refusal> {
+fn shape(socket: &mut Netlink, place: &Place, addresses: &[IpAddr]) -> Result<Shape, Refusal> {
     let mut messages = Messages::default();
     let head =
         Head { kind: GET_SET, flags: REQUEST, sequence: 0, family: place.family, resource: 0 };

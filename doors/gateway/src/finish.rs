@@ -1,0 +1,97 @@
+//! What is done to an answer last: a server's own address taken out, fields changed, the body coded.
+//!
+//! What the request says about it is noted before the request goes on, for it is gone afterwards. It
+//! decides nothing and sends nothing. Called by `request`.
+
+use crate::caller::Caller;
+use crate::door::Setup;
+use crate::fields::{self, Change, FieldRules};
+use crate::public;
+use crate::request::Wish;
+use crate::route::Route;
+use crate::shape::Shaped;
+use http::header::CONTENT_LENGTH;
+use http::{Method, Request, Response, Version};
+use http_body::Body as _;
+use http_engine::Body;
+use http_engine::encoding::Accepted;
+use std::sync::Arc;
+
+/// What an answer gets.
+pub(crate) struct Finish {
+    route: Option<Arc<Route>>,
+    changes: Vec<Change>,
+    accepted: Accepted,
+    method: Method,
+    version: Version,
+}
+
+/// What a request gets before it goes on, or its answer before it goes out: the rules for all, then
+/// those of the route.
+pub(crate) fn changes(
+    (all, own): (&FieldRules, Option<&FieldRules>),
+    wish: &Wish,
+    caller: &Caller,
+) -> Vec<Change> {
+    if all.is_empty() && own.is_none_or(FieldRules::is_empty) {
+        return Vec::new();
+    }
+    let facts = fields::Facts {
+        client: wish.client,
+        host: wish.host.as_str(),
+        scheme: caller.scheme(),
+        path: &wish.path,
+    };
+    let own = own.into_iter().flat_map(|own| own.changes(&facts));
+    all.changes(&facts).chain(own).collect()
+}
+
+impl Finish {
+    /// What the answer to `request` will get on `route`.
+    pub(crate) fn of<B>(
+        setup: &Setup,
+        route: Option<&Arc<Route>>,
+        (wish, caller): (&Wish, &Caller),
+        request: &Request<B>,
+    ) -> Self {
+        let coded = route.is_some_and(|route| route.compress.is_some());
+        let rules = (&setup.response_fields, route.map(|route| &route.response_fields));
+        Self {
+            changes: changes(rules, wish, caller),
+            accepted: if coded { Accepted::of(request.headers()) } else { Accepted::default() },
+            method: request.method().clone(),
+            version: request.version(),
+            route: route.cloned(),
+        }
+    }
+
+    /// Makes the answer ready to go out.
+    pub(crate) fn apply(&self, mut shaped: Shaped) -> Shaped {
+        let route = self.route.as_deref();
+        if let Some(route) = route {
+            public::make(route, shaped.response.headers_mut());
+        }
+        fields::apply(&self.changes, shaped.response.headers_mut());
+        if shaped.switched.is_some() {
+            return shaped;
+        }
+        // A body without a known end is chunked, which HTTP/1.0 does not know; it would end with the
+        // connection, and a cut would pass for whole.
+        if self.version != Version::HTTP_10
+            && let Some(offer) = route.and_then(|route| route.compress.as_ref())
+        {
+            let length = length(&shaped.response, &self.method);
+            let due = offer.due(&self.accepted, &shaped.response, length);
+            shaped.response = due.apply(shaped.response, &self.method);
+        }
+        shaped
+    }
+}
+
+/// How long the body is, if that is known: that of an answer to HEAD is named but not there.
+fn length(response: &Response<Body>, method: &Method) -> Option<u64> {
+    let named =
+        response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+    let here = || response.body().size_hint().exact().filter(|_| *method != Method::HEAD);
+    named.or_else(here)
+}

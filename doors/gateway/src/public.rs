@@ -1,0 +1,164 @@
+//! The address of a server behind, taken out of what its answers say of themselves.
+//!
+//! A server that builds URLs of the address where it listens would send clients there. What leads to a
+//! server of the route's pool is made a path, which clients read against the URL that they asked for:
+//! scheme, host and port are then the public ones, whatever stands in front. Called by `finish`.
+
+use crate::route::Route;
+use http::header::{
+    CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LOCATION, REFRESH, SET_COOKIE,
+};
+use upstream::origins::{Host, Origin, OriginScheme};
+use vocab::DomainName;
+
+/// What a route does about its servers' addresses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Public {
+    /// In `Location`, `Content-Location` and `Refresh`; none where they are left alone.
+    pub(crate) links: Option<Links>,
+    /// In the `Domain` of cookies.
+    pub(crate) cookies: Cookies,
+}
+
+/// Authorities besides those of the pool's servers: a `Host` that a rule sets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Links(pub(crate) Vec<String>);
+
+/// Whether cookies for a server's own name are made cookies of the public one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Cookies {
+    #[default]
+    AsTheyAre,
+    Public,
+}
+
+/// Takes the addresses of the route's servers out of `headers`.
+pub(crate) fn make(route: &Route, headers: &mut HeaderMap) {
+    if let Some(links) = &route.public.links {
+        let is_ours = |origin: &Origin| {
+            route.pool.as_ref().is_some_and(|pool| pool.stands_at(origin))
+                || links.0.iter().any(|it| it.eq_ignore_ascii_case(&origin.authority()))
+        };
+        for name in [LOCATION, CONTENT_LOCATION] {
+            replace(headers, &name, |value| path_of(value, &is_ours));
+        }
+        replace(headers, &REFRESH, |value| refresh(value, &is_ours));
+    }
+    if route.public.cookies == Cookies::Public && headers.contains_key(SET_COOKIE) {
+        let is_ours = |name: &DomainName| {
+            let pool = route.pool.as_ref();
+            pool.is_some_and(|pool| pool.has_host(&Host::Name(name.clone())))
+        };
+        let cookies: Vec<HeaderValue> = headers.get_all(SET_COOKIE).iter().cloned().collect();
+        headers.remove(SET_COOKIE);
+        for cookie in cookies {
+            let made = cookie.to_str().ok().and_then(|text| undomained(text, &is_ours));
+            let made = made.and_then(|made| HeaderValue::try_from(made).ok());
+            headers.append(SET_COOKIE, made.unwrap_or(cookie));
+        }
+    }
+}
+
+fn replace(headers: &mut HeaderMap, name: &HeaderName, change: impl Fn(&str) -> Option<String>) {
+    let Some(value) = headers.get_mut(name) else { return };
+    let made =
+        value.to_str().ok().and_then(change).and_then(|made| HeaderValue::try_from(made).ok());
+    if let Some(made) = made {
+        *value = made;
+    }
+}
+
+/// The path of a URL at an address of ours; none for any other.
+fn path_of(url: &str, is_ours: &impl Fn(&Origin) -> bool) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let scheme = match () {
+        () if scheme.eq_ignore_ascii_case("http") => OriginScheme::Http,
+        () if scheme.eq_ignore_ascii_case("https") => OriginScheme::Https,
+        () => return None,
+    };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if !is_ours(&Origin::from_authority(scheme, authority).ok()?) {
+        return None;
+    }
+    Some(match path.as_bytes() {
+        // Two slashes would begin a host (RFC 3986 §4.2), and browsers read the other slash as one.
+        [b'/', b'/' | b'\\', ..] => format!("/.{path}"),
+        [b'/', ..] => path.to_owned(),
+        _ => format!("/{path}"),
+    })
+}
+
+/// `5; url=http://10.0.0.11/x` with the path alone; the field has no standard but browsers.
+fn refresh(value: &str, is_ours: &impl Fn(&Origin) -> bool) -> Option<String> {
+    let at = value.to_ascii_lowercase().find("url=")? + "url=".len();
+    let (before, url) = value.split_at(at);
+    let quote = url.chars().next().filter(|it| matches!(it, '"' | '\''));
+    let url = quote.map_or(url, |quote| url.trim_matches(quote));
+    Some(format!("{before}{}", path_of(url, is_ours)?))
+}
+
+/// A cookie without its `Domain`, where that is a name of ours: it is then one of the host that the
+/// client asked (RFC 6265 §5.3).
+fn undomained(cookie: &str, is_ours: &impl Fn(&DomainName) -> bool) -> Option<String> {
+    let is_domain = |attribute: &str| {
+        let (name, value) = attribute.split_once('=')?;
+        let host = value.trim().trim_start_matches('.');
+        let ours = name.trim().eq_ignore_ascii_case("domain")
+            && DomainName::parse(host).is_ok_and(|host| is_ours(&host));
+        ours.then_some(())
+    };
+    let mut parts = cookie.split(';');
+    let first = parts.next()?;
+    let rest: Vec<&str> = parts.collect();
+    let kept: Vec<&str> =
+        rest.iter().copied().filter(|attribute| is_domain(attribute).is_none()).collect();
+    if kept.len() == rest.len() {
+        return None;
+    }
+    Some(std::iter::once(first).chain(kept).collect::<Vec<_>>().join(";"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_ours(origin: &Origin) -> bool {
+        origin.to_string() == "http://10.0.0.11:8080" || origin.to_string() == "http://app.internal"
+    }
+
+    #[test]
+    fn what_leads_to_a_server_becomes_a_path() {
+        for (url, expected) in [
+            ("http://10.0.0.11:8080/login?a=b#c", Some("/login?a=b#c")),
+            ("HTTP://APP.internal:80", Some("/")),
+            ("http://app.internal?x", Some("/?x")),
+            ("http://app.internal//evil.example/", Some("/.//evil.example/")),
+            ("http://app.internal/\\evil.example/", Some("/./\\evil.example/")),
+            ("http://10.0.0.11/", None),
+            ("https://10.0.0.11:8080/", None),
+            ("http://app.internal@evil.example/", None),
+            ("/login", None),
+            ("//10.0.0.11:8080/", None),
+            ("ftp://app.internal/", None),
+        ] {
+            assert_eq!(path_of(url, &is_ours).as_deref(), expected, "{url}");
+        }
+        let refreshed = |value: &str| refresh(value, &is_ours);
+        assert_eq!(refreshed("5; URL=http://app.internal/a").as_deref(), Some("5; URL=/a"));
+        assert_eq!(refreshed("5; url='http://app.internal/a'").as_deref(), Some("5; url=/a"));
+        assert_eq!(refreshed("5"), None);
+        assert_eq!(refreshed("5; url=http://other.example/"), None);
+    }
+
+    #[test]
+    fn a_servers_own_cookie_becomes_the_hosts() {
+        let ours = |name: &DomainName| name.as_str() == "app.internal";
+        let check = |cookie: &str| undomained(cookie, &ours);
+        assert_eq!(
+            check("a=b; Path=/; Domain=.app.internal; Secure").as_deref(),
+            Some("a=b; Path=/; Secure")
+        );
+        assert_eq!(check("a=b; domain=example"), None);
+        assert_eq!(check("domain=app.internal"), None);
+    }
+}
