@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use tidegate_tests::origin::{Origin, Page};
 use tidegate_tests::tidegate::Tidegate;
-use tidegate_tests::wait;
 
 const YAML: &str = r#"
 proxy: { listen: ["http://127.0.0.1:0"], destinations: any, cache: { memory: 64MiB } }
@@ -206,32 +205,45 @@ fn pass_on(mut client: TcpStream, origin: SocketAddr) {
 }
 
 #[test]
-fn what_is_on_disk_outlives_kill_9() {
-    let page = |bytes: usize| {
-        Page::new("text/plain", vec![b'd'; bytes]).header("Cache-Control", "max-age=600")
+fn what_is_stored_is_taken_back_by_url_host_and_tag() {
+    let page = |tag: &str| {
+        let page = Page::new("text/plain", "x").header("Cache-Control", "max-age=600");
+        page.header("ETag", "\"one\"").header("Surrogate-Key", tag)
     };
-    let origin = Origin::start(&[("/small", page(1000)), ("/large", page(3 << 20))]);
-    let yaml = r#"
-proxy:
-  listen: ["http://127.0.0.1:0"]
-  destinations: any
-  cache: { memory: 1MiB, disk: { path: cache, size: 64MiB } }
-admin: { listen: "127.0.0.1:0" }
-"#;
-    let mut running = Some(Tidegate::start(yaml));
+    let origin = Origin::start(&[("/a", page("news")), ("/b", page("sports"))]);
+    let edge = start(origin.address);
+    let proxy = edge.address("proxy", "http");
     let url = |path: &str| format!("http://{}{path}", origin.address);
-    for path in ["/small", "/large"] {
-        let proxy = running.as_ref().unwrap().address("proxy", "http");
-        text(&curl(proxy, &[], &url(path)));
+    let status = |path: &str| field(&text(&curl(proxy, &[], &url(path))), "cache-status").unwrap();
+    for (args, stays, gone) in [
+        (vec!["--url".to_owned(), url("/a")], Some("/b"), "/a"),
+        (vec!["--tag".into(), "sports".into()], Some("/a"), "/b"),
+        (vec!["--prefix".into(), url("/b")], Some("/a"), "/b"),
+        (vec!["--host".into(), "127.0.0.1".into()], None, "/a"),
+        (vec!["--stored".into()], None, "/b"),
+    ] {
+        for path in ["/a", "/b"] {
+            status(path);
+        }
+        let args: Vec<&str> =
+            ["ctl", "purge"].into_iter().chain(args.iter().map(String::as_str)).collect();
+        let told = edge.told(&args);
+        assert!(told.contains("taken back"), "{told}");
+        if let Some(stays) = stays {
+            assert!(status(stays).contains(";hit"), "{args:?}");
+        }
+        assert!(status(gone).contains("fwd=uri-miss"), "{args:?}");
     }
-    // Written behind the clients' backs: until it is there, a new start asks the origin again.
-    wait::until("both are on disk", || {
-        let (_, scratch) = running.take().unwrap().stop_by("KILL");
-        let edge = Tidegate::start_in(scratch, yaml);
-        let (proxy, before) = (edge.address("proxy", "http"), origin.requests().len());
-        let answers = ["/small", "/large"].map(|path| text(&curl(proxy, &[], &url(path))));
-        assert!(answers[0].len() > 1000 && answers[1].len() > 3 << 20);
-        running = Some(edge);
-        (origin.requests().len() == before).then_some(())
-    });
+    let soft = edge.told(&["ctl", "purge", "--soft", "--url", &url("/a")]);
+    assert!(soft.starts_with("1 stored"), "{soft}");
+    assert!(status("/a").contains("fwd=stale"), "it is asked about before it is used again");
+    let elsewhere = edge.told(&["ctl", "purge", "--stored", "--door", "gateway"]);
+    assert!(elsewhere.starts_with("0 stored") && status("/a").contains(";hit"), "{elsewhere}");
+    let stores = &edge.api("/api/stores")["stores"];
+    assert_eq!(stores[0]["door"], "proxy");
+    assert!(
+        stores[0]["hits"].as_u64() > Some(0) && stores[0]["purged"].as_u64() > Some(0),
+        "{stores}"
+    );
+    assert!(edge.figures().contains("tidegate_store_hits_total{door=\"proxy\"}"));
 }

@@ -12,6 +12,7 @@ pub(crate) mod pools;
 pub(crate) mod requests;
 pub(crate) mod session;
 pub(crate) mod state;
+mod stores;
 pub(crate) mod why;
 
 use crate::control::Control;
@@ -150,6 +151,8 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(changes::pause))
         .routes(routes!(changes::resume))
         .routes(routes!(changes::purge))
+        .routes(routes!(stores::stores))
+        .routes(routes!(stores::take_back))
         .routes(routes!(allows::allow))
         .routes(routes!(allows::allows))
         .routes(routes!(allows::revoke))

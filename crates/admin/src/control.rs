@@ -4,7 +4,8 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    Allow, Cache, ClientTrust, List, Pool, Reloaded, Running, UpdateRequest, Updated, Upstream, Why,
+    Allow, Cache, ClientTrust, List, Pool, Reloaded, Running, Store, TakeBackRequest, TakenBack,
+    UpdateRequest, Updated, Upstream, Why,
 };
 use ledger::Collector;
 use std::net::IpAddr;
@@ -62,6 +63,12 @@ pub trait Control: Send + Sync + 'static {
 
     /// Forgets answers to DNS questions, in every cache; says how many.
     fn purge(&self, what: &Purge) -> u64;
+
+    /// The stores of what doors fetch over HTTP.
+    fn stores(&self) -> Vec<Store>;
+
+    /// Takes back what is stored, in the stores of these doors; or says why that does not last.
+    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, String>;
 
     /// The CA certificate, as PEM; none if no door mints certificates.
     fn ca_pem(&self) -> Option<String>;

@@ -10,6 +10,7 @@ mod clients;
 mod lists;
 mod notes;
 mod pools;
+mod stores;
 mod why;
 
 pub use self::allows::{Allow, AllowRequest, Allows, Minutes, RevokeRequest};
@@ -19,6 +20,7 @@ pub use self::lists::{
 };
 pub use self::notes::{NoteLine, NoteTable};
 pub use self::pools::{Pool, PoolChangeRequest, PoolServer, Pools};
+pub use self::stores::{Store, StoreDisk, Stores, TakeBackRequest, TakenBack};
 pub use self::why::{RuleMatch, Why, WhyQuery};
 
 use serde::{Deserialize, Serialize};

@@ -15,6 +15,7 @@ mod opening;
 mod reading;
 mod settings;
 mod shape;
+mod taking_back;
 
 pub use asked::Question;
 pub use at_once::Written;
@@ -22,4 +23,5 @@ pub use exchange::{Missed, Served, Source};
 pub use fetch::Fetch;
 pub use opening::{Around, Cache};
 pub use settings::{Settings, Stale};
-pub use store::DiskSettings;
+pub use store::{DiskSettings, Figures, PurgeError, Purged, Strength};
+pub use taking_back::TakeBack;

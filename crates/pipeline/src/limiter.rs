@@ -91,6 +91,10 @@ pub enum Taken {
     No,
 }
 
+/// How far a bucket is in debt once a token was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Debt(u64);
+
 /// The buckets.
 pub struct Buckets {
     lines: Box<[Line]>,
@@ -134,6 +138,26 @@ impl Rate {
         Self::new(count, 1000, burst)
     }
 
+    /// Tokens that a full bucket holds.
+    pub fn burst(&self) -> u64 {
+        self.debt_max / self.interval
+    }
+
+    /// Tokens that can be taken at once.
+    pub fn left(&self, debt: Debt) -> u64 {
+        self.debt_max.saturating_sub(debt.0) / self.interval
+    }
+
+    /// Milliseconds until a token can be taken; 0 where one can.
+    pub fn wait_ms(&self, debt: Debt) -> u64 {
+        (debt.0 + self.interval).saturating_sub(self.debt_max).div_ceil(UNITS_PER_MS)
+    }
+
+    /// Milliseconds until a bucket is full; of an empty one, where no debt is told.
+    pub fn refill_ms(&self, debt: Option<Debt>) -> u64 {
+        debt.map_or(self.debt_max, |debt| debt.0).div_ceil(UNITS_PER_MS)
+    }
+
     /// The debt after one more token, and whether that was still to be had.
     fn spend(&self, debt: u64, empty: WhenEmpty) -> (u64, Taken) {
         let next = debt + self.interval;
@@ -174,6 +198,17 @@ impl Buckets {
     /// Takes a token from the bucket of whoever `hash` (of [`Buckets::hasher`]) stands for. Two who
     /// share 29 bits of it share a bucket.
     pub fn take(&self, hash: u64, rate: &Rate, empty: WhenEmpty, now: Now) -> Taken {
+        self.take_and_tell(hash, rate, empty, now).0
+    }
+
+    /// The same, and the debt that the bucket is in afterwards.
+    pub fn take_and_tell(
+        &self,
+        hash: u64,
+        rate: &Rate,
+        empty: WhenEmpty,
+        now: Now,
+    ) -> (Taken, Debt) {
         let at = hash as usize % LINES;
         let line = &self.lines[at];
         // No bucket is marked 0, which is what an unused one says.
@@ -184,17 +219,17 @@ impl Buckets {
             let Some((slot, word)) = line.find(mark) else {
                 let _gate = self.gates[at % GATES].lock().unwrap_or_else(PoisonError::into_inner);
                 match line.admit(mark, rate, now, most) {
-                    Some(taken) => return taken,
+                    Some(taken) => return (taken, Debt(rate.interval)),
                     None => continue,
                 }
             };
             let (debt, taken) = rate.spend(debt(word, now, most), empty);
             let next = mark << MOMENT_BITS | (now + debt) & MOMENT;
             if next == word || slot.replace(word, next) == Changed::Yes {
-                return taken;
+                return (taken, Debt(debt));
             }
         }
-        Taken::No
+        (Taken::No, Debt(rate.debt_max))
     }
 }
 

@@ -3,17 +3,19 @@
 //! It touches no socket. Called by `request`.
 
 use crate::door::{Door, Setup};
+use crate::guards::{Block, Mode, decide_in_both_spellings};
 use crate::pools::Pool;
 use crate::request::{Led, Wish};
 use crate::route::Route;
-use policy::{Ask, Verdict};
+use policy::Verdict;
 use std::sync::Arc;
 use transport::near;
-use vocab::{Action, Cause, DomainName, Now, RuleRef};
+use vocab::{Action, Cause, Now};
 
 /// What is to be done with a request.
 pub(crate) enum Decision {
-    Block(Verdict),
+    /// By the policy, or by this block.
+    Block(Verdict, Option<Arc<Block>>),
     /// To this pool, as this route has it.
     Pass(Verdict, Arc<Route>, Arc<Pool>),
     /// No route fits.
@@ -24,7 +26,25 @@ pub(crate) enum Decision {
 /// it to those that follow. Patterns come before the policy: they are the nearer rule.
 pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
     let path = wish.path.split('?').next().unwrap_or(&wish.path);
-    let mut taken = None;
+    let (mut taken, mut would) = (None, None);
+    // A hit of what only logs is noted, and the search goes on.
+    let mut hit = |block: &Option<Arc<Block>>| {
+        let block = block.as_ref()?;
+        let rule = block.hit(wish, now)?;
+        match block.mode {
+            Mode::LogOnly => {
+                would.get_or_insert(rule);
+                None
+            }
+            Mode::Refuse => {
+                let verdict = Verdict::usual(Action::Block, Cause::Rule(rule));
+                Some(Decision::Block(verdict, Some(Arc::clone(block))))
+            }
+        }
+    };
+    if let Some(blocked) = hit(&setup.block) {
+        return blocked;
+    }
     for route in &setup.routes {
         let host_fits = route.host.as_ref().is_none_or(|host| host.fits(wish.host.as_name()));
         if !host_fits || !route.path.fits(path) {
@@ -33,11 +53,8 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
         if route.internal && wish.led == Led::ByClient {
             continue;
         }
-        if let Some(block) = &route.block
-            && let Some(line) = block.patterns.hit(&wish.path)
-        {
-            let cause = Cause::Rule(RuleRef { list: block.list, line });
-            return Decision::Block(Verdict::usual(Action::Block, cause));
+        if let Some(blocked) = hit(&route.block) {
+            return blocked;
         }
         if let Some(pool) = &route.pool {
             taken = Some((Arc::clone(route), Arc::clone(pool)));
@@ -46,18 +63,13 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
     }
     let policy = door.parts.policy.load();
     let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
-    let ask = Ask {
-        door: vocab::Door::Gateway,
-        client: wish.client,
-        who: Some(&who),
-        host: wish.host.as_name(),
-        kind: wish.kind,
-        url: Some(&wish.url),
-        page: wish.page.as_ref().map(DomainName::as_name),
-    };
-    let verdict = policy.decide(&ask, now);
+    let mut verdict = decide_in_both_spellings(&policy, wish, Some(&who), now);
+    if let (Action::Pass, Some(rule)) = (verdict.action, would) {
+        // Recorded with the rule that would have refused it.
+        verdict.cause = Cause::Rule(rule);
+    }
     match (verdict.action, taken) {
-        (Action::Block, _) => Decision::Block(verdict),
+        (Action::Block, _) => Decision::Block(verdict, None),
         (Action::Pass, Some((route, pool))) => Decision::Pass(verdict, route, pool),
         (Action::Pass, None) => Decision::Nowhere(verdict),
     }

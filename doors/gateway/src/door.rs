@@ -3,6 +3,7 @@
 use crate::caller::Caller;
 use crate::fields::FieldRules;
 use crate::forwarded::Telling;
+use crate::guards::{Block, Numbers};
 use crate::leaving::Left;
 use crate::pools::{Checker, Pool, PoolChange, PoolState, Unchanged};
 use crate::request;
@@ -58,6 +59,8 @@ pub(crate) struct Setup {
     pub(crate) routes: Vec<Arc<Route>>,
     pub(crate) origins: Origins,
     pub(crate) cache: Option<Arc<Cache>>,
+    /// What is refused whatever the route.
+    pub(crate) block: Option<Arc<Block>>,
     pub(crate) secure: Option<Secure>,
     /// What is expected of clients.
     pub(crate) limits: Limits,
@@ -79,6 +82,15 @@ pub struct PatternHits {
     pub text: String,
     /// How often, since the settings were taken.
     pub hits: u64,
+}
+
+/// What the guards of all routes have done since the settings were taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GuardCounts {
+    /// Requests refused because they were too many.
+    pub limited: u64,
+    /// Requests that `log_only` let pass: blocked otherwise, or limited.
+    pub spared: u64,
 }
 
 impl Door {
@@ -103,6 +115,11 @@ impl Door {
         }
         self.setup.store(Arc::new(setup));
         Ok(())
+    }
+
+    /// The cache of what it fetches, where it has one.
+    pub fn cache(&self) -> Option<Arc<Cache>> {
+        self.setup().cache.clone()
     }
 
     /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
@@ -137,16 +154,25 @@ impl Door {
     /// Every pattern that has blocked, with its count.
     pub fn pattern_hits(&self) -> Vec<PatternHits> {
         let setup = self.setup.load();
-        let blocks = setup.routes.iter().filter_map(|route| route.block.as_ref());
-        let hits = blocks.flat_map(|block| {
-            block.patterns.hits().map(|(line, text, hits)| PatternHits {
-                list: block.name.clone(),
-                line,
-                text: text.to_owned(),
-                hits,
-            })
-        });
-        hits.collect()
+        let hits = setup.blocks().flat_map(|block| block.hits());
+        hits.map(|(rule, hits)| PatternHits {
+            list: rule.list,
+            line: rule.line,
+            text: rule.text,
+            hits,
+        })
+        .collect()
+    }
+
+    /// What limits and `log_only` have done.
+    pub fn guard_counts(&self) -> GuardCounts {
+        let setup = self.setup.load();
+        let guards = || setup.routes.iter().map(|route| &route.guards);
+        let blocks = setup.blocks().map(|block| block.spared()).sum::<u64>();
+        GuardCounts {
+            limited: guards().map(crate::guards::Guards::limited).sum(),
+            spared: guards().map(crate::guards::Guards::spared).sum::<u64>() + blocks,
+        }
     }
 
     /// The pools as they are now, by name.
@@ -239,7 +265,14 @@ impl Setup {
             let before = before.and_then(|setup| setup.cache.as_deref());
             Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
         });
-        let around = route::Around { pools: &pools, cache: cache.as_ref(), base: &parts.base };
+        let (numbers, base) = (Numbers::new(), parts.base.as_path());
+        let around = route::Around {
+            pools: &pools,
+            cache: cache.as_ref(),
+            base,
+            numbers: &numbers,
+            before: before.map_or(&[], |setup| &setup.routes),
+        };
         let uploads = Uploads::new(
             &settings.uploads,
             &parts.cache.folder,
@@ -252,10 +285,19 @@ impl Setup {
             ]
         })?;
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
+        let block =
+            settings.block.as_ref().map(|block| Block::open(block, "block", base, &numbers));
+        let block = block.transpose().unwrap_or_else(|why| {
+            complaints.push(why.under("block"));
+            None
+        });
         for (index, route) in settings.routes.iter().enumerate() {
             match Route::new(index, route, &around) {
                 Ok(route) => routes.push(Arc::new(route)),
-                Err(why) => complaints.push(why.under(&format!("routes.{index}"))),
+                Err(found) => {
+                    let place = format!("routes.{index}");
+                    complaints.extend(found.into_iter().map(|why| why.under(&place)));
+                }
             }
         }
         if !complaints.is_empty() {
@@ -265,12 +307,14 @@ impl Setup {
             OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
+        let block = block.map(Arc::new);
         let (request_fields, response_fields) = settings.headers.compile();
         Ok(Self {
             trusted,
             routes,
             origins,
             cache,
+            block,
             pools,
             uploads,
             secure: Secure::open(&settings, parts)?,
@@ -288,10 +332,12 @@ impl Setup {
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
-        let mut blocks = self.routes.iter().filter_map(|route| route.block.as_ref());
-        let block = blocks.find(|block| block.list == rule.list)?;
-        let text = block.patterns.text(rule.line)?.to_owned();
-        Some(RuleText { list: block.name.clone(), line: rule.line, text })
+        self.blocks().find_map(|block| block.rule_text(rule))
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Arc<Block>> {
+        let of_routes = self.routes.iter().filter_map(|route| route.block.as_ref());
+        self.block.iter().chain(of_routes)
     }
 }
 

@@ -12,6 +12,7 @@ mod door;
 mod fields;
 mod finish;
 mod forwarded;
+mod guards;
 mod leaving;
 mod pages;
 mod passing;
@@ -30,15 +31,19 @@ mod ticket;
 mod uploads;
 mod websocket;
 
-pub use crate::door::{Door, Parts, PatternHits, check_files};
-pub use crate::patterns::{PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns};
+pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
+pub use crate::patterns::{
+    BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
+    REGEXES_BARE_MAX, REGEXES_MAX,
+};
 pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::settings::{
-    Balance, BlockSettings, CertificateSettings, ClientCertificate, ClientSettings, CodingName,
-    CompressChoice, CompressSettings, FieldRule, FieldSettings, ForwardedStyle, HealthKind,
-    HealthSettings, PassiveSettings, PatternSource, PoolSettings, Priority, QueueSettings,
-    ReliefSettings, ReproxySettings, RetryCause, RetryOn, RetrySettings, RouteSettings,
-    ServerDetails, ServerSettings, Settings, StickySettings, TlsSettings, UploadMode,
+    AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
+    ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
+    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthKind, HealthSettings, LimitSettings,
+    PassiveSettings, PatternSource, PoolSettings, Priority, QueueSettings, ReliefSettings,
+    ReproxySettings, RequestsSettings, RetryCause, RetryOn, RetrySettings, RouteSettings,
+    ServerDetails, ServerSettings, Settings, Silence, StickySettings, TlsSettings, UploadMode,
     UploadSettings, UploadThreshold, WEIGHT_MAX,
 };
 pub use http_cache::Around;

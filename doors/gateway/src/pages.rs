@@ -9,7 +9,8 @@ use policy::RuleText;
 use std::time::Duration;
 use upstream::origins::{Blame, SendError};
 
-fn page(status: StatusCode, text: String) -> Response<Body> {
+/// A page of plain text that nobody keeps.
+pub(crate) fn page(status: StatusCode, text: String) -> Response<Body> {
     let mut page = reply::text(status, text);
     page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     page

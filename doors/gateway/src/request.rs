@@ -4,6 +4,7 @@ use crate::caller::Caller;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
 use crate::finish::Finish;
+use crate::guards::{Block, Stood, Turned, Visit};
 use crate::leaving::Leaving;
 use crate::passing::{Trip, pass};
 use crate::pools::Lease;
@@ -18,6 +19,7 @@ use http::{Method, Request, Response, Uri};
 use http_engine::{Body, Incoming, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +59,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) setup: &'s Arc<Setup>,
     pub(crate) caller: &'s Arc<Caller>,
     pub(crate) now: Now,
+    /// What the guards of its routes have to say with the answer.
+    pub(crate) stood: &'s RefCell<Stood>,
 }
 
 impl Wish {
@@ -88,8 +92,12 @@ pub(crate) enum Outcome {
     Blocked {
         verdict: Verdict,
         host: DomainName,
+        /// What refuses it, where that is not the policy.
+        block: Option<Arc<Block>>,
     },
     Nowhere,
+    /// A guard of its route did not let it through.
+    Turned(Box<Turned>),
     Fetched(Response<Body>),
     Cached(http_cache::Served),
     /// The server agreed to leave HTTP, and the client had asked for it.
@@ -124,26 +132,30 @@ pub(crate) async fn answer(
 
     // decide
     let decision = decide(door, &setup, &wish, now);
-    let (Decision::Block(verdict) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
+    let (Decision::Block(verdict, _) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
     let route = match &decision {
         Decision::Pass(_, route, _) => Some(route),
-        Decision::Block(_) | Decision::Nowhere(_) => None,
+        Decision::Block(..) | Decision::Nowhere(_) => None,
     };
     let finish = Finish::of(&setup, route, (&wish, caller), &request);
     let stall = route.and_then(|route| route.response_timeout);
 
     // act
-    let scene = Scene { door, setup: &setup, caller, now };
+    let stood = RefCell::new(Stood::default());
+    let scene = Scene { door, setup: &setup, caller, now, stood: &stood };
     let acted = reproxy::act(scene, decision, &wish, request).await;
+    let stood = stood.into_inner();
 
     // review
     let reviewed = review(acted);
 
     // shape
-    let shaped = finish.apply(shape(door, &setup, reviewed));
+    let mut shaped = finish.apply(shape(door, &setup, reviewed));
+    stood.tell(shaped.response.headers_mut());
+    ticket.keep(stood.permits);
 
     // record
     record(ticket, shaped, (&setup, stall), &caller.tunnel)
@@ -154,14 +166,25 @@ pub(crate) async fn act(
     scene: Scene<'_>,
     decision: Decision,
     wish: &Wish,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Outcome {
     let Scene { setup, caller, now, .. } = scene;
     match decision {
-        Decision::Block(verdict) => Outcome::Blocked { verdict, host: wish.host.clone() },
+        Decision::Block(verdict, block) => {
+            Outcome::Blocked { verdict, host: wish.host.clone(), block }
+        }
         Decision::Nowhere(_) => Outcome::Nowhere,
         Decision::Pass(_, route, pool) => {
-            pass(&Trip { setup, route: &route, pool: &pool, caller, now }, wish, request).await
+            let method = request.method().clone();
+            let visit = Visit { setup, wish, method: &method, caller, now };
+            match route.guards.stand(&visit, request.headers_mut()).await {
+                Err(turned) => Outcome::Turned(turned),
+                Ok(through) => {
+                    scene.stood.borrow_mut().add(through);
+                    let trip = Trip { setup, route: &route, pool: &pool, caller, now };
+                    pass(&trip, wish, request).await
+                }
+            }
         }
     }
 }

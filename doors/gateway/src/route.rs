@@ -4,28 +4,27 @@
 //! once it is made.
 
 use crate::fields::FieldRules;
-use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
+use crate::guards::{Block, Guards, Numbers};
 use crate::pools::Pool;
 use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
 use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{PatternSource, Priority, RouteSettings, Settings, UploadMode};
+use crate::settings::{Priority, RouteSettings, Settings, UploadMode};
 use http::header::HOST;
 use http_cache::Cache;
 use http_engine::encoding::Offer;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use vocab::{Complaint, ListId};
+use vocab::Complaint;
 
 /// Where requests of one host and path go.
 pub(crate) struct Route {
     pub(crate) host: Option<HostPattern>,
     pub(crate) path: PathPattern,
-    pub(crate) block: Option<Block>,
+    pub(crate) block: Option<Arc<Block>>,
+    pub(crate) guards: Guards,
     pub(crate) pool: Option<Arc<Pool>>,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<Cache>>,
@@ -48,22 +47,24 @@ pub(crate) struct Route {
     pub(crate) uploads: Option<UploadMode>,
 }
 
-/// The patterns of a route, and the list number under which they are recorded.
-pub(crate) struct Block {
-    pub(crate) list: ListId,
-    pub(crate) name: String,
-    pub(crate) patterns: Patterns,
-}
-
-/// Reads every pattern file as [`Door::new`] would, relative ones from `base`, and says what is
-/// wrong with them.
+/// Reads every file that the guards of routes name as the door would, relative ones from `base`,
+/// and says what is wrong with them.
 pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
-    let routes = settings.routes.iter().enumerate();
-    let wrong = routes.filter_map(|(index, route)| {
-        let block = Block::new(index, &route.block.as_ref()?.patterns, base);
-        block.err().map(|why| why.under(&format!("routes.{index}")))
-    });
-    wrong.collect()
+    let numbers = Numbers::new();
+    let mut wrong = Vec::new();
+    if let Some(block) = &settings.block {
+        let made = Block::open(block, "block", base, &numbers);
+        wrong.extend(made.err().map(|why| why.under("block")));
+    }
+    for (index, route) in settings.routes.iter().enumerate() {
+        let place = format!("routes.{index}");
+        let block = route.block.as_ref();
+        let made = block.and_then(|block| Block::open(block, &place, base, &numbers).err());
+        wrong.extend(made.map(|why| why.under("block").under(&place)));
+        let guards = Guards::open(route, base, None).err().unwrap_or_default();
+        wrong.extend(guards.into_iter().map(|why| why.under(&place)));
+    }
+    wrong
 }
 
 /// What a route is made with.
@@ -71,6 +72,9 @@ pub(crate) struct Around<'s> {
     pub(crate) pools: &'s BTreeMap<String, Arc<Pool>>,
     pub(crate) cache: Option<&'s Arc<Cache>>,
     pub(crate) base: &'s Path,
+    pub(crate) numbers: &'s Numbers,
+    /// The routes until now.
+    pub(crate) before: &'s [Arc<Route>],
 }
 
 impl Route {
@@ -78,13 +82,19 @@ impl Route {
         index: usize,
         settings: &RouteSettings,
         around: &Around<'_>,
-    ) -> Result<Self, Complaint> {
+    ) -> Result<Self, Vec<Complaint>> {
         let host = settings.host.as_deref().map(HostPattern::parse).transpose();
         let path = PathPattern::parse(&settings.path);
         let block = match &settings.block {
             None => None,
-            Some(block) => Some(Block::new(index, &block.patterns, around.base)?),
+            Some(block) => {
+                let place = format!("routes.{index}");
+                let made = Block::open(block, &place, around.base, around.numbers);
+                Some(Arc::new(made.map_err(|why| vec![why.under("block")])?))
+            }
         };
+        let before = around.before.get(index).map(|route| &route.guards);
+        let guards = Guards::open(settings, around.base, before)?;
         let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
         let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
         let (request_fields, response_fields) = settings.headers.compile();
@@ -94,9 +104,10 @@ impl Route {
             cookies: if settings.rewrite_cookies { Cookies::Public } else { Cookies::AsTheyAre },
         };
         Ok(Self {
-            host: host.map_err(|why| Complaint::new("host", why))?,
-            path: path.map_err(|why| Complaint::new("path", why))?,
+            host: host.map_err(|why| vec![Complaint::new("host", why)])?,
+            path: path.map_err(|why| vec![Complaint::new("path", why)])?,
             block,
+            guards,
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
             priority: settings.priority,
@@ -106,44 +117,9 @@ impl Route {
             public,
             body_max: settings.body_max.map(|size| size.bytes()),
             response_timeout: settings.response_timeout.map(|span| span.0.0),
-            reproxy: reproxy.transpose()?,
+            reproxy: reproxy.transpose().map_err(|why| vec![why])?,
             internal: settings.internal,
             uploads: settings.uploads,
         })
     }
-}
-
-impl Block {
-    fn new(index: usize, source: &PatternSource, base: &Path) -> Result<Self, Complaint> {
-        let number =
-            u8::try_from(index).ok().and_then(|index| ListId::DOOR_FIRST.0.checked_add(index));
-        let Some(number) = number else {
-            return Err(Complaint::new("block", "there are too many routes with patterns"));
-        };
-        let wrong = |message: String| Complaint::new("block.patterns", message);
-        let (name, patterns) = match source {
-            PatternSource::Inline(lines) => (
-                format!("gateway.routes.{index}"),
-                Patterns::compile(lines.iter().map(String::as_str))
-                    .map_err(|why| wrong(why.to_string()))?,
-            ),
-            PatternSource::File(path) => {
-                let text = read_text(&base.join(path)).map_err(|why| {
-                    wrong(format!("{path}: {why}")).remedy("name a readable text file of patterns")
-                })?;
-                let compiled = Patterns::compile(text.lines());
-                (path.clone(), compiled.map_err(|why| wrong(format!("{path}: {why}")))?)
-            }
-        };
-        Ok(Self { list: ListId(number), name, patterns })
-    }
-}
-
-fn read_text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(PATTERNS_FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > PATTERNS_FILE_BYTES_MAX {
-        return Err(std::io::Error::other("it is larger than 64MiB"));
-    }
-    Ok(text)
 }

@@ -6,6 +6,7 @@
 mod balancing;
 mod compress;
 mod fields;
+mod guards;
 mod health;
 mod listeners;
 mod pools;
@@ -19,19 +20,24 @@ pub(crate) use self::balancing::is_token;
 pub use self::balancing::{Balance, PassiveSettings, StickySettings};
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
+pub use self::guards::{
+    AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, LimitSettings,
+    PatternSource, RequestsSettings, Silence,
+};
 pub use self::health::{HealthKind, HealthSettings};
 use self::listeners::Https;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
 pub use self::pools::PoolSettings;
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::reproxy::ReproxySettings;
-pub use self::routes::{BlockSettings, PatternSource, RouteSettings};
+pub use self::routes::RouteSettings;
 pub(crate) use self::sending::Sign;
 pub use self::sending::{
     Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
 };
 pub use self::servers::{ServerDetails, ServerSettings, WEIGHT_MAX};
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
+use crate::guards::LIMITS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -68,6 +74,8 @@ pub struct Settings {
     pub pools: BTreeMap<String, PoolSettings>,
     /// What goes where: the first route whose host and path fit decides. At most 128.
     pub routes: Vec<RouteSettings>,
+    /// URLs to refuse whatever the route. Default none.
+    pub block: Option<BlockSettings>,
     /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`
     /// are believed, or their `Forwarded` where that alone is spoken; anybody else's are replaced.
     /// Default none.
@@ -113,6 +121,7 @@ impl Default for Settings {
             client: ClientSettings::default(),
             pools: BTreeMap::new(),
             routes: Vec::new(),
+            block: None,
             trusted: Vec::new(),
             forwarded: ForwardedStyle::default(),
             headers: FieldSettings::default(),
@@ -161,18 +170,32 @@ impl Settings {
             let found = route.check(&self.pools);
             complaints.extend(found.into_iter().map(|it| it.under(&format!("routes.{index}"))));
         }
-        let reroutes = |route: &RouteSettings| route.reproxy.as_ref().is_some_and(|it| it.reroute);
-        if let Some(index) = self.routes.iter().position(|route| route.internal)
-            && !self.routes.iter().any(reroutes)
-        {
-            complaints.push(
-                Complaint::new(format!("routes.{index}.internal"), "nothing leads to this route")
-                    .remedy(
-                        "write reproxy: { reroute: true } at the route whose servers lead to it",
-                    ),
-            );
-        }
+        complaints.extend(self.check_guards());
+        complaints.extend(self.check_internal());
         complaints.extend(self.check_bounds());
+        complaints
+    }
+
+    fn check_internal(&self) -> Option<Complaint> {
+        let reroutes = |route: &RouteSettings| route.reproxy.as_ref().is_some_and(|it| it.reroute);
+        let index = self.routes.iter().position(|route| route.internal)?;
+        if self.routes.iter().any(reroutes) {
+            return None;
+        }
+        let path = format!("routes.{index}.internal");
+        let complaint = Complaint::new(path, "nothing leads to this route");
+        let remedy = "write reproxy: { reroute: true } at the route whose servers lead to it";
+        Some(complaint.remedy(remedy))
+    }
+
+    fn check_guards(&self) -> Vec<Complaint> {
+        let block = self.block.as_ref().map_or_else(Vec::new, BlockSettings::check);
+        let mut complaints: Vec<_> = block.into_iter().map(|it| it.under("block")).collect();
+        let limits = self.routes.iter().filter(|route| route.limit.is_some()).count();
+        if limits > LIMITS_MAX {
+            let message = format!("{limits} routes have a limit: at most {LIMITS_MAX} may");
+            complaints.push(Complaint::new("routes", message));
+        }
         complaints
     }
 
@@ -289,7 +312,7 @@ mod tests {
                 ..Default::default()
             },
             RouteSettings {
-                block: Some(BlockSettings { patterns }),
+                block: Some(BlockSettings { patterns, ..Default::default() }),
                 cache: true,
                 ..Default::default()
             },

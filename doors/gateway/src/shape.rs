@@ -61,10 +61,17 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
             };
             Shaped::new(page, Source::Refused)
         }
-        Outcome::Blocked { verdict, host } => {
+        Outcome::Blocked { verdict, host, block } => {
             let rule = rule_text(door, setup, verdict, host.as_name());
-            Shaped::new(pages::blocked(rule.as_ref()), Source::Policy)
+            let page = match block {
+                None => pages::blocked(rule.as_ref()),
+                Some(block) => {
+                    block.answer.give(rule.as_ref(), setup.settings.response_timeout.0.0)
+                }
+            };
+            Shaped::new(page, Source::Policy)
         }
+        Outcome::Turned(turned) => Shaped::new(turned.response, turned.source),
         Outcome::Nowhere => Shaped::new(pages::no_route(), Source::Local),
         Outcome::Fetched(response) => Shaped::new(passed_on(response), Source::Origin),
         Outcome::Cached(served) => {

@@ -3,6 +3,7 @@
 //! A ticket is opened when a request is read and closed when its last byte is gone. One that is
 //! dropped before that tells the ledger that the client went away.
 
+use crate::guards::Permit;
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
@@ -16,6 +17,8 @@ pub(crate) struct Ticket {
     ledger: Ledger,
     started: Instant,
     event: Option<Event>,
+    /// Given back with the last byte.
+    permits: Vec<Permit>,
 }
 
 impl Ticket {
@@ -34,7 +37,12 @@ impl Ticket {
             status: CLIENT_GONE,
             bytes: 0,
         };
-        Self { ledger: ledger.clone(), started: Instant::now(), event: Some(event) }
+        Self {
+            ledger: ledger.clone(),
+            started: Instant::now(),
+            event: Some(event),
+            permits: Vec::new(),
+        }
     }
 
     /// Who asks, where a trusted proxy in front says so.
@@ -58,6 +66,11 @@ impl Ticket {
         }
     }
 
+    /// Keeps places among requests under way until all is done.
+    pub(crate) fn keep(&mut self, permits: Vec<Permit>) {
+        self.permits = permits;
+    }
+
     /// The answer begins to go out.
     pub(crate) fn answered(&mut self, source: Source, status: u16) {
         let took_us = u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX);
@@ -68,6 +81,7 @@ impl Ticket {
 
     /// All is done: `bytes` went to the client.
     pub(crate) fn close(mut self, bytes: u64) {
+        self.permits.clear();
         if let Some(mut event) = self.event.take() {
             event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             self.ledger.record(event);

@@ -17,7 +17,7 @@ use support::{
 
 fn block(patterns: &[&str]) -> BlockSettings {
     let patterns = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-    BlockSettings { patterns: PatternSource::Inline(patterns) }
+    BlockSettings { patterns: PatternSource::Inline(patterns), ..Default::default() }
 }
 
 #[test]
@@ -89,7 +89,10 @@ fn patterns_come_from_a_file_and_a_missing_one_is_named() {
     let parts = parts("");
     std::fs::write(parts.base.join("attacks.txt"), "# known\n/cgi-bin/*.sh\n").unwrap();
     let mut settings = simple(&[server.address]);
-    let file = |name: &str| BlockSettings { patterns: PatternSource::File(name.into()) };
+    let file = |name: &str| BlockSettings {
+        patterns: PatternSource::File(name.into()),
+        ..Default::default()
+    };
     settings.routes[0].block = Some(file("attacks.txt"));
     let gateway = start(settings.clone(), parts);
     let answer = get(&gateway, "/cgi-bin/x.sh");

@@ -103,6 +103,11 @@ impl Door {
         Ok(())
     }
 
+    /// The cache of what it fetches, where it has one.
+    pub fn cache(&self) -> Option<Arc<Cache>> {
+        self.setup().cache.clone()
+    }
+
     /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
     pub fn settle(&self) {
         if let Some(cache) = &self.setup().cache {

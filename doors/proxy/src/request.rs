@@ -105,7 +105,9 @@ pub(crate) async fn answer(
             let asked = blocked::Asked { verdict, host, page, kind, subject: &subject };
             Outcome::ByPolicy(blocked::answer(&trip, &asked, &request))
         }
-        (Decision::Trim(_, trim), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, trim)),
+        (Decision::Trim(_, shorter), _) => {
+            Outcome::ByPolicy(trims::answer(&trip, &wish.host, shorter))
+        }
         (Decision::Pass(_), Target::Fetch { origin, path }) => {
             fetch(&trip, &origin, &path, request).await
         }

@@ -39,9 +39,9 @@ pub(crate) struct Trims {
 }
 
 /// The answer that sends the client there. Nothing is said of a rule that is gone by now.
-pub(crate) fn answer(trip: &Trip<'_>, host: &DomainName, trim: Trim) -> Response<Body> {
-    let rule = trip.door.parts.policy.load().rule_text(trim.rule, host.as_name());
-    pages::trimmed(trim.location, rule.as_ref())
+pub(crate) fn answer(trip: &Trip<'_>, host: &DomainName, shorter: Trim) -> Response<Body> {
+    let rule = trip.door.parts.policy.load().rule_text(shorter.rule, host.as_name());
+    pages::trimmed(shorter.location, rule.as_ref())
 }
 
 impl Trim {

@@ -2,8 +2,8 @@
 
 use crate::control::{Control, Grant, PoolChange, PoolServerChange, Purge, Question};
 use crate::model::{
-    Allow, Cache, ClientTrust, List, Pool, Problem, Reloaded, Running, UpdateRequest, Updated,
-    UpdatedList, Upstream, Why,
+    Allow, Cache, ClientTrust, List, Pool, Problem, Reloaded, Running, Store, TakeBackRequest,
+    TakenBack, UpdateRequest, Updated, UpdatedList, Upstream, Why,
 };
 use crate::tests::Folder;
 use crate::{Admin, Parts, Settings, Token};
@@ -109,6 +109,15 @@ impl Control for Program {
             Purge::All => 9,
             Purge::Name(_) => 1,
             Purge::Suffix(_) => 3,
+        }
+    }
+    fn stores(&self) -> Vec<Store> {
+        vec![Store { door: "proxy".into(), hits: 7, ..Store::default() }]
+    }
+    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, String> {
+        match what.door.as_deref() {
+            Some("gateway") => Err("no door has such a store".into()),
+            _ => Ok(TakenBack { entries: 2, fetches: u64::from(what.soft) }),
         }
     }
     fn ca_pem(&self) -> Option<String> {

@@ -3,7 +3,8 @@
 use super::house::House;
 use super::*;
 use crate::model::{
-    Paused, Problem, Purged, RequestPage, Series, Status, TopTable, Totals, Updated, Why,
+    Paused, Problem, Purged, RequestPage, Series, Status, Stores, TakenBack, TopTable, Totals,
+    Updated, Why,
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
 use std::sync::atomic::Ordering::Relaxed;
@@ -59,6 +60,8 @@ async fn every_route_is_described_and_answers() {
         "/api/revoke",
         "/api/series",
         "/api/status",
+        "/api/stores",
+        "/api/stores/purge",
         "/api/top",
         "/api/totals",
         "/api/trust",
@@ -298,6 +301,32 @@ async fn a_purge_says_how_many_answers_it_forgot() {
         "soup",
     ] {
         let answer = house.post("/api/purge", wrong).await;
+        assert!(answer.status.is_client_error(), "{wrong}");
+        answer.problem();
+    }
+}
+
+#[tokio::test]
+async fn what_is_stored_is_shown_and_taken_back() {
+    let house = House::new();
+    let stores: Stores = house.get("/api/stores").await.json();
+    assert_eq!((stores.stores[0].door.as_str(), stores.stores[0].hits), ("proxy", 7));
+    for (sent, expected) in [
+        (r#"{"what": "all"}"#, (2, 0)),
+        (r#"{"what": "tag", "value": "news", "soft": true, "door": "proxy"}"#, (2, 1)),
+    ] {
+        let taken: TakenBack = house.post("/api/stores/purge", sent).await.json();
+        assert_eq!((taken.entries, taken.fetches), expected, "{sent}");
+    }
+    for wrong in [
+        r#"{"what": "all", "value": "x"}"#,
+        r#"{"what": "url"}"#,
+        r#"{"what": "soup", "value": "x"}"#,
+        r#"{"what": "all", "door": "dns"}"#,
+        r#"{"what": "all", "door": "gateway"}"#,
+        "{}",
+    ] {
+        let answer = house.post("/api/stores/purge", wrong).await;
         assert!(answer.status.is_client_error(), "{wrong}");
         answer.problem();
     }

@@ -66,7 +66,9 @@ mod tests {
         let mut word = 5;
         let hashes: Vec<u64> = (0..100_000).map(|_| split_mix(&mut word)).collect();
         let mut sieve = Sieve::of(hashes.len());
-        hashes.iter().for_each(|hash| sieve.add(*hash));
+        for hash in &hashes {
+            sieve.add(*hash);
+        }
         let passes = |hash: u64| Sieve::may_hold(sieve.word(hash), hash);
         assert!(hashes.iter().all(|hash| passes(*hash)));
         let strangers = (0..100_000).filter(|_| passes(split_mix(&mut word))).count();

@@ -92,7 +92,7 @@ fn others(word: u64) -> u64 {
     let seven = word & (0x7f * ONES);
     let from = |text: u64, first: u8| text + (0x80 - u64::from(first)) * ONES;
     let within = |text: u64, first: u8, last: u8| from(text, first) & !from(text, last + 1);
-    let letter = within(seven | 0x20 * ONES, b'a', b'z');
+    let letter = within(seven | (0x20 * ONES), b'a', b'z');
     let token = letter | within(seven, b'0', b'9') | within(seven, b'%', b'%');
     (!token | word) & (0x80 * ONES)
 }

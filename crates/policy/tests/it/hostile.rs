@@ -26,7 +26,7 @@ fn one_bad_line_in_a_million_is_one_skipped_line() {
     for number in 0..1_000_000 {
         match number {
             654_321 => text.push_str("<<<<<<< HEAD\n"),
-            _ => text.push_str(&format!("n{number}.example\n")),
+            _ => text.extend(["n", &number.to_string(), ".example\n"]),
         }
     }
     let policy = compile(text.as_bytes());

@@ -27,20 +27,17 @@ pub struct Purged {
 impl Store {
     /// Takes back what is stored. When it returns, nothing of it is sent to anybody who asks then, or, if
     /// softly, not before the origin was asked. An error says that it may not outlive a restart; in
-    /// memory it is done all the same, save for a pattern that is too long. Waits for the disk without
-    /// holding up others.
-    pub async fn purge(
-        self: &Arc<Self>,
-        what: Purge,
-        strength: Strength,
-        now: Now,
-    ) -> Result<Purged, PurgeError> {
+    /// memory it is done all the same, save for a pattern that is too long. Waits for the disk.
+    pub fn purge(&self, what: &Purge, strength: Strength, now: Now) -> Result<Purged, PurgeError> {
         // The disk first: what is recalled in between is swept up with the rest.
-        let on_disk = self.purge_disk(what.clone(), strength).await;
+        let on_disk = match &self.depot {
+            Some(depot) => depot.disk.purge(std::slice::from_ref(what), strength),
+            None => Ok(()),
+        };
         if let Err(why @ PurgeError::PatternTooLong) = on_disk {
             return Err(why);
         }
-        let purged = self.purge_memory(&what, strength, now);
+        let purged = self.purge_memory(what, strength, now);
         on_disk.map(|()| purged)
     }
 

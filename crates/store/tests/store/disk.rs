@@ -108,7 +108,7 @@ async fn what_was_purged_stays_purged() {
             get(&door, url).await;
         }
         let what = Purge::Tag("tag".into());
-        door.store.purge(what, strength, door.now()).await.unwrap();
+        door.store.purge(&what, strength, door.now()).unwrap();
         drop(door);
         let door = folder.door();
         for url in [SMALL, LARGE] {

@@ -36,7 +36,7 @@ async fn a_purge_concerns_what_it_says() {
     ] {
         for depth in [Strength::Hard, Strength::Soft] {
             let door = filled().await;
-            let purged = door.store.purge(what.clone(), depth, door.now()).await.unwrap();
+            let purged = door.store.purge(&what, depth, door.now()).unwrap();
             assert_eq!((purged.entries, purged.fetches), (gone.len() as u64, 0), "{what:?}");
             for (place, url) in URLS.iter().enumerate() {
                 let expected = match depth {
@@ -63,7 +63,7 @@ async fn what_is_fetched_while_a_purge_comes_is_not_kept_as_if_it_came_later() {
         });
         let fields = header_map(&[]);
         let Found::Lead(lead) = door.look_up(URLS[0], &fields) else { panic!("it is cold") };
-        door.store.purge(what.clone(), Strength::Hard, door.now()).await.unwrap();
+        door.store.purge(&what, Strength::Hard, door.now()).unwrap();
         // Who comes now does not get what was asked for before, where that may be concerned.
         let is_waited_for = matches!(door.look_up(URLS[0], &fields), Found::Join(_));
         assert!(!(is_waited_for && is_concerned), "{what:?}");
@@ -120,7 +120,7 @@ async fn what_changes_elsewhere_does_not_keep_a_fetch_out() {
     let Found::Lead(lead) = door.look_up(URLS[0], &fields) else { panic!("it is cold") };
     for number in 0..100 {
         let what = Purge::Key(door.store.key(&format!("http://a.example/{number}")).hash());
-        door.store.purge(what, Strength::Hard, door.now()).await.unwrap();
+        door.store.purge(&what, Strength::Hard, door.now()).unwrap();
     }
     door.fetch(lead, URLS[0], &fields).await;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;

@@ -61,7 +61,7 @@ async fn client_of(door: Arc<Door>, client: u64) {
         assert!(body == expected, "{url} {how:?}: {} of {}", body.len(), expected.len());
         if state >> 56 == 7 {
             let what = Purge::Key(door.store.key(&url).hash());
-            door.store.purge(what, Strength::Hard, door.now()).await.unwrap();
+            door.store.purge(&what, Strength::Hard, door.now()).unwrap();
         }
     }
 }

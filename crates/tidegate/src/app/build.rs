@@ -283,6 +283,11 @@ impl App {
         door.finish_logs(LOGS_MAX);
     }
 
+    /// The gateway, if it runs.
+    pub(super) fn gateway_door(&self) -> Option<Arc<door_gateway::Door>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.gateway.clone()
+    }
+
     fn web_door(&self) -> Option<Arc<door_web::Door>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.web.clone()
     }

@@ -3,7 +3,7 @@
 use super::pools::PoolFigures;
 use super::reload::size;
 use super::subscriptions::Smaller;
-use super::{App, why};
+use super::{App, stores, why};
 use admin::model::{
     self, Cache, List, Listener, Reloaded, SkippedCount, SkippedLine, UpdateRequest, Updated,
     UpdatedList, Upstream,
@@ -264,6 +264,14 @@ impl Control for Handle {
         self.0.resolver.flush(FlushIn::Every, &what) as u64
     }
 
+    fn stores(&self) -> Vec<model::Store> {
+        stores::stores(&self.0)
+    }
+
+    fn take_back(&self, what: &model::TakeBackRequest) -> Result<model::TakenBack, String> {
+        stores::take_back(&self.0, what)
+    }
+
     fn ca_pem(&self) -> Option<String> {
         self.0.signer.ca().map(|ca| ca.pem.clone())
     }
@@ -271,7 +279,8 @@ impl Control for Handle {
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
         let own: Arc<dyn ledger::Collector> = Arc::new(super::metrics::Gauges::of(&self.0));
         let pools: Arc<dyn ledger::Collector> = Arc::new(PoolFigures(self.0.pools()));
-        [own, pools].into_iter().chain(self.0.pixel_figures()).collect()
+        let stores: Arc<dyn ledger::Collector> = Arc::new(stores::Gauges::of(&self.0));
+        [own, pools, stores].into_iter().chain(self.0.pixel_figures()).collect()
     }
 }
 

@@ -10,8 +10,12 @@ use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use std::fmt;
+use std::sync::Arc;
 use transport::signer::SignerCounts;
 use upstream::resolver::{CacheStats, ResolverStats, UpstreamStats};
+
+/// Rules of the gateway with counters of their own on the page.
+const RULES_SHOWN_MAX: usize = 100;
 
 type OfCache = (&'static str, &'static str, MetricType, fn(&CacheStats) -> u64);
 type OfUpstream = (&'static str, &'static str, fn(&UpstreamStats) -> u64);
@@ -52,6 +56,7 @@ pub(super) struct Gauges {
     resolver: ResolverStats,
     signer: SignerCounts,
     collected: Vec<door_dns::Collected>,
+    gateway: Option<Arc<door_gateway::Door>>,
     gateway_upgrades: Option<u32>,
 }
 
@@ -65,6 +70,7 @@ impl Gauges {
             resolver: app.resolver.stats(),
             signer: app.signer.counts(),
             collected: app.collected(),
+            gateway: app.gateway_door(),
             gateway_upgrades: app.gateway_upgrades(),
         }
     }
@@ -119,6 +125,7 @@ impl Collector for Gauges {
             "Leaves not signed: too many for a client",
             signer.rate_limited,
         )?;
+        self.of_gateway(to)?;
         if let Some(open) = self.gateway_upgrades {
             let help = "Connections through the gateway that have left HTTP, as WebSockets do";
             gauge(to, "tidegate_gateway_upgrades_open", help, open.into())?;
@@ -128,6 +135,26 @@ impl Collector for Gauges {
 }
 
 impl Gauges {
+    fn of_gateway(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Some(gateway) = &self.gateway else { return Ok(()) };
+        let counts = gateway.guard_counts();
+        let (limited, spared) = (counts.limited, counts.spared);
+        counter(encoder, "tidegate_gateway_limited", "Requests refused by limits", limited)?;
+        counter(encoder, "tidegate_gateway_spared", "Requests that log_only let pass", spared)?;
+        let mut hits = gateway.pattern_hits();
+        hits.sort_by_key(|it| std::cmp::Reverse(it.hits));
+        hits.truncate(RULES_SHOWN_MAX);
+        let kind = ConstCounter::new(0u64).metric_type();
+        let help = "Requests that a rule of the gateway blocked; of those that hit most";
+        let mut family =
+            encoder.encode_descriptor("tidegate_gateway_rule_hits", help, None, kind)?;
+        for hit in hits {
+            let labels = [("list", hit.list), ("line", hit.line.to_string())];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&hit.hits, None)?;
+        }
+        Ok(())
+    }
+
     fn by_upstream(
         &self,
         encoder: &mut DescriptorEncoder<'_>,

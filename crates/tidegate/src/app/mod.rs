@@ -18,6 +18,7 @@ mod pools;
 mod reload;
 pub(crate) mod signer;
 pub(crate) mod state;
+mod stores;
 pub(crate) mod subscriptions;
 pub(crate) mod why;
 

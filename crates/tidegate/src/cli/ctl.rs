@@ -39,7 +39,10 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
             let body = json!({ "host": what.host, "client": what.client });
             (Method::POST, "/api/revoke", Some(body))
         }
-        CtlCommand::Purge(what) => (Method::POST, "/api/purge", Some(purge(what))),
+        CtlCommand::Purge(what) => {
+            let (path, body) = purge(what)?;
+            (Method::POST, path, Some(body))
+        }
         CtlCommand::Pools => (Method::GET, "/api/pools", None),
         CtlCommand::Server { what } => (Method::POST, "/api/pools", Some(pools::change(what))),
     };
@@ -66,7 +69,7 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
         CtlCommand::Allows => print_allows(&answer),
         CtlCommand::Revoke(what) => println!("{} is up to the lists again", what.host),
         CtlCommand::Pools | CtlCommand::Server { .. } => pools::print(&answer),
-        CtlCommand::Purge(_) => println!("{} answers were forgotten", answer["answers"]),
+        CtlCommand::Purge(_) => print_purged(&answer),
     }
     Ok(())
 }
@@ -110,12 +113,37 @@ fn print_allows(answer: &Json) {
     allows.iter().for_each(print_allow);
 }
 
-/// What is sent to purge; clap lets exactly one of the three through.
-fn purge(what: &PurgeArgs) -> Json {
-    match (&what.name, &what.suffix) {
-        (Some(name), _) => json!({ "what": "name", "name": name }),
-        (None, Some(suffix)) => json!({ "what": "suffix", "name": suffix }),
-        (None, None) => json!({ "what": "all" }),
+/// What is sent to purge, and where; clap lets exactly one of what there is through.
+fn purge(asked: &PurgeArgs) -> Result<(&'static str, Json), Failure> {
+    let what = &asked.what;
+    let names = match (&what.name, &what.suffix, what.all) {
+        (Some(name), _, _) => Some(json!({ "what": "name", "name": name })),
+        (None, Some(suffix), _) => Some(json!({ "what": "suffix", "name": suffix })),
+        (None, None, true) => Some(json!({ "what": "all" })),
+        (None, None, false) => None,
+    };
+    if let Some(names) = names {
+        if asked.soft || asked.door.is_some() {
+            let message = "--soft and --door are for what is stored, with --url, --prefix, --host, --tag or --stored";
+            return Err(Failure::new(Exit::Wrong, message));
+        }
+        return Ok(("/api/purge", names));
+    }
+    let stored =
+        [("url", &what.url), ("prefix", &what.prefix), ("host", &what.host), ("tag", &what.tag)];
+    let given = stored.into_iter().find_map(|(kind, value)| Some((kind, value.as_ref()?)));
+    let (kind, value) = given.map_or(("all", None), |(kind, value)| (kind, Some(value)));
+    let body = json!({ "what": kind, "value": value, "soft": asked.soft, "door": asked.door });
+    Ok(("/api/stores/purge", body))
+}
+
+fn print_purged(answer: &Json) {
+    match answer["answers"].as_u64() {
+        Some(answers) => println!("{answers} answers were forgotten"),
+        None => println!(
+            "{} stored answers and {} fetches under way were taken back",
+            answer["entries"], answer["fetches"]
+        ),
     }
 }
 

@@ -163,7 +163,7 @@ pub(crate) enum CtlCommand {
     Allows,
     /// Block again what was let through
     Revoke(RevokeArgs),
-    /// Forget answers to DNS questions, so that they are asked upstream again
+    /// Forget answers to DNS questions, or what the HTTP caches have stored
     Purge(PurgeArgs),
     /// The gateway's pools and how their servers do
     Pools,
@@ -203,19 +203,47 @@ pub(crate) struct RevokeArgs {
     client: Option<IpAddr>,
 }
 
-/// Which answers are forgotten.
+/// What is forgotten, and how.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PurgeArgs {
+    #[command(flatten)]
+    what: PurgeWhat,
+    /// Keep what is stored as stale, so that the origin may confirm it
+    #[arg(long)]
+    soft: bool,
+    /// In the cache of this door alone [proxy, gateway; default: both]
+    #[arg(long, value_name = "DOOR")]
+    door: Option<String>,
+}
+
+/// What is forgotten.
 #[derive(Clone, Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct PurgeArgs {
+struct PurgeWhat {
     /// What is known of this name, of every type
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// What is known of this name and of all names below it
     #[arg(long, value_name = "NAME")]
     suffix: Option<String>,
-    /// Everything
+    /// All answers to DNS questions
     #[arg(long)]
     all: bool,
+    /// The stored page, picture or file of this URL
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// What is stored of all URLs that begin so
+    #[arg(long, value_name = "URL")]
+    prefix: Option<String>,
+    /// What is stored of this host
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// What is stored with this tag (Surrogate-Key, Cache-Tag)
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// All that the HTTP caches have stored
+    #[arg(long)]
+    stored: bool,
 }
 
 /// How a command can fail: its exit code.

@@ -3,7 +3,8 @@
 //! Plain data. Read as part of the `gateway` section.
 
 use super::{
-    CompressChoice, FieldSettings, PoolSettings, Priority, ReproxySettings, TIMEOUT_MAX, UploadMode,
+    AuthSettings, BlockSettings, CompressChoice, FieldSettings, ForwardAuthSettings, LimitSettings,
+    PoolSettings, Priority, ReproxySettings, RequestsSettings, TIMEOUT_MAX, UploadMode,
 };
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
@@ -24,8 +25,16 @@ pub struct RouteSettings {
     pub path: String,
     /// A folder to serve. Not built yet: must be absent; the web door serves folders.
     pub root: Option<String>,
-    /// URLs to refuse with 403.
+    /// URLs to refuse. Default none.
     pub block: Option<BlockSettings>,
+    /// How often requests may come. Default: any.
+    pub limit: Option<LimitSettings>,
+    /// How many may be under way at once. Default: any.
+    pub requests: Option<RequestsSettings>,
+    /// Names and passwords of those who are let in. Default: all are.
+    pub auth: Option<AuthSettings>,
+    /// Who is asked whom to let in. Default nobody.
+    pub forward_auth: Option<ForwardAuthSettings>,
     /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
     pub pool: Option<String>,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
@@ -59,27 +68,6 @@ pub struct RouteSettings {
     pub uploads: Option<UploadMode>,
 }
 
-/// URLs to refuse.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BlockSettings {
-    /// A file with one pattern a line (`#` or `!` begin a comment), or the patterns themselves. A
-    /// pattern is a piece of path and query, whatever the case: `/.env` is refused anywhere.
-    /// `*` stands for anything, `|` at its start or end for the start or end of the URL's path and
-    /// query. It is held against the URL as sent and as percent-decoded.
-    pub patterns: PatternSource,
-}
-
-/// Where patterns stand.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum PatternSource {
-    /// In a file, at most 64 MiB; a relative path starts from the configuration's folder.
-    File(String),
-    /// Here.
-    Inline(Vec<String>),
-}
-
 impl Default for RouteSettings {
     fn default() -> Self {
         Self {
@@ -87,6 +75,10 @@ impl Default for RouteSettings {
             path: "/*".into(),
             root: None,
             block: None,
+            limit: None,
+            requests: None,
+            auth: None,
+            forward_auth: None,
             pool: None,
             cache: false,
             priority: Priority::Normal,
@@ -145,15 +137,8 @@ impl RouteSettings {
             ),
             Some(_) | None => {}
         }
+        complaints.extend(self.check_guards());
         complaints.extend(self.check_edge());
-        if let Some(BlockSettings { patterns: PatternSource::Inline(lines) }) = &self.block {
-            for (index, line) in lines.iter().enumerate() {
-                if let Err(why) = crate::patterns::check_line(line) {
-                    let path = format!("block.patterns.{index}");
-                    complaints.push(Complaint::new(path, why.to_string()));
-                }
-            }
-        }
         complaints
     }
 

@@ -1,0 +1,157 @@
+//! What the doors have stored of what they fetched: figures, and taking it back.
+//!
+//! It stores nothing: each door has a cache of its own. Called by the admin's control.
+
+use super::App;
+use admin::model::{Store, StoreDisk, TakeBackRequest, TakenBack};
+use http_cache::{Cache, Strength, TakeBack};
+use ledger::Collector;
+use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use ledger::prometheus_client::metrics::MetricType;
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+type OfStore = (&'static str, &'static str, MetricType, fn(&Store) -> u64);
+
+/// What is told of each store.
+const BY_STORE: [OfStore; 12] = [
+    ("tidegate_store_entries", "Responses in memory", MetricType::Gauge, |it| it.entries),
+    ("tidegate_store_bytes", "Memory of the responses", MetricType::Gauge, |it| it.bytes),
+    ("tidegate_store_hits", "Requests answered from what was fresh", MetricType::Counter, |it| {
+        it.hits
+    }),
+    ("tidegate_store_stale", "Requests answered from what was stale", MetricType::Counter, |it| {
+        it.stale
+    }),
+    (
+        "tidegate_store_collapsed",
+        "Requests that got what another client's fetch brought",
+        MetricType::Counter,
+        |it| it.collapsed,
+    ),
+    (
+        "tidegate_store_fetched",
+        "Requests for which the origin was asked",
+        MetricType::Counter,
+        |it| it.fetched,
+    ),
+    (
+        "tidegate_store_confirmed",
+        "Stored responses that the origin confirmed",
+        MetricType::Counter,
+        |it| it.confirmed,
+    ),
+    ("tidegate_store_stored", "Answers that were stored", MetricType::Counter, |it| it.stored),
+    ("tidegate_store_not_stored", "Answers that were not stored", MetricType::Counter, |it| {
+        it.not_stored
+    }),
+    ("tidegate_store_broken", "Fetches that broke off", MetricType::Counter, |it| it.broken),
+    ("tidegate_store_disk_entries", "Responses on disk", MetricType::Gauge, |it| {
+        it.disk.as_ref().map_or(0, |disk| disk.entries)
+    }),
+    ("tidegate_store_disk_bytes", "Disk that they take", MetricType::Gauge, |it| {
+        it.disk.as_ref().map_or(0, |disk| disk.bytes)
+    }),
+];
+
+/// The caches of the doors that run.
+fn caches(app: &App) -> Vec<(&'static str, Arc<Cache>)> {
+    let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let proxy = running.doors.proxy.as_ref().and_then(|door| door.cache());
+    let gateway = running.doors.gateway.as_ref().and_then(|door| door.cache());
+    let named = [("proxy", proxy), ("gateway", gateway)];
+    named.into_iter().filter_map(|(door, cache)| Some((door, cache?))).collect()
+}
+
+/// How each store stands.
+pub(super) fn stores(app: &App) -> Vec<Store> {
+    caches(app).into_iter().map(|(door, cache)| told(door, &cache)).collect()
+}
+
+fn told(door: &str, cache: &Cache) -> Store {
+    let figures = cache.figures();
+    let counters = figures.counters;
+    Store {
+        door: door.to_owned(),
+        entries: figures.stock.entries,
+        bytes: figures.cache_bytes,
+        bytes_max: figures.limit_bytes,
+        bytes_peak: figures.peak_bytes,
+        hits: counters.hits,
+        stale: counters.stale,
+        collapsed: counters.collapsed,
+        fetched: counters.leads + counters.alone,
+        passed: counters.passed,
+        confirmed: counters.confirmed,
+        stored: counters.stored,
+        not_stored: counters.not_stored,
+        broken: counters.broken,
+        purged: counters.purged,
+        disk: figures.disk.map(|disk| StoreDisk {
+            entries: disk.objects,
+            bytes: disk.bytes,
+            damaged: disk.corrupted,
+            trouble: disk.trouble.map(|why| why.to_string()),
+        }),
+    }
+}
+
+/// Takes back what is stored, in every store that is meant. An error says that there is none, or that a
+/// disk could not note it.
+pub(super) fn take_back(app: &App, what: &TakeBackRequest) -> Result<TakenBack, String> {
+    let value = || what.value.clone().unwrap_or_default();
+    let which = match what.what.as_str() {
+        "url" => TakeBack::Url(value()),
+        "prefix" => TakeBack::Prefix(value()),
+        "host" => TakeBack::Host(value()),
+        "tag" => TakeBack::Tag(value()),
+        _ => TakeBack::Everything,
+    };
+    let strength = if what.soft { Strength::Soft } else { Strength::Hard };
+    let meant = |door: &str| what.door.as_deref().is_none_or(|only| only == door);
+    let caches: Vec<_> = caches(app).into_iter().filter(|(door, _)| meant(door)).collect();
+    if caches.is_empty() {
+        return Err("no door has such a store".into());
+    }
+    let mut sum = TakenBack::default();
+    let mut complaints = Vec::new();
+    for (door, cache) in caches {
+        match cache.take_back(&which, strength) {
+            Ok(purged) => {
+                sum.entries += purged.entries;
+                sum.fetches += purged.fetches;
+            }
+            Err(why) => complaints.push(format!("{door}: {why}")),
+        }
+    }
+    if complaints.is_empty() { Ok(sum) } else { Err(complaints.join("; ")) }
+}
+
+/// The figures at one moment, for the metrics page.
+#[derive(Debug)]
+pub(super) struct Gauges(Vec<Store>);
+
+impl Gauges {
+    /// As they are now.
+    pub(super) fn of(app: &App) -> Self {
+        Self(stores(app))
+    }
+}
+
+impl Collector for Gauges {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for (name, help, kind, of) in BY_STORE {
+            let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+            for store in &self.0 {
+                let labels = [("door", store.door.as_str())];
+                let mut one = family.encode_family(&labels)?;
+                let value = of(store);
+                match kind {
+                    MetricType::Counter => one.encode_counter::<NoLabelSet, _, u64>(&value, None),
+                    _ => one.encode_gauge(&value.cast_signed()),
+                }?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! What stands before a route: URLs that are blocked, limits, and who is let in.
+//!
+//! Made with a route from its settings. Blocks are asked while a route is sought (`decide`), the
+//! rest once it is found and the policy has let the request pass (`request`): what costs least
+//! comes first, and a password is checked last. It never reaches a server of a pool.
+
+mod answer;
+mod basic;
+mod block;
+mod forward_auth;
+mod in_flight;
+mod key;
+mod limit;
+
+pub(crate) use self::answer::Answer;
+pub(crate) use self::block::{Block, Mode, Numbers, decide_in_both_spellings};
+pub(crate) use self::forward_auth::check_copied;
+pub(crate) use self::in_flight::Permit;
+pub(crate) use self::key::Key;
+pub(crate) use self::limit::Limiter;
+
+use self::basic::Basic;
+use self::forward_auth::ForwardAuth;
+use self::in_flight::InFlight;
+use self::limit::Told;
+use crate::caller::Caller;
+use crate::door::Setup;
+use crate::pages;
+use crate::request::Wish;
+use crate::settings::RouteSettings;
+use http::header::{HeaderMap, RETRY_AFTER};
+use http::{HeaderValue, Method, Response, StatusCode};
+use http_engine::Body;
+use std::path::Path;
+use vocab::{Complaint, Now, Source};
+
+/// Limits by rate of one door: each has a table of half a mebibyte.
+pub(crate) const LIMITS_MAX: usize = 64;
+
+/// The guards of one route, but for its block.
+#[derive(Default)]
+pub(crate) struct Guards {
+    limit: Option<Limiter>,
+    requests: Option<InFlight>,
+    basic: Option<Basic>,
+    authority: Option<ForwardAuth>,
+}
+
+/// A request that stands before them.
+pub(crate) struct Visit<'v> {
+    pub(crate) setup: &'v Setup,
+    pub(crate) wish: &'v Wish,
+    pub(crate) method: &'v Method,
+    pub(crate) caller: &'v Caller,
+    pub(crate) now: Now,
+}
+
+/// A request that was let through.
+#[derive(Default)]
+pub(crate) struct Stood {
+    /// What its answer says of the limit.
+    told: Option<Told>,
+    /// Its places among those under way, to be kept until its answer is over.
+    pub(crate) permits: Vec<Permit>,
+}
+
+/// An answer in place of what was asked for.
+pub(crate) struct Turned {
+    pub(crate) response: Response<Body>,
+    pub(crate) source: Source,
+}
+
+impl Turned {
+    fn refused(status: StatusCode, text: &str) -> Self {
+        Self { response: pages::page(status, text.into()), source: Source::Refused }
+    }
+
+    /// The same, to be tried again in a second: what is full now is seldom full for long.
+    fn busy(text: &str) -> Self {
+        let mut busy = Self::refused(StatusCode::SERVICE_UNAVAILABLE, text);
+        busy.response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        busy
+    }
+}
+
+impl Stood {
+    /// At another route, to which a server has led it.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.told = self.told.or(other.told);
+        self.permits.extend(other.permits);
+    }
+
+    /// Tells the client of the limit.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+        if let Some(told) = &self.told {
+            told.put(headers);
+        }
+    }
+}
+
+impl Guards {
+    /// The guards of the route of these settings; files are read from `base`. `before` are those that
+    /// stood there until now: nobody's debts are forgiven.
+    pub(crate) fn open(
+        settings: &RouteSettings,
+        base: &Path,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<Complaint>> {
+        let under = |path: &str, found: Vec<Complaint>| -> Vec<Complaint> {
+            found.into_iter().map(|it| it.under(path)).collect()
+        };
+        let limit = settings.limit.as_ref().map(|limit| {
+            let before = before.and_then(|guards| guards.limit.as_ref());
+            Limiter::new(limit, before).map_err(|why| vec![Complaint::new("limit", why)])
+        });
+        let requests = settings.requests.as_ref().map(|requests| {
+            let before = before.and_then(|guards| guards.requests.as_ref());
+            InFlight::new(requests, before).map_err(|why| vec![Complaint::new("requests", why)])
+        });
+        let basic = settings.auth.as_ref();
+        let basic = basic.map(|auth| Basic::open(auth, base).map_err(|why| under("auth", why)));
+        let authority = settings.forward_auth.as_ref().map(|settings| {
+            let made = ForwardAuth::new(settings);
+            made.map_err(|why| vec![Complaint::new("forward_auth.url", why)])
+        });
+        Ok(Self {
+            limit: limit.transpose()?,
+            requests: requests.transpose()?,
+            basic: basic.transpose()?,
+            authority: authority.transpose()?,
+        })
+    }
+
+    /// Holds a request against all of them, the cheap ones first.
+    pub(crate) async fn stand(
+        &self,
+        visit: &Visit<'_>,
+        headers: &mut HeaderMap,
+    ) -> Result<Stood, Box<Turned>> {
+        let mut stood = Stood::default();
+        if let Some(limit) = &self.limit {
+            stood.told = limit.take(visit.wish.client, headers, visit.now)?;
+        }
+        if let Some(requests) = &self.requests {
+            stood.permits.push(requests.enter(visit.wish.client, headers)?);
+        }
+        if let Some(basic) = &self.basic {
+            basic.admit(visit.wish.client, headers, visit.now).await?;
+        }
+        if let Some(authority) = &self.authority {
+            authority.admit(visit, headers).await?;
+        }
+        Ok(stood)
+    }
+
+    /// Requests that a limit would have refused, had it not been told to log only.
+    pub(crate) fn spared(&self) -> u64 {
+        self.limit.as_ref().map_or(0, Limiter::spared)
+    }
+
+    /// Requests that a limit has refused.
+    pub(crate) fn limited(&self) -> u64 {
+        let requests = self.requests.as_ref().map_or(0, InFlight::refused);
+        self.limit.as_ref().map_or(0, Limiter::refused) + requests
+    }
+}

@@ -1,0 +1,167 @@
+//! What is answered to a URL that is blocked: a page, another URL, or nothing, fast or slowly.
+//!
+//! A tarpit holds a client for a minute at the cost of a timer and some hundred bytes; how many it
+//! holds is capped. Called by `block`.
+
+use crate::pages;
+use crate::settings::{AnswerSettings, Elsewhere, Silence};
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
+use http::{Response, StatusCode};
+use http_body::Frame;
+use http_engine::{Body, reply};
+use policy::RuleText;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// Clients that one block holds at once; those beyond are closed.
+pub(crate) const TARPIT_MAX: u32 = 128;
+/// Bytes that each gets, and the time between two of them.
+const DRIPS: u32 = 12;
+const DRIP_EVERY: Duration = Duration::from_secs(5);
+
+/// What is answered.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Page(StatusCode),
+    Redirect(HeaderValue),
+    Close,
+    Tarpit(Arc<AtomicU32>),
+}
+
+impl Answer {
+    /// Reads what the settings say.
+    pub(crate) fn parse(settings: &AnswerSettings) -> Result<Self, String> {
+        match settings {
+            AnswerSettings::Status(status @ (403 | 404 | 410)) => {
+                StatusCode::from_u16(*status).map(Self::Page).map_err(|why| why.to_string())
+            }
+            AnswerSettings::Status(status) => Err(format!("{status} is no answer to give here")),
+            AnswerSettings::Silence(Silence::Close) => Ok(Self::Close),
+            AnswerSettings::Silence(Silence::Tarpit) => Ok(Self::Tarpit(Arc::default())),
+            AnswerSettings::Elsewhere(Elsewhere { redirect }) => {
+                let uri = redirect.parse::<http::Uri>().map_err(|why| why.to_string())?;
+                let whole = matches!(uri.scheme_str(), Some("http" | "https"));
+                if !whole && !redirect.starts_with('/') {
+                    return Err(format!("{redirect:?} is no URL to go to"));
+                }
+                HeaderValue::from_str(redirect).map(Self::Redirect).map_err(|why| why.to_string())
+            }
+        }
+    }
+
+    /// The answer. `stall` is the silence after which a body counts as broken.
+    pub(crate) fn give(&self, rule: Option<&RuleText>, stall: Duration) -> Response<Body> {
+        match self {
+            Self::Page(StatusCode::FORBIDDEN) => pages::blocked(rule),
+            Self::Page(StatusCode::GONE) => pages::page(StatusCode::GONE, "This is gone.\n".into()),
+            Self::Page(_) => pages::no_route(),
+            Self::Redirect(to) => {
+                let mut response = reply::empty(StatusCode::FOUND);
+                response.headers_mut().insert(LOCATION, to.clone());
+                response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                response
+            }
+            Self::Close => closed(),
+            Self::Tarpit(held) => {
+                let Some(place) = Place::take(held) else { return closed() };
+                let every = DRIP_EVERY.min(stall / 2);
+                let next = Box::pin(sleep(every));
+                Response::new(Body::boxed(Drip { _place: place, left: DRIPS, every, next }))
+            }
+        }
+    }
+}
+
+/// A body that breaks off before its first byte, so that the connection is closed without one, and
+/// an HTTP/2 stream reset.
+fn closed() -> Response<Body> {
+    let (feed, body) = Body::channel(1);
+    drop(feed);
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    response
+}
+
+/// One of those whom a tarpit holds.
+struct Place(Arc<AtomicU32>);
+
+impl Place {
+    fn take(held: &Arc<AtomicU32>) -> Option<Self> {
+        let more = |count: u32| (count < TARPIT_MAX).then_some(count + 1);
+        held.fetch_update(Relaxed, Relaxed, more).ok()?;
+        Some(Self(Arc::clone(held)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// A byte now and then.
+struct Drip {
+    _place: Place,
+    left: u32,
+    every: Duration,
+    next: Pin<Box<Sleep>>,
+}
+
+impl http_body::Body for Drip {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        ready!(self.next.as_mut().poll(cx));
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        self.left -= 1;
+        let next = Instant::now() + self.every;
+        self.next.as_mut().reset(next);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"\n")))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt as _;
+
+    fn answer(settings: AnswerSettings) -> Answer {
+        Answer::parse(&settings).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tarpit_drips_for_a_minute_and_holds_so_many() {
+        let tarpit = answer(AnswerSettings::Silence(Silence::Tarpit));
+        let give = || tarpit.give(None, Duration::from_mins(1)).into_body();
+        let begun = Instant::now();
+        let mut held: Vec<Body> = (0..TARPIT_MAX).map(|_| give()).collect();
+        let beyond = give().collect().await;
+        assert!(beyond.is_err(), "those beyond are closed");
+        let dripped = held.pop().unwrap().collect().await.unwrap().to_bytes();
+        assert_eq!((dripped.len(), begun.elapsed().as_secs()), (12, 65));
+        assert!(give().collect().await.is_ok(), "a place is free again");
+    }
+
+    #[test]
+    fn only_answers_that_can_be_given_are_taken() {
+        let to = |url: &str| AnswerSettings::Elsewhere(Elsewhere { redirect: url.into() });
+        for right in [to("https://www.example/gone"), to("/"), AnswerSettings::Status(410)] {
+            assert!(Answer::parse(&right).is_ok(), "{right:?}");
+        }
+        for wrong in [to(""), to("javascript:x"), to("a b"), AnswerSettings::Status(200)] {
+            assert!(Answer::parse(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

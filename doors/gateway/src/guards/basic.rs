@@ -1,0 +1,79 @@
+//! A name and a password before anything is answered (RFC 7617).
+//!
+//! The passwords are the `passwords` crate's affair; a client that guesses is slowed down, whatever
+//! name it tries. The field goes on to the server, which may want it, and which makes a cache keep
+//! nothing that is not public (RFC 9111 §3.5). Called by `guards`.
+
+use super::Turned;
+use crate::settings::AuthSettings;
+use http::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use passwords::{Desk, Outcome, Users, basic};
+use std::net::IpAddr;
+use std::path::Path;
+use transport::{Buckets, Rate, Taken};
+use vocab::{Complaint, Now};
+
+/// Wrong passwords of one client: twenty at once, then one in five seconds.
+const GUESSES: Rate = Rate { burst: 20, milli_per_second: 200 };
+
+/// Who is let in.
+pub(super) struct Basic {
+    users: Users,
+    challenge: HeaderValue,
+    desk: Desk,
+    guesses: Buckets,
+}
+
+impl Basic {
+    /// Reads the file of users, a relative one from `base`. Complaints have paths relative to `auth`.
+    pub(super) fn open(settings: &AuthSettings, base: &Path) -> Result<Self, Vec<Complaint>> {
+        let users = Users::open(&settings.users, settings.file.as_deref(), base)?;
+        let challenge = format!("Basic realm=\"{}\", charset=\"UTF-8\"", settings.realm);
+        let challenge = HeaderValue::from_str(&challenge)
+            .map_err(|why| vec![Complaint::new("realm", why.to_string())])?;
+        let desk = Desk::new().map_err(|why| {
+            vec![Complaint::new("", format!("the system gives no randomness: {why}"))]
+        })?;
+        Ok(Self { users, challenge, desk, guesses: Buckets::new(GUESSES) })
+    }
+
+    pub(super) async fn admit(
+        &self,
+        client: IpAddr,
+        headers: &HeaderMap,
+        now: Now,
+    ) -> Result<(), Box<Turned>> {
+        let mut fields = headers.get_all(AUTHORIZATION).iter();
+        let shown = match (fields.next(), fields.next()) {
+            (Some(field), None) => basic(field.as_bytes()),
+            // Two of them: which one would a server take?
+            _ => None,
+        };
+        let Some(shown) = shown else { return Err(self.asked()) };
+        let attempt = self.desk.attempt(0, shown);
+        if self.desk.remembers(&attempt, now).is_some() {
+            return Ok(());
+        }
+        // Taken before the check, so that many at once are no way around.
+        if self.guesses.take(client, now.mono_ms) == Taken::No {
+            let text = "Too many wrong passwords.\n";
+            return Err(Box::new(Turned::refused(StatusCode::TOO_MANY_REQUESTS, text)));
+        }
+        let outcome = self.desk.check(&self.users, attempt, now).await;
+        if outcome != Outcome::Wrong {
+            self.guesses.give_back(client);
+        }
+        match outcome {
+            Outcome::Right(_) => Ok(()),
+            Outcome::Wrong => Err(self.asked()),
+            Outcome::Busy => Err(Box::new(Turned::busy("Too many passwords are being checked.\n"))),
+        }
+    }
+
+    fn asked(&self) -> Box<Turned> {
+        let mut turned = Turned::refused(StatusCode::UNAUTHORIZED, "A password is due here.\n");
+        turned.response.headers_mut().insert(WWW_AUTHENTICATE, self.challenge.clone());
+        Box::new(turned)
+    }
+}

@@ -1,0 +1,259 @@
+//! URLs to refuse: patterns of one's own, and lists in the syntaxes of the policy.
+//!
+//! A URL is held against both as it was sent and as percent-decoded, so that no spelling is a way
+//! around. It reads files when it is made, and nothing after. Called by `decide` for every request.
+
+use super::Answer;
+use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
+use crate::request::Wish;
+use crate::settings::{BlockSettings, PatternSource};
+use percent_encoding::percent_decode_str;
+use policy::{Ask, ListKind, ListSource, Policy, Profiles, RuleText, Verdict, Who};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use vocab::{Action, Cause, Complaint, DomainName, ListId, Now, RuleRef};
+
+/// Rules of lists whose hits are counted; those that hit first.
+const COUNTED_MAX: usize = 65_536;
+
+/// Numbers for the lists of a door, under which their rules are recorded.
+pub(crate) struct Numbers(Cell<u8>);
+
+/// What one route, or all, refuse.
+pub(crate) struct Block {
+    own: Option<Own>,
+    lists: Option<Lists>,
+    pub(crate) answer: Answer,
+    pub(crate) mode: Mode,
+    /// Requests that were let pass because it only logs.
+    spared: AtomicU64,
+}
+
+/// What becomes of a request that hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Refuse,
+    LogOnly,
+}
+
+/// Patterns of one's own.
+struct Own {
+    list: ListId,
+    name: String,
+    patterns: Patterns,
+}
+
+/// Lists of others.
+struct Lists {
+    first: ListId,
+    names: Vec<String>,
+    policy: Policy,
+    hits: Mutex<HashMap<RuleRef, u64>>,
+}
+
+impl Numbers {
+    pub(crate) fn new() -> Self {
+        Self(Cell::new(ListId::DOOR_FIRST.0))
+    }
+
+    /// So many numbers in a row; the first of them.
+    fn take(&self, count: usize) -> Result<ListId, Complaint> {
+        let first = self.0.get();
+        let next = u8::try_from(count).ok().and_then(|count| first.checked_add(count));
+        let Some(next) = next else {
+            let most = usize::from(u8::MAX - ListId::DOOR_FIRST.0);
+            let message = format!("the gateway has more than {most} lists of patterns");
+            return Err(Complaint::new("", message).remedy("put several into one"));
+        };
+        self.0.set(next);
+        Ok(ListId(first))
+    }
+}
+
+impl Block {
+    /// Compiles it; `place` is its name in the configuration, as `routes.0`. Complaints have paths relative
+    /// to `block`.
+    pub(crate) fn open(
+        settings: &BlockSettings,
+        place: &str,
+        base: &Path,
+        numbers: &Numbers,
+    ) -> Result<Self, Complaint> {
+        let own = match &settings.patterns {
+            PatternSource::Inline(lines) if lines.is_empty() => None,
+            source => Some(Own::open(source, place, base, numbers.take(1)?)?),
+        };
+        let lists = match settings.lists.as_slice() {
+            [] => None,
+            lists => Some(Lists::open(lists, base, numbers.take(lists.len())?)?),
+        };
+        let answer =
+            Answer::parse(&settings.answer).map_err(|why| Complaint::new("answer", why))?;
+        let mode = if settings.log_only { Mode::LogOnly } else { Mode::Refuse };
+        Ok(Self { own, lists, answer, mode, spared: AtomicU64::new(0) })
+    }
+
+    /// The rule that refuses it, or would; the hit is counted.
+    pub(crate) fn hit(&self, wish: &Wish, now: Now) -> Option<RuleRef> {
+        let own = self.own.as_ref().and_then(|own| {
+            own.patterns.hit(&wish.path).map(|line| RuleRef { list: own.list, line })
+        });
+        let found = own.or_else(|| self.lists.as_ref()?.hit(wish, now))?;
+        if self.mode == Mode::LogOnly {
+            self.spared.fetch_add(1, Relaxed);
+        }
+        Some(found)
+    }
+
+    /// Requests that it would have refused.
+    pub(crate) fn spared(&self) -> u64 {
+        self.spared.load(Relaxed)
+    }
+
+    /// The text of a rule of its own.
+    pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
+        if let Some(own) = self.own.as_ref().filter(|own| own.list == rule.list) {
+            let text = own.patterns.text(rule.line)?.to_owned();
+            return Some(RuleText { list: own.name.clone(), line: rule.line, text });
+        }
+        self.lists.as_ref()?.rule_text(rule)
+    }
+
+    /// Every rule that was hit, and how often.
+    pub(crate) fn hits(&self) -> Vec<(RuleText, u64)> {
+        let own = self.own.iter().flat_map(|own| {
+            own.patterns.hits().map(|(line, text, hits)| {
+                (RuleText { list: own.name.clone(), line, text: text.to_owned() }, hits)
+            })
+        });
+        own.chain(self.lists.iter().flat_map(Lists::hits)).collect()
+    }
+}
+
+impl Own {
+    fn open(
+        source: &PatternSource,
+        place: &str,
+        base: &Path,
+        list: ListId,
+    ) -> Result<Self, Complaint> {
+        let wrong = |message: String| Complaint::new("patterns", message);
+        let (name, patterns) = match source {
+            PatternSource::Inline(lines) => {
+                let compiled = Patterns::compile(lines.iter().map(String::as_str));
+                (format!("gateway.{place}"), compiled.map_err(|why| wrong(why.to_string()))?)
+            }
+            PatternSource::File(path) => {
+                let bytes = read(&base.join(path)).map_err(|why| {
+                    wrong(format!("{path}: {why}")).remedy("name a readable text file of patterns")
+                })?;
+                let text =
+                    String::from_utf8(bytes).map_err(|why| wrong(format!("{path}: {why}")))?;
+                let compiled = Patterns::compile(text.lines());
+                (path.clone(), compiled.map_err(|why| wrong(format!("{path}: {why}")))?)
+            }
+        };
+        Ok(Self { list, name, patterns })
+    }
+}
+
+impl Lists {
+    fn open(paths: &[String], base: &Path, first: ListId) -> Result<Self, Complaint> {
+        let mut texts = Vec::with_capacity(paths.len());
+        for (index, path) in paths.iter().enumerate() {
+            let at = format!("lists.{index}");
+            let text = read(&base.join(path)).map_err(|why| {
+                Complaint::new(&at, format!("{path}: {why}")).remedy("name a readable list")
+            })?;
+            if let Some(why) = policy::unfit(&text) {
+                return Err(Complaint::new(&at, format!("{path}: {why}")));
+            }
+            texts.push(text);
+        }
+        let named = paths.iter().zip(&texts);
+        let sources: Vec<_> =
+            named.map(|(name, text)| ListSource { name, kind: ListKind::Block, text }).collect();
+        let seed = getrandom::u64().map_err(|why| {
+            Complaint::new("lists", format!("the system gives no randomness: {why}"))
+        })?;
+        let rules = policy::compile(&sources, seed);
+        let policy = Policy::new(rules.into(), Profiles::everyone());
+        Ok(Self { first, names: paths.to_vec(), policy, hits: Mutex::default() })
+    }
+
+    fn hit(&self, wish: &Wish, now: Now) -> Option<RuleRef> {
+        let verdict = decide_in_both_spellings(&self.policy, wish, None, now);
+        let (Action::Block, Some(inner)) = (verdict.action, verdict.cause.rule()) else {
+            return None;
+        };
+        let rule = RuleRef { list: ListId(self.first.0 + inner.list.0), line: inner.line };
+        let mut hits = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
+        if hits.len() < COUNTED_MAX || hits.contains_key(&rule) {
+            *hits.entry(rule).or_default() += 1;
+        }
+        Some(rule)
+    }
+
+    fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
+        let at = rule.list.0.checked_sub(self.first.0)?;
+        let name = self.names.get(usize::from(at))?;
+        let inner = RuleRef { list: ListId(at), line: rule.line };
+        let text = self.policy.rule_text(inner, vocab::Name::ROOT);
+        let text = text.map_or_else(String::new, |text| text.text);
+        Some(RuleText { list: name.clone(), line: rule.line, text })
+    }
+
+    fn hits(&self) -> Vec<(RuleText, u64)> {
+        let counted: Vec<(RuleRef, u64)> = {
+            let hits = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
+            hits.iter().map(|(rule, hits)| (*rule, *hits)).collect()
+        };
+        let texts = counted.into_iter();
+        texts.filter_map(|(rule, hits)| Some((self.rule_text(rule)?, hits))).collect()
+    }
+}
+
+/// What a policy says of a request's URL as it was sent, and if that passes, as percent-decoded. An
+/// exception for one spelling is none for the other.
+pub(crate) fn decide_in_both_spellings(
+    policy: &Policy,
+    wish: &Wish,
+    who: Option<&Who<'_>>,
+    now: Now,
+) -> Verdict {
+    let ask = Ask {
+        door: vocab::Door::Gateway,
+        client: wish.client,
+        who,
+        host: wish.host.as_name(),
+        kind: wish.kind,
+        url: Some(&wish.url),
+        page: wish.page.as_ref().map(DomainName::as_name),
+    };
+    let verdict = policy.decide(&ask, now);
+    if verdict.action == Action::Block || verdict.cause == Cause::Paused {
+        return verdict;
+    }
+    match percent_decode_str(&wish.url).decode_utf8_lossy() {
+        Cow::Borrowed(_) => verdict,
+        Cow::Owned(decoded) => {
+            let again = policy.decide(&Ask { url: Some(&decoded), ..ask }, now);
+            if again.action == Action::Block { again } else { verdict }
+        }
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(PATTERNS_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > PATTERNS_FILE_BYTES_MAX {
+        return Err(std::io::Error::other("it is larger than 64MiB"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,135 @@
+//! An authority that is asked about every request, and what it says of the user.
+//!
+//! It is asked by `GET` with the request's fields and no body. Its word counts alone: fields that it
+//! may bring are taken from the client first, and where it does not answer, nobody is let in.
+//! Called by `guards`.
+
+use super::{Turned, Visit};
+use crate::settings::ForwardAuthSettings;
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http_engine::{Body, hop_by_hop};
+use std::time::Duration;
+use upstream::origins::{Anywhere, Origin, add_via};
+use vocab::Source;
+
+const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
+const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
+/// What speaks of the body or of an answer that the client holds: none of the authority's business.
+const DROPPED: [HeaderName; 8] = [
+    CONTENT_LENGTH,
+    EXPECT,
+    IF_MATCH,
+    IF_MODIFIED_SINCE,
+    IF_NONE_MATCH,
+    IF_RANGE,
+    IF_UNMODIFIED_SINCE,
+    RANGE,
+];
+
+/// Whom to ask, and what to take from the answer.
+pub(super) struct ForwardAuth {
+    origin: Origin,
+    host: HeaderValue,
+    path: Uri,
+    copied: Vec<HeaderName>,
+    timeout: Duration,
+}
+
+/// Whether the authority may bring this field: none that frames or routes the request.
+pub(crate) fn check_copied(name: &str) -> Result<HeaderName, String> {
+    let field = HeaderName::try_from(name).map_err(|why| format!("{name:?} is no field: {why}"))?;
+    let ours = [HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, UPGRADE, http::header::VIA];
+    if ours.contains(&field) || field.as_str().starts_with("x-forwarded-") {
+        return Err(format!("{name:?} is ours to write"));
+    }
+    if field.as_str().contains('_') {
+        return Err(format!("{name:?}: fields with an underscore go no further"));
+    }
+    Ok(field)
+}
+
+impl ForwardAuth {
+    pub(super) fn new(settings: &ForwardAuthSettings) -> Result<Self, String> {
+        let (origin, path) = settings.target()?;
+        let host = HeaderValue::from_str(&origin.authority()).map_err(|why| why.to_string())?;
+        let names = settings.copy_headers.iter().map(|name| check_copied(name));
+        let copied = names.collect::<Result<_, _>>()?;
+        Ok(Self { origin, host, path, copied, timeout: settings.timeout.0.0 })
+    }
+
+    /// Asks, and puts what it says of the user into `headers`.
+    pub(super) async fn admit(
+        &self,
+        visit: &Visit<'_>,
+        headers: &mut HeaderMap,
+    ) -> Result<(), Box<Turned>> {
+        if self.would_be_dropped(headers) {
+            let text = "Connection names a field that is not the client's.\n";
+            return Err(Box::new(Turned::refused(StatusCode::BAD_REQUEST, text)));
+        }
+        for name in &self.copied {
+            headers.remove(name);
+        }
+        let failed = || Box::new(Turned::busy("Nobody can be let in at the moment.\n"));
+        let question = self.question(visit, headers).ok_or_else(failed)?;
+        let sent = visit.setup.origins.send(&self.origin, question, &Anywhere);
+        let Ok(Ok(answer)) = tokio::time::timeout(self.timeout, sent).await else {
+            return Err(failed());
+        };
+        let status = answer.status();
+        if status.is_success() {
+            for name in &self.copied {
+                for value in answer.headers().get_all(name) {
+                    headers.append(name.clone(), value.clone());
+                }
+            }
+            return Ok(());
+        }
+        let told = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if told || status.is_redirection() && status != StatusCode::NOT_MODIFIED {
+            return Err(Box::new(Turned { response: passed(answer), source: Source::Refused }));
+        }
+        Err(failed())
+    }
+
+    /// Whether the client asks for a field of ours to be dropped on the way to the server
+    /// (RFC 9110 §7.6.1), which would take it for nobody's.
+    fn would_be_dropped(&self, headers: &HeaderMap) -> bool {
+        let lines = headers.get_all(CONNECTION).iter();
+        let mut options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+        options.any(|option| {
+            let option = option.trim_ascii();
+            self.copied.iter().any(|name| option.eq_ignore_ascii_case(name.as_str().as_bytes()))
+        })
+    }
+
+    /// None where the request goes round in circles.
+    fn question(&self, visit: &Visit<'_>, headers: &HeaderMap) -> Option<Request<Body>> {
+        let mut fields = headers.clone();
+        hop_by_hop::strip(&mut fields);
+        for name in &DROPPED {
+            fields.remove(name);
+        }
+        visit.setup.telling().tell(&mut fields, visit.caller);
+        let method = HeaderValue::from_str(visit.method.as_str()).ok()?;
+        fields.insert(METHOD, method);
+        fields.insert(URI, HeaderValue::from_str(&visit.wish.path).ok()?);
+        fields.insert(HOST, self.host.clone());
+        add_via(&mut fields, Version::HTTP_11).ok()?;
+        let mut question = Request::new(Body::empty());
+        *question.method_mut() = Method::GET;
+        *question.uri_mut() = self.path.clone();
+        *question.headers_mut() = fields;
+        Some(question)
+    }
+}
+
+fn passed(mut answer: Response<Body>) -> Response<Body> {
+    *answer.version_mut() = Version::HTTP_11;
+    hop_by_hop::strip(answer.headers_mut());
+    answer
+}

@@ -1,0 +1,193 @@
+//! How often: a token bucket for each key, and what the client is told of it.
+//!
+//! The buckets are those of `pipeline::limiter`: a table of fixed size, where the bucket with the
+//! least debt is forgotten first. What is told follows draft-ietf-httpapi-ratelimit-headers-10. It
+//! knows no clock. Called by `guards`.
+
+use super::{Key, Turned};
+use crate::settings::LimitSettings;
+use http::header::{HeaderMap, HeaderName, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use pipeline::limiter::{Buckets, Debt, Rate, Taken, WhenEmpty};
+use std::hash::Hasher;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use vocab::Now;
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// What is done with whoever comes too often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Refuse,
+    LogOnly,
+}
+
+/// A limit by rate.
+pub(crate) struct Limiter {
+    buckets: Arc<Buckets>,
+    rate: Rate,
+    key: Key,
+    mode: Mode,
+    refused: AtomicU64,
+    spared: AtomicU64,
+}
+
+/// What a client is told of its bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    key: &'static str,
+    /// Requests at once, and seconds in which as many come back.
+    burst: u64,
+    window: u64,
+    left: u64,
+    /// Seconds until there is one more, or all are back.
+    seconds: u64,
+}
+
+impl Limiter {
+    /// Reads `10/s` and the like.
+    pub(crate) fn rate(settings: &LimitSettings) -> Result<Rate, String> {
+        let unreadable = || format!("{:?} is no rate", settings.rate);
+        let (count, per) = settings.rate.split_once('/').ok_or_else(unreadable)?;
+        let count: u32 = count.trim().parse().map_err(|_| unreadable())?;
+        let per_ms = match per.trim() {
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return Err(unreadable()),
+        };
+        Rate::new(count, per_ms, settings.burst.unwrap_or(count)).map_err(|why| why.to_string())
+    }
+
+    /// One with full buckets, or with those of `before`.
+    pub(super) fn new(settings: &LimitSettings, before: Option<&Self>) -> Result<Self, String> {
+        let (rate, key) = (Self::rate(settings)?, Key::parse(&settings.key)?);
+        let before = before.filter(|before| before.key == key && before.rate == rate);
+        let buckets = if let Some(before) = before {
+            Arc::clone(&before.buckets)
+        } else {
+            let seed =
+                || getrandom::u64().map_err(|why| format!("the system gives no randomness: {why}"));
+            Arc::new(Buckets::new([seed()?, seed()?]))
+        };
+        let mode = if settings.log_only { Mode::LogOnly } else { Mode::Refuse };
+        let (refused, spared) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { buckets, rate, key, mode, refused, spared })
+    }
+
+    /// Takes a token, or refuses. Where it only logs, nobody is told anything.
+    pub(super) fn take(
+        &self,
+        client: IpAddr,
+        headers: &HeaderMap,
+        now: Now,
+    ) -> Result<Option<Told>, Box<Turned>> {
+        let mut hasher = self.buckets.hasher();
+        self.key.feed(client, headers, &mut hasher);
+        let (taken, debt) =
+            self.buckets.take_and_tell(hasher.finish(), &self.rate, WhenEmpty::Free, now);
+        match (taken, self.mode) {
+            (Taken::Yes, Mode::Refuse) => Ok(Some(self.told(debt))),
+            (Taken::Yes, Mode::LogOnly) => Ok(None),
+            (Taken::No, Mode::LogOnly) => {
+                self.spared.fetch_add(1, Relaxed);
+                Ok(None)
+            }
+            (Taken::No, Mode::Refuse) => {
+                self.refused.fetch_add(1, Relaxed);
+                let told = self.told(debt);
+                let text = "Too many requests: come back later.\n";
+                let mut turned = Turned::refused(StatusCode::TOO_MANY_REQUESTS, text);
+                let fields = turned.response.headers_mut();
+                told.put(fields);
+                fields.insert(RETRY_AFTER, HeaderValue::from(told.seconds));
+                Err(Box::new(turned))
+            }
+        }
+    }
+
+    fn told(&self, debt: Debt) -> Told {
+        let left = self.rate.left(debt);
+        let wait_ms =
+            if left == 0 { self.rate.wait_ms(debt) } else { self.rate.refill_ms(Some(debt)) };
+        Told {
+            key: self.key.name(),
+            burst: self.rate.burst(),
+            window: self.rate.refill_ms(None).div_ceil(1000),
+            left,
+            seconds: wait_ms.div_ceil(1000).max(1),
+        }
+    }
+
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Relaxed)
+    }
+
+    pub(super) fn spared(&self) -> u64 {
+        self.spared.load(Relaxed)
+    }
+}
+
+impl Told {
+    pub(super) fn put(&self, headers: &mut HeaderMap) {
+        let Self { key, burst, window, left, seconds } = self;
+        let fields = [
+            (RATE_LIMIT_POLICY, format!("\"{key}\";q={burst};w={window}")),
+            (RATE_LIMIT, format!("\"{key}\";r={left};t={seconds}")),
+        ];
+        for (name, text) in fields {
+            let value = HeaderValue::from_str(&text).expect("a word and digits are visible ASCII");
+            headers.insert(name, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limiter(rate: &str, burst: Option<u32>) -> Result<Limiter, String> {
+        let settings =
+            LimitSettings { rate: rate.into(), burst, key: "client".into(), log_only: false };
+        Limiter::new(&settings, None)
+    }
+
+    fn at(mono_ms: u64) -> Now {
+        Now { unix_ms: 0, mono_ms }
+    }
+
+    #[test]
+    fn a_burst_passes_and_then_the_rate_holds() {
+        let limiter = limiter("2/s", Some(4)).unwrap();
+        let take = |ms| limiter.take([10, 0, 0, 1].into(), &HeaderMap::new(), at(ms));
+        let left: Vec<u64> = (0..4).map(|_| take(0).ok().flatten().unwrap().left).collect();
+        assert_eq!(left, [3, 2, 1, 0]);
+        let refused = take(0).err().unwrap().response;
+        assert_eq!(refused.status(), 429);
+        assert_eq!(refused.headers()["retry-after"], "1");
+        assert_eq!(refused.headers()["ratelimit-policy"], "\"client\";q=4;w=2");
+        assert_eq!(refused.headers()["ratelimit"], "\"client\";r=0;t=1");
+        assert!(take(499).is_err());
+        assert!(take(501).is_ok());
+        assert_eq!(limiter.refused(), 2);
+    }
+
+    #[test]
+    fn a_slow_rate_says_how_long_to_wait() {
+        let limiter = limiter("1/m", None).unwrap();
+        let take = |ms| limiter.take([10, 0, 0, 1].into(), &HeaderMap::new(), at(ms));
+        assert!(take(0).is_ok());
+        assert_eq!(take(10_000).err().unwrap().response.headers()["retry-after"], "50");
+    }
+
+    #[test]
+    fn what_is_no_rate_is_refused() {
+        for rate in ["", "10", "10/d", "x/s", "0/s", "-1/s", "2000000/s"] {
+            assert!(limiter(rate, None).is_err(), "{rate}");
+        }
+        assert!(limiter("1/h", Some(25)).is_err());
+    }
+}

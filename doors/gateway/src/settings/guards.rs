@@ -1,0 +1,307 @@
+//! What can be set for the guards of a route: what is blocked, who is let in, how often.
+//!
+//! Plain data. Read as part of the `gateway` section.
+
+use super::RouteSettings;
+use crate::guards::{Answer, Key, Limiter, check_copied};
+use http::Uri;
+use passwords::Users;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use settings::Text;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use upstream::origins::Origin;
+use vocab::{Complaint, Span};
+
+/// Lists of one block.
+const LISTS_MAX: usize = 16;
+/// Fields that an answer of an authority may bring.
+const COPIED_MAX: usize = 32;
+const TIMEOUT_MAX: Duration = Duration::from_mins(1);
+
+/// URLs to refuse.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BlockSettings {
+    /// A file with one pattern a line (`#` or `!` begin a comment), or the patterns themselves. A
+    /// pattern is a piece of path and query, whatever the case: `/.env` is refused anywhere.
+    /// `*` stands for anything, `|` at its start or end for the start or end of the URL's path and
+    /// query; a regular expression stands after `~`. They are held against the URL as sent and as
+    /// percent-decoded. At most 20000 expressions, 64 of them without a text of three bytes that
+    /// every match holds.
+    pub patterns: PatternSource,
+    /// Files of rules about whole URLs, in any syntax that lists of the policy have: EasyList,
+    /// hosts, Squid `url_regex`. At most 16; relative paths start from the configuration's folder.
+    pub lists: Vec<String>,
+    /// What is answered: 403, 404, 410, `close` (nothing), `tarpit` (nothing, slowly: a byte in
+    /// 5 s for a minute; of 128 at once, the next are closed), or `{ redirect: URL }`. Default 403.
+    pub answer: AnswerSettings,
+    /// Record what would be blocked, and let it pass. Default false.
+    pub log_only: bool,
+}
+
+/// Where patterns stand.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PatternSource {
+    /// In a file, at most 64 MiB; a relative path starts from the configuration's folder.
+    File(String),
+    /// Here.
+    Inline(Vec<String>),
+}
+
+/// What is answered to a URL that is blocked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AnswerSettings {
+    /// A status: 403, 404 or 410.
+    Status(u16),
+    /// No answer.
+    Silence(Silence),
+    /// Another URL.
+    Elsewhere(Elsewhere),
+}
+
+/// How no answer is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Silence {
+    /// The connection is closed.
+    Close,
+    /// A byte now and then, for a minute.
+    Tarpit,
+}
+
+/// Where a blocked request is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Elsewhere {
+    /// The URL of a 302.
+    pub redirect: String,
+}
+
+/// How often requests may come: a token bucket (GCRA) for each key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitSettings {
+    /// So many a second, minute or hour: `10/s`, `100/m`, `1000/h`. At most 1000000 a second.
+    pub rate: String,
+    /// How many at once after a rest; they must come back within a day. Default: the count of `rate`.
+    #[serde(default)]
+    pub burst: Option<u32>,
+    /// Who shares a bucket: `client` (an IPv4 address, a /64 of IPv6), `route` (all), `header:NAME`
+    /// or `cookie:NAME` (the same value; without one, the client). Default `client`.
+    #[serde(default = "client")]
+    pub key: String,
+    /// Count what would be refused, and let it pass. Default false.
+    #[serde(default)]
+    pub log_only: bool,
+}
+
+/// How many requests may be under way: beyond it 503, at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestsSettings {
+    /// So many, from 1 to 65536.
+    pub max: u32,
+    /// Who shares the number, as in `limit`. Default `client`.
+    #[serde(default = "client")]
+    pub key: String,
+}
+
+/// A name and a password (RFC 7617) before anything is answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuthSettings {
+    /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder. It
+    /// is read at start and on reload. Default none.
+    pub file: Option<String>,
+    /// Users and their hashed passwords: bcrypt, Argon2 or SHA-crypt. Default none.
+    pub users: BTreeMap<String, String>,
+    /// What the browser shows. Default `Restricted`.
+    pub realm: String,
+}
+
+/// An authority that is asked about every request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForwardAuthSettings {
+    /// What is asked, by `GET` with the request's own fields and `X-Forwarded-Method`, `-Uri`,
+    /// `-Host`, `-Proto` and `-For`. 2xx lets it through; 3xx, 401 and 403 are passed on to the
+    /// client; anything else, or no answer, is a 503.
+    pub url: String,
+    /// Fields of its answer that go on with the request. A client's own are dropped. At most 32.
+    #[serde(default)]
+    pub copy_headers: Vec<String>,
+    /// How long it may take. Default 5s, from 100ms to 1m.
+    #[serde(default = "five_seconds")]
+    pub timeout: Text<Span>,
+}
+
+fn client() -> String {
+    "client".into()
+}
+
+fn five_seconds() -> Text<Span> {
+    Text(Span(Duration::from_secs(5)))
+}
+
+impl Default for PatternSource {
+    fn default() -> Self {
+        Self::Inline(Vec::new())
+    }
+}
+
+impl Default for AnswerSettings {
+    fn default() -> Self {
+        Self::Status(403)
+    }
+}
+
+impl Default for AuthSettings {
+    fn default() -> Self {
+        Self { file: None, users: BTreeMap::new(), realm: "Restricted".into() }
+    }
+}
+
+impl BlockSettings {
+    /// Everything that is wrong but for what stands in files.
+    pub(super) fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        match &self.patterns {
+            PatternSource::Inline(lines) if lines.is_empty() && self.lists.is_empty() => complaints
+                .push(
+                    Complaint::new("", "nothing is blocked here")
+                        .remedy("write patterns: [\"/.env\"], or lists: [FILE]"),
+                ),
+            PatternSource::Inline(lines) => {
+                for (index, line) in lines.iter().enumerate() {
+                    if let Err(why) = crate::patterns::check_line(line) {
+                        complaints
+                            .push(Complaint::new(format!("patterns.{index}"), why.to_string()));
+                    }
+                }
+            }
+            PatternSource::File(_) => {}
+        }
+        if self.lists.len() > LISTS_MAX {
+            complaints.push(Complaint::new("lists", format!("at most {LISTS_MAX} lists")));
+        }
+        if let Err(why) = Answer::parse(&self.answer) {
+            complaints.push(
+                Complaint::new("answer", why)
+                    .remedy("write 403, 404, 410, close, tarpit, or { redirect: URL }"),
+            );
+        }
+        complaints
+    }
+}
+
+impl RouteSettings {
+    /// Everything that is wrong with its guards but for what stands in files.
+    pub(super) fn check_guards(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        let mut add = |path: &str, found: Vec<Complaint>| {
+            complaints.extend(found.into_iter().map(|it| it.under(path)));
+        };
+        add("block", self.block.as_ref().map_or_else(Vec::new, BlockSettings::check));
+        add("limit", self.limit.as_ref().map_or_else(Vec::new, LimitSettings::check));
+        add("requests", self.requests.as_ref().map_or_else(Vec::new, RequestsSettings::check));
+        add("auth", self.auth.as_ref().map_or_else(Vec::new, AuthSettings::check));
+        let forward = self.forward_auth.as_ref();
+        add("forward_auth", forward.map_or_else(Vec::new, ForwardAuthSettings::check));
+        if forward.is_some() && self.auth.is_some() {
+            let message = "the route asks for passwords already";
+            complaints.push(Complaint::new("forward_auth", message).remedy("keep one of the two"));
+        }
+        if forward.is_some() && self.cache {
+            let message = "what one user gets would be kept for others";
+            let complaint = Complaint::new("forward_auth", message);
+            complaints.push(complaint.remedy("leave cache out of this route"));
+        }
+        let reroutes = self.reproxy.as_ref().is_some_and(|it| it.reroute);
+        if forward.is_some() && reroutes {
+            let message = "a route that a server leads to would not know the user";
+            let complaint = Complaint::new("forward_auth", message);
+            complaints.push(complaint.remedy("leave reproxy.reroute out of this route"));
+        }
+        complaints
+    }
+}
+
+impl LimitSettings {
+    fn check(&self) -> Vec<Complaint> {
+        let rate = Limiter::rate(self).err().map(|why| {
+            Complaint::new("rate", why).remedy("write rate: \"10/s\", \"100/m\" or \"1000/h\"")
+        });
+        rate.into_iter().chain(check_key(&self.key)).collect()
+    }
+}
+
+impl RequestsSettings {
+    fn check(&self) -> Vec<Complaint> {
+        let bounds = (1..=65_536).contains(&self.max);
+        let max = (!bounds).then(|| Complaint::new("max", "write a number from 1 to 65536"));
+        max.into_iter().chain(check_key(&self.key)).collect()
+    }
+}
+
+fn check_key(key: &str) -> Option<Complaint> {
+    let why = Key::parse(key).err()?;
+    Some(Complaint::new("key", why).remedy("write client, route, header:NAME or cookie:NAME"))
+}
+
+impl AuthSettings {
+    fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Users::check(&self.users);
+        let is_text = |it: char| (' '..='~').contains(&it) && it != '"' && it != '\\';
+        if !self.realm.chars().all(is_text) {
+            let message = "a realm is printable ASCII without quotes and backslashes";
+            complaints.push(Complaint::new("realm", message));
+        }
+        if self.file.is_none() && self.users.is_empty() {
+            let complaint = Complaint::new("", "nobody has a password here");
+            complaints
+                .push(complaint.remedy("write file: users.htpasswd, or users: { NAME: HASH }"));
+        }
+        complaints
+    }
+}
+
+impl ForwardAuthSettings {
+    /// The authority, and what is asked of it.
+    pub(crate) fn target(&self) -> Result<(Origin, Uri), String> {
+        let uri: Uri = self.url.parse().map_err(|why| format!("{:?}: {why}", self.url))?;
+        let parts = (uri.scheme_str(), uri.authority(), uri.path_and_query());
+        let (Some(scheme), Some(authority), Some(path)) = parts else {
+            return Err(format!("{:?} is no whole URL", self.url));
+        };
+        let origin = format!("{scheme}://{authority}");
+        let origin = origin.parse().map_err(|why| format!("{:?}: {why}", self.url))?;
+        Ok((origin, Uri::from(path.clone())))
+    }
+
+    fn check(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if let Err(why) = self.target() {
+            complaints.push(
+                Complaint::new("url", why).remedy("write url: \"http://127.0.0.1:9091/verify\""),
+            );
+        }
+        if self.copy_headers.len() > COPIED_MAX {
+            complaints.push(Complaint::new("copy_headers", format!("at most {COPIED_MAX} fields")));
+        }
+        for (index, name) in self.copy_headers.iter().enumerate() {
+            if let Err(why) = check_copied(name) {
+                complaints.push(Complaint::new(format!("copy_headers.{index}"), why));
+            }
+        }
+        let timeout = self.timeout.0.0;
+        if timeout < Duration::from_millis(100) || timeout > TIMEOUT_MAX {
+            let complaint = Complaint::new("timeout", format!("{} is out of bounds", self.timeout));
+            complaints.push(complaint.remedy("write a span from 100ms to 1m"));
+        }
+        complaints
+    }
+}
