@@ -114,16 +114,7 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         Ok(onward) => onward,
         Err(why) => return Outcome::Failed(why),
     };
-    let (client, priority) = (wish.client, trip.route.priority);
-    let errand = reproxy::Errand {
-        setup: trip.setup,
-        route: trip.route,
-        pool: trip.pool,
-        url: &wish.url,
-        asker: Asker { client, priority, stickiness: Stickiness::AsSet },
-        now: trip.now,
-    };
-    let response = match reproxy::exchange(&errand, onward).await {
+    let response = match reproxy::exchange(&trip.errand(wish), onward).await {
         Err(why) => return why.into(),
         Ok(response) => response,
     };
@@ -172,6 +163,19 @@ fn leave(trip: &Trip<'_>, request: &mut Request<Incoming>) -> Option<Leaving> {
 }
 
 impl Trip<'_> {
+    /// What is sent, and for whom.
+    fn errand<'t>(&'t self, wish: &'t Wish) -> reproxy::Errand<'t> {
+        let (client, priority) = (wish.client, self.route.priority);
+        reproxy::Errand {
+            setup: self.setup,
+            route: self.route,
+            pool: self.pool,
+            url: &wish.url,
+            asker: Asker { client, priority, stickiness: Stickiness::AsSet },
+            now: self.now,
+        }
+    }
+
     /// What the rules do to the request.
     fn changes(&self, wish: &Wish) -> Vec<Change> {
         let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
