@@ -17,6 +17,7 @@ use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::freshness::Rules;
@@ -91,6 +92,12 @@ pub struct GuardCounts {
     pub limited: u64,
     /// Requests that `log_only` let pass: blocked otherwise, or limited.
     pub spared: u64,
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door").finish_non_exhaustive()
+    }
 }
 
 impl Door {

@@ -137,13 +137,13 @@ mod tests {
     use super::*;
     use http_body_util::BodyExt as _;
 
-    fn answer(settings: AnswerSettings) -> Answer {
-        Answer::parse(&settings).unwrap()
+    fn answer(settings: &AnswerSettings) -> Answer {
+        Answer::parse(settings).unwrap()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_tarpit_drips_for_a_minute_and_holds_so_many() {
-        let tarpit = answer(AnswerSettings::Silence(Silence::Tarpit));
+        let tarpit = answer(&AnswerSettings::Silence(Silence::Tarpit));
         let give = || tarpit.give(None, Duration::from_mins(1)).into_body();
         let begun = Instant::now();
         let mut held: Vec<Body> = (0..TARPIT_MAX).map(|_| give()).collect();
