@@ -101,7 +101,10 @@ pub(crate) async fn send(
         let mut copy = sending.copy_of(&request);
         let hedge = pool.settings().retry.hedge.filter(|_| request.method().is_safe());
         let done = match (hedge, copy.take()) {
-            (Some(after), Some(second)) => sending.hedged(lease, request, second, after.0.0).await,
+            (Some(after), Some(second)) => {
+                // Boxed: two requests at once are seldom, and all others would carry their room.
+                Box::pin(sending.hedged(lease, request, second, after.0.0)).await
+            }
             (_, kept) => {
                 copy = kept;
                 exchange(setup, lease, request).await
@@ -146,7 +149,7 @@ impl Sending<'_> {
     }
 
     async fn wait(&mut self) -> Result<Lease, NoAnswer> {
-        let lease = self.pool.wait(self.asking, self.class).await?;
+        let lease = Box::pin(self.pool.wait(self.asking, self.class)).await?;
         lease.tried_in(&mut self.tried);
         Ok(lease)
     }
