@@ -243,6 +243,21 @@ pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     complaints
 }
 
+/// Where request bodies wait, those of `before` among them.
+fn uploads(
+    settings: &Settings,
+    parts: &Parts,
+    before: Option<&Setup>,
+) -> Result<Uploads, Vec<Complaint>> {
+    let before = before.map(|setup| &setup.uploads);
+    Uploads::new(&settings.uploads, &parts.cache.folder, before).map_err(|why| {
+        vec![
+            Complaint::new("uploads.disk_folder", why.to_string())
+                .remedy("name a folder that can be made"),
+        ]
+    })
+}
+
 impl Setup {
     /// The connection with the client's own address, where a proxy in front says who that is;
     /// nothing where it should and does not, or where it comes from somebody else.
@@ -280,17 +295,7 @@ impl Setup {
             numbers: &numbers,
             before: before.map_or(&[], |setup| &setup.routes),
         };
-        let uploads = Uploads::new(
-            &settings.uploads,
-            &parts.cache.folder,
-            before.map(|setup| &setup.uploads),
-        );
-        let uploads = uploads.map_err(|why| {
-            vec![
-                Complaint::new("uploads.disk_folder", why.to_string())
-                    .remedy("name a folder that can be made"),
-            ]
-        })?;
+        let uploads = uploads(&settings, parts, before)?;
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
         let block =
             settings.block.as_ref().map(|block| Block::open(block, "block", base, &numbers));

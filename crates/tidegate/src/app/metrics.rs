@@ -4,13 +4,13 @@
 
 use super::App;
 use super::reload::size;
+use door_gateway::{GuardCounts, PatternHits};
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use std::fmt;
-use std::sync::Arc;
 use transport::signer::SignerCounts;
 use upstream::resolver::{CacheStats, ResolverStats, UpstreamStats};
 
@@ -48,6 +48,23 @@ const BY_UPSTREAM: [OfUpstream; 4] = [
     ),
 ];
 
+/// What the gateway's guards have done.
+#[derive(Debug)]
+struct OfGateway {
+    counts: GuardCounts,
+    /// Those that hit most, first.
+    hits: Vec<PatternHits>,
+}
+
+impl OfGateway {
+    fn of(gateway: &door_gateway::Door) -> Self {
+        let mut hits = gateway.pattern_hits();
+        hits.sort_by_key(|it| std::cmp::Reverse(it.hits));
+        hits.truncate(RULES_SHOWN_MAX);
+        Self { counts: gateway.guard_counts(), hits }
+    }
+}
+
 /// The figures at one moment.
 #[derive(Debug)]
 pub(super) struct Gauges {
@@ -56,7 +73,7 @@ pub(super) struct Gauges {
     resolver: ResolverStats,
     signer: SignerCounts,
     collected: Vec<door_dns::Collected>,
-    gateway: Option<Arc<door_gateway::Door>>,
+    gateway: Option<OfGateway>,
     gateway_upgrades: Option<u32>,
 }
 
@@ -70,7 +87,7 @@ impl Gauges {
             resolver: app.resolver.stats(),
             signer: app.signer.counts(),
             collected: app.collected(),
-            gateway: app.gateway_door(),
+            gateway: app.gateway_door().as_deref().map(OfGateway::of),
             gateway_upgrades: app.gateway_upgrades(),
         }
     }
@@ -137,19 +154,15 @@ impl Collector for Gauges {
 impl Gauges {
     fn of_gateway(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let Some(gateway) = &self.gateway else { return Ok(()) };
-        let counts = gateway.guard_counts();
-        let (limited, spared) = (counts.limited, counts.spared);
+        let GuardCounts { limited, spared } = gateway.counts;
         counter(encoder, "tidegate_gateway_limited", "Requests refused by limits", limited)?;
         counter(encoder, "tidegate_gateway_spared", "Requests that log_only let pass", spared)?;
-        let mut hits = gateway.pattern_hits();
-        hits.sort_by_key(|it| std::cmp::Reverse(it.hits));
-        hits.truncate(RULES_SHOWN_MAX);
         let kind = ConstCounter::new(0u64).metric_type();
         let help = "Requests that a rule of the gateway blocked; of those that hit most";
         let mut family =
             encoder.encode_descriptor("tidegate_gateway_rule_hits", help, None, kind)?;
-        for hit in hits {
-            let labels = [("list", hit.list), ("line", hit.line.to_string())];
+        for hit in &gateway.hits {
+            let labels = [("list", hit.list.clone()), ("line", hit.line.to_string())];
             family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&hit.hits, None)?;
         }
         Ok(())
