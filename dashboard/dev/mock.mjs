@@ -158,6 +158,13 @@ async function answer(request, url) {
       { group: "", name: "cf", timeouts: 9, unproved: 0, address: "tls://192.0.2.1", queries: 60_880, failures: 12, latency_us: 11_900, healthy: true },
       { group: "kids", name: "isp", timeouts: 1_880, unproved: 0, address: "udp://198.51.100.53", queries: 2_104, failures: 1_902, latency_us: MODE === "empty" ? null : 188_000, healthy: MODE === "open" },
     ] }];
+    case "GET /api/pools": return [200, { pools: MODE === "empty" ? [] : [
+      { name: "app", requests: 48_211, retries: 12, waiting_high: 0, waiting_normal: 3, waiting_low: 1, waited: 640, unserved: 2, servers: [
+        { url: "http://10.0.0.11:8080", weight: 1, backup: false, state: "up", health: "up", rests_ms: 0, pending: 4, answers: 24_102, failures: 0, latency_us: 1_840 },
+        { url: "http://10.0.0.12:8080", weight: 2, backup: false, state: "resting", health: "up", rests_ms: 7_300, pending: 0, answers: 24_090, failures: 19, latency_us: 98_000 },
+        { url: "http://10.0.0.13:8080", weight: 1, backup: true, state: "up", health: "unknown", rests_ms: 0, pending: 0, answers: 0, failures: 0, latency_us: 0 },
+      ] },
+    ] }];
     case "GET /api/allows": return [200, { allows: MODE === "empty" ? [] : [
       { host: "shop.example", client: "192.168.1.7", profile: null, until: new Date(Date.now() + 240_000).toISOString(), left_s: 240 },
       { host: "tracker.example", client: null, profile: null, until: null, left_s: null },

@@ -6,6 +6,7 @@ import type {
   Allow,
   List,
   Paused,
+  Pool,
   Problem,
   Range,
   Reloaded,
@@ -143,6 +144,7 @@ export const api = {
   why: (query: WhyQuery, signal?: AbortSignal) =>
     get<Why>(withQuery("api/why", { ...query }), signal),
   lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
+  pools: (signal?: AbortSignal) => get<{ pools: Pool[] }>("api/pools", signal),
   upstreams: (signal?: AbortSignal) => get<{ upstreams: Upstream[] }>("api/upstreams", signal),
   allows: (signal?: AbortSignal) => get<{ allows: Allow[] }>("api/allows", signal),
   revoke: (host: string, client: string | null) => post<unknown>("api/revoke", { host, client }),

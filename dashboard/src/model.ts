@@ -184,6 +184,34 @@ export interface Upstream {
   healthy: boolean;
 }
 
+/** A server of a pool of the gateway. */
+export interface PoolServer {
+  url: string;
+  weight: number;
+  backup: boolean;
+  state: "up" | "trial" | "resting" | "down" | "draining";
+  health: "up" | "down" | "unknown";
+  rests_ms: number;
+  pending: number;
+  answers: number;
+  failures: number;
+  /** 0 while nobody has asked. */
+  latency_us: number;
+}
+
+/** Servers that serve the same. */
+export interface Pool {
+  name: string;
+  requests: number;
+  retries: number;
+  waiting_high: number;
+  waiting_normal: number;
+  waiting_low: number;
+  waited: number;
+  unserved: number;
+  servers: PoolServer[];
+}
+
 /** A name that passes though rules block it. */
 export interface Allow {
   host: string;

@@ -8,6 +8,7 @@ pub(crate) mod allows;
 pub(crate) mod changes;
 pub(crate) mod counts;
 pub(crate) mod notes;
+pub(crate) mod pools;
 pub(crate) mod requests;
 pub(crate) mod session;
 pub(crate) mod state;
@@ -140,6 +141,8 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(state::lists))
         .routes(routes!(state::upstreams))
         .routes(routes!(state::caches))
+        .routes(routes!(pools::pools))
+        .routes(routes!(pools::change_pool))
         .routes(routes!(state::trust))
         .routes(routes!(state::metrics))
         .routes(routes!(state::openapi))

@@ -4,7 +4,7 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    Allow, Cache, ClientTrust, List, Reloaded, Running, Store, TakeBackRequest, TakenBack,
+    Allow, Cache, ClientTrust, List, Pool, Reloaded, Running, Store, TakeBackRequest, TakenBack,
     UpdateRequest, Updated, Upstream, Why,
 };
 use ledger::Collector;
@@ -28,6 +28,12 @@ pub trait Control: Send + Sync + 'static {
 
     /// The caches of answers, in the order of the configuration.
     fn caches(&self) -> Vec<Cache>;
+
+    /// The gateway's pools, by name.
+    fn pools(&self) -> Vec<Pool>;
+
+    /// Changes a server of a pool until the program ends; or says why not.
+    fn change_pool(&self, change: &PoolChange) -> Result<(), String>;
 
     /// What is known of clients' trust in the authority, the one heard of last first.
     fn trust(&self, now: Now) -> Vec<ClientTrust>;
@@ -69,6 +75,39 @@ pub trait Control: Send + Sync + 'static {
 
     /// Families that others add to the metrics page.
     fn metrics(&self) -> Vec<Arc<dyn Collector>>;
+}
+
+/// A server of one of the gateway's pools, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolChange {
+    /// The pool.
+    pub pool: String,
+    /// The server's URL.
+    pub url: String,
+    /// What becomes of it.
+    pub change: PoolServerChange,
+}
+
+/// What becomes of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolServerChange {
+    /// It joins the pool.
+    Add {
+        /// How much it gets beside the others.
+        weight: u32,
+        /// Whether it serves only while no other is up.
+        backup: bool,
+        /// Requests that it works on at once; 0 for no bound.
+        max_requests: u32,
+    },
+    /// It leaves the pool; what it works on, it may finish.
+    Remove,
+    /// It gets no new clients.
+    Drain,
+    /// It gets new clients again.
+    Undrain,
+    /// It gets so much beside the others.
+    Weigh(u32),
 }
 
 /// Answers to DNS questions that are to be forgotten.

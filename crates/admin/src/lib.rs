@@ -21,7 +21,7 @@ mod setup;
 mod tests;
 mod token;
 
-pub use control::{Control, Grant, Purge, Question};
+pub use control::{Control, Grant, PoolChange, PoolServerChange, Purge, Question};
 pub use iso::iso;
 pub use serve::{Admin, Parts};
 pub use setup::Settings;

@@ -9,6 +9,7 @@ mod allows;
 mod clients;
 mod lists;
 mod notes;
+mod pools;
 mod stores;
 mod why;
 
@@ -18,6 +19,7 @@ pub use self::lists::{
     List, Lists, SkippedCount, SkippedLine, Subscription, UpdateRequest, Updated, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
+pub use self::pools::{Pool, PoolChangeRequest, PoolServer, Pools};
 pub use self::stores::{Store, StoreDisk, Stores, TakeBackRequest, TakenBack};
 pub use self::why::{RuleMatch, Why, WhyQuery};
 

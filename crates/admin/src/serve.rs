@@ -143,4 +143,6 @@ mod allow_tests;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod pool_tests;
+#[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ import { Choice } from "../parts/choice";
 import { Doors } from "../parts/doors";
 import { Lists } from "../parts/lists";
 import { Empty, Marked, Notice } from "../parts/notice";
+import { PoolPanel } from "../parts/pools";
 import { Top } from "../parts/top";
 import { Upstreams } from "../parts/upstreams";
 import { usePolled } from "../poll";
@@ -71,13 +72,19 @@ export function Overview() {
     ]);
     return { totals, series, blocked, names, clients };
   });
-  const slow = usePolled("lists and upstreams", SLOW_EVERY_MS, async (signal) => {
-    const [lists, upstreams, allows] = await Promise.all([
+  const slow = usePolled("lists, upstreams and pools", SLOW_EVERY_MS, async (signal) => {
+    const [lists, upstreams, allows, pools] = await Promise.all([
       api.lists(signal),
       api.upstreams(signal),
       api.allows(signal),
+      api.pools(signal),
     ]);
-    return { lists: lists.lists, upstreams: upstreams.upstreams, allows: allows.allows };
+    return {
+      lists: lists.lists,
+      upstreams: upstreams.upstreams,
+      allows: allows.allows,
+      pools: pools.pools,
+    };
   });
   const { data } = counts;
   const nothing = data !== null && data.totals.requests === 0;
@@ -138,6 +145,13 @@ export function Overview() {
         <Lists lists={slow.data?.lists ?? null} onReloaded={slow.refresh} />
         <Upstreams upstreams={slow.data?.upstreams ?? null} />
       </div>
+      {slow.data && slow.data.pools.length > 0 && (
+        <div class="columns columns-2">
+          {slow.data.pools.map((pool) => (
+            <PoolPanel pool={pool} key={pool.name} />
+          ))}
+        </div>
+      )}
       {status.value && <Colophon status={status.value} />}
     </>
   );

@@ -7,14 +7,17 @@ use crate::caller::Caller;
 use crate::door::Setup;
 use crate::fields::Change;
 use crate::passing::Onward;
-use crate::pool::Pool;
+use crate::pools::Pool;
 use crate::reproxy;
 use crate::route::Route;
+use crate::sending::{Asker, NoAnswer, Stickiness};
+use crate::settings::Priority;
 use crate::shape;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
 use http_cache::{Cache, Fetch, Missed, Question, Served};
 use http_engine::Body;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +28,7 @@ use vocab::Now;
 #[derive(Clone)]
 pub(crate) enum Failed {
     GoingRound,
-    Send(SendError),
+    NoAnswer(NoAnswer),
 }
 
 /// Our way to one URL.
@@ -38,6 +41,8 @@ pub(crate) struct Errand {
     pub(crate) pool: Arc<Pool>,
     pub(crate) caller: Arc<Caller>,
     pub(crate) url: String,
+    pub(crate) client: IpAddr,
+    pub(crate) priority: Priority,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
@@ -55,7 +60,7 @@ pub(crate) async fn answer(
 ) -> Result<Served, Failed> {
     cache.answer(question, Way(Rc::new(errand))).await.map_err(|why| match why {
         Missed::Failed(why) => why,
-        Missed::Elsewhere => Failed::Send(SendError::Closed),
+        Missed::Elsewhere => Failed::NoAnswer(NoAnswer::Failed(SendError::Closed)),
     })
 }
 
@@ -78,15 +83,17 @@ impl Fetch for Way {
             changes: &errand.changes,
         };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
+        let (client, priority) = (errand.client, errand.priority);
         let sending = reproxy::Errand {
             setup: &errand.setup,
             route: &errand.route,
             pool: &errand.pool,
             url: &errand.url,
+            asker: Asker { client, priority, stickiness: Stickiness::Never },
             now: errand.now,
         };
-        let response = reproxy::exchange(&sending, request).await.map_err(Failed::Send)?;
-        shape::answers(&response).map_err(Failed::Send)?;
+        let response = reproxy::exchange(&sending, request).await.map_err(Failed::NoAnswer)?;
+        shape::answers(&response).map_err(|why| Failed::NoAnswer(NoAnswer::Failed(why)))?;
         // A fetch may outlive the client whose own patience would end it.
         let stall = errand.response_timeout.unwrap_or(errand.setup.settings.response_timeout.0.0);
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))

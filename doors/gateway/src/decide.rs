@@ -4,7 +4,7 @@
 
 use crate::door::{Door, Setup};
 use crate::guards::{Block, Mode, decide_in_both_spellings};
-use crate::pool::Pool;
+use crate::pools::Pool;
 use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::Verdict;

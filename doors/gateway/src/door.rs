@@ -5,7 +5,7 @@ use crate::fields::FieldRules;
 use crate::forwarded::Telling;
 use crate::guards::{Block, Numbers};
 use crate::leaving::Left;
-use crate::pool::Pool;
+use crate::pools::{Checker, Pool, PoolChange, PoolState, Unchanged};
 use crate::request;
 use crate::route::{self, Route};
 use crate::secure::{self, Secure};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
-use transport::{ConnectionLimits, Drain, Signer, Stream};
+use transport::{ConnectionLimits, Drain, Signer, Stream, clock};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, Listen, NearWanted, Network, RuleRef};
 
@@ -50,6 +50,7 @@ pub struct Parts {
 pub struct Door {
     pub(crate) parts: Parts,
     setup: ArcSwap<Setup>,
+    checker: Checker,
 }
 
 /// What follows from the settings, swapped as a whole.
@@ -104,14 +105,18 @@ impl Door {
     /// wrong with them is returned.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
-        Ok(Arc::new(Self { parts, setup }))
+        Ok(Arc::new(Self { parts, setup, checker: Checker::default() }))
     }
 
-    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the cache. Requests under way keep
-    /// the old ones; listeners are the caller's.
+    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
+    /// the cache and begins health checks. Requests under way keep the old ones; listeners are the
+    /// caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
         let setup = Setup::new(settings, &self.parts, Some(&before))?;
+        self.checker.watch(setup.pools.values(), &self.parts.dialer).map_err(|why| {
+            vec![Complaint::new("pools", format!("no thread for health checks: {why}"))]
+        })?;
         if let Some(cache) = &setup.cache {
             cache.open();
         }
@@ -175,6 +180,19 @@ impl Door {
             limited: guards().map(crate::guards::Guards::limited).sum(),
             spared: guards().map(crate::guards::Guards::spared).sum::<u64>() + blocks,
         }
+    }
+
+    /// The pools as they are now, by name.
+    pub fn pools(&self) -> Vec<PoolState> {
+        let now = clock::now();
+        self.setup.load().pools.iter().map(|(name, pool)| pool.state(name, now)).collect()
+    }
+
+    /// Changes a pool while it runs, until the process ends or a reload brings other settings for it.
+    pub fn change_pool(&self, pool: &str, change: &PoolChange) -> Result<(), Unchanged> {
+        let setup = self.setup.load();
+        let found = setup.pools.get(pool).ok_or_else(|| Unchanged::NoPool(pool.into()))?;
+        found.change(change)
     }
 
     /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
@@ -263,11 +281,7 @@ impl Setup {
         parts: &Parts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let pools: BTreeMap<String, Arc<Pool>> = settings
-            .pools
-            .iter()
-            .map(|(name, pool)| (name.clone(), Arc::new(Pool::new(pool))))
-            .collect();
+        let pools = pools_of(&settings, before);
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
@@ -337,4 +351,18 @@ impl Setup {
         let of_routes = self.routes.iter().filter_map(|route| route.block.as_ref());
         self.block.iter().chain(of_routes)
     }
+}
+
+/// The pools of `settings`. One whose settings are as before goes on as it is, with what was changed
+/// while it ran.
+fn pools_of(settings: &Settings, before: Option<&Setup>) -> BTreeMap<String, Arc<Pool>> {
+    let pools = settings.pools.iter().map(|(name, settings)| {
+        let before = before.and_then(|setup| setup.pools.get(name));
+        let pool = match before {
+            Some(pool) if pool.settings() == settings => Arc::clone(pool),
+            Some(_) | None => Arc::new(Pool::new(settings, before.map(Arc::as_ref))),
+        };
+        (name.clone(), pool)
+    });
+    pools.collect()
 }

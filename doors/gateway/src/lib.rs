@@ -7,6 +7,7 @@
 mod cached;
 mod caller;
 mod decide;
+mod dice;
 mod door;
 mod fields;
 mod finish;
@@ -16,13 +17,14 @@ mod leaving;
 mod pages;
 mod passing;
 mod patterns;
-mod pool;
+mod pools;
 mod public;
 mod reproxy;
 mod request;
 mod route;
 mod routes;
 mod secure;
+mod sending;
 mod settings;
 mod shape;
 mod ticket;
@@ -34,11 +36,14 @@ pub use crate::patterns::{
     BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
     REGEXES_BARE_MAX, REGEXES_MAX,
 };
+pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
     ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
-    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthSettings, LimitSettings,
-    PatternSource, PoolSettings, ReproxySettings, RequestsSettings, RouteSettings, Settings,
-    Silence, TlsSettings, UploadMode, UploadSettings, UploadThreshold,
+    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthKind, HealthSettings, LimitSettings,
+    PassiveSettings, PatternSource, PoolSettings, Priority, QueueSettings, ReliefSettings,
+    ReproxySettings, RequestsSettings, RetryCause, RetryOn, RetrySettings, RouteSettings,
+    ServerDetails, ServerSettings, Settings, Silence, StickySettings, TlsSettings, UploadMode,
+    UploadSettings, UploadThreshold, WEIGHT_MAX,
 };
 pub use http_cache::Around;

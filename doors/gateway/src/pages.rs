@@ -6,6 +6,7 @@ use http::header::{ALLOW, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use http_engine::{Body, reply};
 use policy::RuleText;
+use std::time::Duration;
 use upstream::origins::{Blame, SendError};
 
 /// A page of plain text that nobody keeps.
@@ -69,6 +70,18 @@ pub(crate) fn method() -> Response<Body> {
 /// The request has come round.
 pub(crate) fn going_round() -> Response<Body> {
     page(StatusCode::LOOP_DETECTED, "This request goes round in circles.\n".into())
+}
+
+/// Nobody behind can take it now.
+pub(crate) fn unavailable(wait: Duration) -> Response<Body> {
+    let text = "The service is not available now. Please come again later.\n";
+    let mut page = page(StatusCode::SERVICE_UNAVAILABLE, text.into());
+    // RFC 9110 §10.2.3: whole seconds.
+    let secs = wait.as_millis().div_ceil(1000).max(1);
+    if let Ok(secs) = HeaderValue::from_str(&secs.to_string()) {
+        page.headers_mut().insert(RETRY_AFTER, secs);
+    }
+    page
 }
 
 /// The one place where a failure behind becomes a status.

@@ -1,6 +1,6 @@
-//! A request that goes on to a pool: what is sent, to which server, and again to whom.
+//! A request that goes on to a pool: what is sent, and what the answer changes.
 //!
-//! What is sent through the cache is sent by `cached`, over the same [`send`]. Called by `request`.
+//! What is sent through the cache is sent by `cached`; both go through `sending`. Called by `request`.
 
 use crate::cached::{self, Errand, Failed};
 use crate::caller::Caller;
@@ -8,10 +8,11 @@ use crate::door::Setup;
 use crate::fields::{self, Change};
 use crate::finish;
 use crate::leaving::Leaving;
-use crate::pool::{Pool, Tried};
+use crate::pools::Pool;
 use crate::reproxy;
 use crate::request::{Outcome, Refusal, Wish};
 use crate::route::Route;
+use crate::sending::{Asker, Stickiness};
 use crate::uploads;
 use crate::websocket::{self, Handshake};
 use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, UPGRADE};
@@ -21,7 +22,7 @@ use http_body_util::Limited;
 use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
 use std::sync::Arc;
-use upstream::origins::{Anywhere, Loop, ResponseTimeout, SendError, Unanswered, add_via};
+use upstream::origins::{Loop, ResponseTimeout, SendError, add_via};
 use vocab::Now;
 
 /// What passing a request on needs to know.
@@ -113,15 +114,8 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         Ok(onward) => onward,
         Err(why) => return Outcome::Failed(why),
     };
-    let errand = reproxy::Errand {
-        setup: trip.setup,
-        route: trip.route,
-        pool: trip.pool,
-        url: &wish.url,
-        now: trip.now,
-    };
-    let response = match reproxy::exchange(&errand, onward).await {
-        Err(why) => return Outcome::Failed(why),
+    let response = match reproxy::exchange(&trip.errand(wish), onward).await {
+        Err(why) => return why.into(),
         Ok(response) => response,
     };
     match came(&response, leaving, handshake.as_ref()) {
@@ -169,6 +163,19 @@ fn leave(trip: &Trip<'_>, request: &mut Request<Incoming>) -> Option<Leaving> {
 }
 
 impl Trip<'_> {
+    /// What is sent, and for whom.
+    fn errand<'t>(&'t self, wish: &'t Wish) -> reproxy::Errand<'t> {
+        let (client, priority) = (wish.client, self.route.priority);
+        reproxy::Errand {
+            setup: self.setup,
+            route: self.route,
+            pool: self.pool,
+            url: &wish.url,
+            asker: Asker { client, priority, stickiness: Stickiness::AsSet },
+            now: self.now,
+        }
+    }
+
     /// What the rules do to the request.
     fn changes(&self, wish: &Wish) -> Vec<Change> {
         let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
@@ -194,6 +201,8 @@ async fn through_cache(
         url: wish.url.clone(),
         pool: Arc::clone(trip.pool),
         caller: Arc::clone(trip.caller),
+        client: wish.client,
+        priority: trip.route.priority,
         path,
         received,
         now: trip.now,
@@ -203,7 +212,7 @@ async fn through_cache(
     match cached::answer(cache, question, errand).await {
         Ok(served) => Outcome::Cached(served),
         Err(Failed::GoingRound) => Outcome::GoingRound,
-        Err(Failed::Send(why)) => Outcome::Failed(why),
+        Err(Failed::NoAnswer(why)) => why.into(),
     }
 }
 
@@ -219,37 +228,6 @@ async fn changing(
     let (url, fields) = (wish.url.clone(), HeaderMap::new());
     cache.changed(&Question { method, url, fields, now: trip.now }, &head).await;
     Response::from_parts(head, body)
-}
-
-/// Tries servers in turn until one takes the request. Only a request of which nothing was sent
-/// goes on to the next.
-pub(crate) async fn send(
-    setup: &Setup,
-    pool: &Pool,
-    mut request: Request<Body>,
-    now: Now,
-) -> Result<Response<Body>, SendError> {
-    let mut tried = Tried::default();
-    let mut failure = SendError::Closed;
-    while let Some(server) = pool.pick(&mut tried, now) {
-        match setup.origins.send(pool.origin(server), request, &Anywhere).await {
-            Ok(response) => {
-                pool.answered(server);
-                return Ok(response);
-            }
-            Err(Unanswered { why, unsent }) => {
-                if matches!(why, SendError::Dial(_)) {
-                    pool.failed(server, now);
-                }
-                failure = why;
-                match unsent {
-                    Some(unsent) => request = *unsent,
-                    None => return Err(failure),
-                }
-            }
-        }
-    }
-    Err(failure)
 }
 
 fn capped(body: Incoming, bytes_max: u64) -> Body {

@@ -19,9 +19,9 @@ pub(crate) use self::reroute::act;
 use self::urls::Target;
 use crate::door::Setup;
 use crate::pages;
-use crate::passing;
-use crate::pool::Pool;
+use crate::pools::Pool;
 use crate::route::Route;
+use crate::sending::{Asker, NoAnswer, send};
 use crate::settings::ReproxySettings;
 use crate::uploads::Replay;
 use http::header::{
@@ -86,6 +86,7 @@ pub(crate) struct Errand<'s> {
     pub(crate) pool: &'s Arc<Pool>,
     /// The URL that the client asked for: what is remembered is remembered for it.
     pub(crate) url: &'s str,
+    pub(crate) asker: Asker,
     pub(crate) now: Now,
 }
 
@@ -186,12 +187,12 @@ impl Reproxy {
 pub(crate) async fn exchange(
     errand: &Errand<'_>,
     mut request: Request<Body>,
-) -> Result<Response<Body>, SendError> {
-    let Errand { setup, route, now, .. } = *errand;
+) -> Result<Response<Body>, NoAnswer> {
+    let Errand { setup, route, asker, now, .. } = *errand;
     let Some(reproxy) = &route.reproxy else {
         // Whoever lets a client claim this for us tells it the inner names of its files.
         request.headers_mut().remove(CAPABILITIES);
-        return passing::send(setup, errand.pool, request, now).await;
+        return send(setup, errand.pool, request, asker, now).await;
     };
     request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
     let asked = Asked::of(&request);
@@ -200,7 +201,7 @@ pub(crate) async fn exchange(
     }
     let mut pool = errand.pool;
     for _ in 0..POOLS_MAX {
-        let response = passing::send(setup, pool, request, now).await?;
+        let response = send(setup, pool, request, asker, now).await?;
         let (mut head, body) = response.into_parts();
         let Orders { order, expected, remember } = fields::take(&mut head.headers);
         if !asked.method.is_safe() && head.status.is_success() {
@@ -229,10 +230,13 @@ pub(crate) async fn exchange(
                 request = asked.again().ok_or_else(read_already)?;
             }
             Order::Path(path) if reproxy.reroutes() => return Ok(rerouted(head, path)),
-            Order::Service(_) | Order::Path(_) | Order::Senseless(_) => return Err(forbidden()),
+            Order::Service(_) | Order::Path(_) | Order::Senseless(_) => {
+                return Err(forbidden().into());
+            }
         }
     }
-    Err(SendError::BadResponse("servers hand the request round among themselves".into()))
+    let why = "servers hand the request round among themselves";
+    Err(SendError::BadResponse(why.into()).into())
 }
 
 fn no_pool(name: &str) -> SendError {

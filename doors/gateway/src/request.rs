@@ -7,6 +7,7 @@ use crate::finish::Finish;
 use crate::guards::{Block, Stood, Turned, Visit};
 use crate::leaving::Leaving;
 use crate::passing::{Trip, pass};
+use crate::pools::Lease;
 use crate::reproxy;
 use crate::routes::{self, DotSegment};
 use crate::shape::{Shaped, review, shape};
@@ -103,6 +104,8 @@ pub(crate) enum Outcome {
     Switched(Response<Body>, Leaving),
     GoingRound,
     Failed(SendError),
+    /// The pool has nobody for it; this is when to ask again.
+    Unavailable(Duration),
 }
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
@@ -254,10 +257,11 @@ fn record(
     becomes.now();
     let idle = setup.settings.upgrade_idle.0.0;
     let server = upgrade::on(&mut response);
+    let lease = response.extensions_mut().remove::<Arc<Lease>>();
     tokio::task::spawn_local(async move {
         let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);
-        drop((held, place));
+        drop((held, place, lease));
     });
     response.map(|_| Body::empty())
 }

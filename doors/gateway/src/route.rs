@@ -5,11 +5,11 @@
 
 use crate::fields::FieldRules;
 use crate::guards::{Block, Guards, Numbers};
-use crate::pool::Pool;
+use crate::pools::Pool;
 use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
 use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{RouteSettings, Settings, UploadMode};
+use crate::settings::{Priority, RouteSettings, Settings, UploadMode};
 use http::header::HOST;
 use http_cache::Cache;
 use http_engine::encoding::Offer;
@@ -28,6 +28,8 @@ pub(crate) struct Route {
     pub(crate) pool: Option<Arc<Pool>>,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<Cache>>,
+    /// How urgent its requests are.
+    pub(crate) priority: Priority,
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
     /// What answers are offered, if anything.
@@ -108,6 +110,7 @@ impl Route {
             guards,
             pool: pool.cloned(),
             cache: around.cache.filter(|_| settings.cache).cloned(),
+            priority: settings.priority,
             request_fields,
             response_fields,
             compress: settings.compress.offer(),

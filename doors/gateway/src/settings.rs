@@ -3,27 +3,39 @@
 //! It reads no pattern file and connects to no server; `config` reads it and [`Settings::check`]
 //! says what is wrong.
 
+mod balancing;
 mod compress;
 mod fields;
 mod guards;
+mod health;
 mod listeners;
 mod pools;
 mod reproxy;
 mod routes;
+mod sending;
+mod servers;
 mod uploads;
 
+pub(crate) use self::balancing::is_token;
+pub use self::balancing::{Balance, PassiveSettings, StickySettings};
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
 pub use self::guards::{
     AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, LimitSettings,
     PatternSource, RequestsSettings, Silence,
 };
+pub use self::health::{HealthKind, HealthSettings};
 use self::listeners::Https;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
+pub use self::pools::PoolSettings;
 pub(crate) use self::pools::SERVERS_MAX;
-pub use self::pools::{Balance, HealthSettings, PoolSettings};
 pub use self::reproxy::ReproxySettings;
 pub use self::routes::RouteSettings;
+pub(crate) use self::sending::Sign;
+pub use self::sending::{
+    Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
+};
+pub use self::servers::{ServerDetails, ServerSettings, WEIGHT_MAX};
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 use crate::guards::LIMITS_MAX;
 use schemars::JsonSchema;
@@ -285,8 +297,8 @@ mod tests {
         settings.listen = vec![Text("udp://127.0.0.1:1".parse().unwrap())];
         let pool = settings.pools.get_mut("app").unwrap();
         pool.servers.push("10.0.0.2:80".into());
-        pool.balance = Balance::P2c;
-        pool.health = Some(HealthSettings { path: "/health".into() });
+        pool.hash = "url".into();
+        pool.health = Some(HealthSettings { path: "health".into(), ..Default::default() });
         let patterns = PatternSource::Inline(vec!["/ok".into(), "*".into()]);
         settings.routes = vec![
             RouteSettings {
@@ -311,8 +323,8 @@ mod tests {
         let expected = [
             "listen.0",
             "pools.app.servers.1",
-            "pools.app.balance",
-            "pools.app.health",
+            "pools.app.hash",
+            "pools.app.health.path",
             "routes.0.path",
             "routes.0.root",
             "routes.1.host",

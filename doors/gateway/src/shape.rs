@@ -97,6 +97,7 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
             Shaped { response, source: Source::Tunnel, switched: Some(client) }
         }
         Outcome::GoingRound => Shaped::new(pages::going_round(), Source::Refused),
+        Outcome::Unavailable(wait) => Shaped::new(pages::unavailable(wait), Source::Failed),
         Outcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Client => Source::Refused,

@@ -5,7 +5,9 @@
 
 mod support;
 
-use door_gateway::{BlockSettings, PatternHits, PatternSource, PoolSettings, RouteSettings};
+use door_gateway::{
+    Balance, BlockSettings, PatternHits, PatternSource, PoolSettings, RouteSettings,
+};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -21,7 +23,9 @@ fn block(patterns: &[&str]) -> BlockSettings {
 #[test]
 fn requests_are_spread_in_turn_over_kept_connections() {
     let servers = [(); 3].map(|()| Origin::start(|_, _, _| ok("x")));
-    let gateway = start(simple(&servers.each_ref().map(|it| it.address)), parts(""));
+    let mut settings = simple(&servers.each_ref().map(|it| it.address));
+    settings.pools.get_mut("app").unwrap().balance = Balance::RoundRobin;
+    let gateway = start(settings, parts(""));
     for _ in 0..9 {
         assert!(get(&gateway, "/").starts_with("HTTP/1.1 200"));
     }
@@ -52,7 +56,9 @@ fn a_server_that_takes_no_connection_is_set_aside() {
 fn a_post_that_reached_a_dying_server_is_not_repeated() {
     let dying = Origin::start(|_, _, _| Reply::Close(String::new()));
     let other = Origin::start(|_, _, _| ok("x"));
-    let gateway = start(simple(&[dying.address, other.address]), parts(""));
+    let mut settings = simple(&[dying.address, other.address]);
+    settings.pools.get_mut("app").unwrap().balance = Balance::RoundRobin;
+    let gateway = start(settings, parts(""));
     let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
     assert!(ask(gateway.address, post).starts_with("HTTP/1.1 502"));
     assert_eq!((dying.seen().len(), other.seen().len()), (1, 0));
@@ -112,7 +118,7 @@ fn the_policy_is_asked_too() {
 fn routes_are_taken_in_order_by_host_and_path() {
     let (one, two) = (Origin::start(|_, _, _| ok("one")), Origin::start(|_, _, _| ok("two")));
     let mut settings = simple(&[one.address]);
-    let servers = vec![format!("http://{}", two.address)];
+    let servers = vec![format!("http://{}", two.address).into()];
     settings.pools.insert("two".into(), PoolSettings { servers, ..Default::default() });
     let route = |host: Option<&str>, path: &str, pool: Option<&str>| RouteSettings {
         host: host.map(Into::into),

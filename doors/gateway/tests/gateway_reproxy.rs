@@ -183,7 +183,7 @@ fn what_a_route_does_not_allow_is_neither_done_nor_shown() {
     ] {
         let server = server(&field);
         let mut settings = reproxying(server.address, files(&folder));
-        let servers = vec![format!("http://{}", other.address)];
+        let servers = vec![format!("http://{}", other.address).into()];
         settings.pools.insert("other".into(), PoolSettings { servers, ..Default::default() });
         let answer = fetch(&start(settings, parts("")), "");
         assert!(answer.starts_with("HTTP/1.1 502"), "{field}: {answer}");
@@ -297,7 +297,7 @@ fn a_request_is_handed_on_to_another_pool() {
     let lost = "X-Reproxy-Service: lost";
     let reproxy = ReproxySettings { services: true, ..Default::default() };
     let mut settings = reproxying(server.address, reproxy.clone());
-    let servers = vec![format!("http://{}", other.address)];
+    let servers = vec![format!("http://{}", other.address).into()];
     settings.pools.insert("other".into(), PoolSettings { servers, ..Default::default() });
     let post = "POST /p?q HTTP/1.1\r\nHost: a\r\nX-Own: 1\r\nContent-Length: 2\r\n\r\nhi";
 
@@ -404,7 +404,7 @@ fn a_path_that_a_server_names_is_routed_and_internal_routes_are_reached_only_so(
     });
     let reproxy = ReproxySettings { reroute: true, ..Default::default() };
     let mut settings = reproxying(server.address, reproxy);
-    let servers = vec![format!("http://{}", inner.address)];
+    let servers = vec![format!("http://{}", inner.address).into()];
     settings.pools.insert("inner".into(), PoolSettings { servers, ..Default::default() });
     let route = RouteSettings {
         path: "/inner/*".into(),

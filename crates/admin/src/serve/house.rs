@@ -1,9 +1,9 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
-use crate::control::{Control, Grant, Purge, Question};
+use crate::control::{Control, Grant, PoolChange, PoolServerChange, Purge, Question};
 use crate::model::{
-    Allow, Cache, ClientTrust, List, Problem, Reloaded, Running, Store, TakeBackRequest, TakenBack,
-    UpdateRequest, Updated, UpdatedList, Upstream, Why,
+    Allow, Cache, ClientTrust, List, Pool, Problem, Reloaded, Running, Store, TakeBackRequest,
+    TakenBack, UpdateRequest, Updated, UpdatedList, Upstream, Why,
 };
 use crate::tests::Folder;
 use crate::{Admin, Parts, Settings, Token};
@@ -58,6 +58,13 @@ impl Control for Program {
     }
     fn trust(&self, _: Now) -> Vec<ClientTrust> {
         Vec::new()
+    }
+    fn pools(&self) -> Vec<Pool> {
+        vec![Pool { name: "app".into(), ..Pool::default() }]
+    }
+    fn change_pool(&self, change: &PoolChange) -> Result<(), String> {
+        let known = change.pool == "app" && change.change == PoolServerChange::Weigh(3);
+        known.then_some(()).ok_or_else(|| format!("there is no pool {:?}", change.pool))
     }
     fn reload(&self) -> Result<Reloaded, Vec<String>> {
         if self.broken.load(Relaxed) {

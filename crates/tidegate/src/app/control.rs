@@ -1,5 +1,6 @@
 //! The running program as the admin API sees it.
 
+use super::pools::PoolFigures;
 use super::reload::size;
 use super::subscriptions::Smaller;
 use super::{App, stores, why};
@@ -7,7 +8,7 @@ use admin::model::{
     self, Cache, List, Listener, Reloaded, SkippedCount, SkippedLine, UpdateRequest, Updated,
     UpdatedList, Upstream,
 };
-use admin::{Admin, Control, Grant, Purge, Question, Token};
+use admin::{Admin, Control, Grant, PoolChange, Purge, Question, Token};
 use policy::{Until, Whom};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
@@ -198,6 +199,14 @@ impl Control for Handle {
         .collect()
     }
 
+    fn pools(&self) -> Vec<model::Pool> {
+        self.0.pools().into_iter().map(super::pools::told).collect()
+    }
+
+    fn change_pool(&self, change: &PoolChange) -> Result<(), String> {
+        self.0.change_pool(change)
+    }
+
     fn reload(&self) -> Result<Reloaded, Vec<String>> {
         self.0.reload()
     }
@@ -269,8 +278,9 @@ impl Control for Handle {
 
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
         let own: Arc<dyn ledger::Collector> = Arc::new(super::metrics::Gauges::of(&self.0));
+        let pools: Arc<dyn ledger::Collector> = Arc::new(PoolFigures(self.0.pools()));
         let stores: Arc<dyn ledger::Collector> = Arc::new(stores::Gauges::of(&self.0));
-        [own, stores].into_iter().chain(self.0.pixel_figures()).collect()
+        [own, pools, stores].into_iter().chain(self.0.pixel_figures()).collect()
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod lists;
 mod memory;
 mod metrics;
 mod mint;
+mod pools;
 mod reload;
 pub(crate) mod signer;
 pub(crate) mod state;

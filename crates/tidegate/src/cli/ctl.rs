@@ -2,6 +2,8 @@
 //!
 //! The address and the token are in the state folder, so whoever may read that may control it.
 
+pub(crate) mod pools;
+
 use super::{AllowArgs, CtlCommand, Exit, Failure, PurgeArgs, Setup};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
@@ -41,6 +43,8 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
             let (path, body) = purge(what)?;
             (Method::POST, path, Some(body))
         }
+        CtlCommand::Pools => (Method::GET, "/api/pools", None),
+        CtlCommand::Server { what } => (Method::POST, "/api/pools", Some(pools::change(what))),
     };
     let (status, answer) = ask(&state, method, path, body)?;
     if !status.is_success() {
@@ -64,6 +68,7 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
         CtlCommand::Allow(_) => print_allow(&answer),
         CtlCommand::Allows => print_allows(&answer),
         CtlCommand::Revoke(what) => println!("{} is up to the lists again", what.host),
+        CtlCommand::Pools | CtlCommand::Server { .. } => pools::print(&answer),
         CtlCommand::Purge(_) => print_purged(&answer),
     }
     Ok(())

@@ -165,6 +165,14 @@ pub(crate) enum CtlCommand {
     Revoke(RevokeArgs),
     /// Forget answers to DNS questions, or what the HTTP caches have stored
     Purge(PurgeArgs),
+    /// The gateway's pools and how their servers do
+    Pools,
+    /// Add, remove, drain or weigh a server of a pool, until Tidegate ends
+    Server {
+        /// What becomes of it
+        #[command(subcommand)]
+        what: ctl::pools::ServerCommand,
+    },
 }
 
 /// What is let through.

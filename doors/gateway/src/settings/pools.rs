@@ -1,49 +1,96 @@
 //! What can be set for a pool of servers.
 //!
-//! Plain data. Read as part of the `gateway` section.
+//! Plain data. Read as part of the `gateway` section, and by whoever adds a pool to a running door.
 
+use super::balancing::{Balance, PassiveSettings, StickySettings};
+use super::health::HealthSettings;
+use super::sending::{QueueSettings, RetrySettings};
+use super::servers::ServerSettings;
+use crate::pools::HashKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use upstream::origins::Origin;
-use vocab::Complaint;
+use settings::Text;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use vocab::{Complaint, Span};
 
-/// Servers in one pool: what one byte of a route table can name.
+/// Servers in one pool: so many that looking at each for every request costs little.
 pub(crate) const SERVERS_MAX: usize = 256;
+const SLOW_START_MAX: Duration = Duration::from_hours(1);
 
 /// Servers that serve the same.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolSettings {
-    /// `http://HOST:PORT` or `https://HOST:PORT` of each, at most 256.
-    pub servers: Vec<String>,
-    /// How one is chosen. Default `round_robin`; `p2c` is not built yet.
+    /// `http://HOST:PORT` or `https://HOST:PORT` of each, or a mapping with `url`, `weight`,
+    /// `backup`, `max_requests` and `drain`. At most 256.
+    pub servers: Vec<ServerSettings>,
+    /// How one is chosen. Default `p2c`.
     pub balance: Balance,
-    /// Asking servers how they are. Not built yet: must be absent. A server that takes no
-    /// connection is set aside anyway, for 1 s, then 2 s, up to 30 s.
+    /// What `consistent_hash` keeps together: `uri`, `host+uri`, `client`, `header:NAME` or
+    /// `cookie:NAME`. Default `uri`.
+    pub hash: String,
+    /// Whether clients come back to the server that they had. Default: they need not.
+    pub sticky: Option<StickySettings>,
+    /// A server that comes, or comes back, gets a tenth of its share at first and all of it after
+    /// this. Default 0s: all of it at once. At most 1h. Of no effect where a hash chooses.
+    pub slow_start: Text<Span>,
+    /// What makes a server rest that answers, but badly. One that takes no connection rests anyway:
+    /// 1 s, then 2 s, up to 30 s.
+    pub passive: PassiveSettings,
+    /// Asking servers how they are. Default: nobody asks.
     pub health: Option<HealthSettings>,
+    /// Requests that all servers together work on at once, upgraded connections included; further
+    /// ones wait.
+    /// Default 0: no bound.
+    pub max_requests: u32,
+    /// Where requests wait while every server that is up has as many as it may have.
+    pub queue: QueueSettings,
+    /// When a request is sent to another server.
+    pub retry: RetrySettings,
 }
 
-/// How a server is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Balance {
-    /// In turn.
-    #[default]
-    RoundRobin,
-    /// The better of two picked at random. Not built yet.
-    P2c,
-}
-
-/// Asking servers how they are. Not built yet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HealthSettings {
-    /// The path to ask for.
-    pub path: String,
+impl Default for PoolSettings {
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            balance: Balance::default(),
+            hash: "uri".into(),
+            sticky: None,
+            slow_start: Text(Span(Duration::ZERO)),
+            passive: PassiveSettings::default(),
+            health: None,
+            max_requests: 0,
+            queue: QueueSettings::default(),
+            retry: RetrySettings::default(),
+        }
+    }
 }
 
 impl PoolSettings {
-    pub(super) fn check(&self) -> Vec<Complaint> {
+    /// Everything that is wrong.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut complaints = self.check_servers();
+        if let Err(why) = self.hash.parse::<HashKey>() {
+            complaints.push(
+                Complaint::new("hash", why.to_string())
+                    .remedy("write uri, host+uri, client, header:NAME or cookie:NAME"),
+            );
+        }
+        if let Some(sticky) = &self.sticky {
+            complaints.extend(sticky.check().into_iter().map(|it| it.under("sticky")));
+        }
+        complaints.extend(bounded("slow_start", self.slow_start, Duration::ZERO, SLOW_START_MAX));
+        complaints.extend(self.passive.check().into_iter().map(|it| it.under("passive")));
+        if let Some(health) = &self.health {
+            complaints.extend(health.check().into_iter().map(|it| it.under("health")));
+        }
+        complaints.extend(self.queue.check().into_iter().map(|it| it.under("queue")));
+        complaints.extend(self.retry.check().into_iter().map(|it| it.under("retry")));
+        complaints
+    }
+
+    fn check_servers(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         if self.servers.is_empty() {
             complaints.push(
@@ -56,26 +103,40 @@ impl PoolSettings {
                 format!("{} servers are too many: at most {SERVERS_MAX}", self.servers.len());
             complaints.push(Complaint::new("servers", message));
         }
+        let mut known = BTreeSet::new();
         for (index, server) in self.servers.iter().enumerate() {
-            if let Err(why) = server.parse::<Origin>() {
+            let place = format!("servers.{index}");
+            complaints.extend(server.check().into_iter().map(|it| it.under(&place)));
+            if !known.insert(server.url()) {
                 complaints.push(
-                    Complaint::new(format!("servers.{index}"), format!("{server:?}: {why}"))
-                        .remedy("write it as http://10.0.0.11:8080"),
+                    Complaint::new(place, format!("{} stands in the pool twice", server.url()))
+                        .remedy("give it a larger weight instead"),
                 );
             }
         }
-        match self.balance {
-            Balance::RoundRobin => {}
-            Balance::P2c => complaints.push(
-                Complaint::new("balance", "p2c is not built yet").remedy("write round_robin"),
-            ),
-        }
-        if self.health.is_some() {
-            complaints.push(
-                Complaint::new("health", "asking servers how they are is not built yet")
-                    .remedy("leave health out; a server that takes no connection is set aside"),
-            );
-        }
         complaints
     }
+}
+
+/// Complains of a span outside its bounds.
+pub(super) fn bounded(
+    path: &str,
+    given: Text<Span>,
+    least: Duration,
+    most: Duration,
+) -> Option<Complaint> {
+    if (least..=most).contains(&given.0.0) {
+        return None;
+    }
+    let remedy = format!("write a span from {} to {}", Span(least), Span(most));
+    Some(Complaint::new(path, format!("{given} is out of bounds")).remedy(remedy))
+}
+
+/// Complains of a number outside its bounds.
+pub(super) fn counted(path: &str, given: u32, least: u32, most: u32) -> Option<Complaint> {
+    if (least..=most).contains(&given) {
+        return None;
+    }
+    let remedy = format!("write a number from {least} to {most}");
+    Some(Complaint::new(path, format!("{given} is out of bounds")).remedy(remedy))
 }

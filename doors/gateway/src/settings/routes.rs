@@ -4,7 +4,7 @@
 
 use super::{
     AuthSettings, BlockSettings, CompressChoice, FieldSettings, ForwardAuthSettings, LimitSettings,
-    PoolSettings, ReproxySettings, RequestsSettings, TIMEOUT_MAX, UploadMode,
+    PoolSettings, Priority, ReproxySettings, RequestsSettings, TIMEOUT_MAX, UploadMode,
 };
 use crate::routes::{HostPattern, PathPattern};
 use schemars::JsonSchema;
@@ -39,6 +39,9 @@ pub struct RouteSettings {
     pub pool: Option<String>,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
+    /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
+    /// `queue` says otherwise. Default `normal`.
+    pub priority: Priority,
     /// What is done to header fields on this route, after what is done on every route.
     pub headers: FieldSettings,
     /// Whether answers are compressed on the way out, for clients that take it: `true`, or in detail.
@@ -78,6 +81,7 @@ impl Default for RouteSettings {
             forward_auth: None,
             pool: None,
             cache: false,
+            priority: Priority::Normal,
             headers: FieldSettings::default(),
             compress: CompressChoice::default(),
             rewrite_location: true,

@@ -92,7 +92,7 @@ pub(crate) fn start(settings: Settings, parts: Parts) -> Gateway {
 
 /// One pool of these servers behind one route.
 pub(crate) fn simple(servers: &[SocketAddr]) -> Settings {
-    let servers = servers.iter().map(|address| format!("http://{address}")).collect();
+    let servers = servers.iter().map(|address| format!("http://{address}").into()).collect();
     let pool = PoolSettings { servers, ..Default::default() };
     Settings {
         pools: [("app".to_owned(), pool)].into(),

@@ -1,0 +1,69 @@
+//! The gateway's pools: how they do, and their servers added, drained, weighed and removed.
+//!
+//! Changes last as long as the process; the file is not touched. Behind the guard.
+
+use super::{App, Asked};
+use crate::control::{PoolChange, PoolServerChange};
+use crate::model::{PoolChangeRequest, Pools, Problem};
+use crate::refused::Refused;
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use http::StatusCode;
+use std::sync::Arc;
+
+/// The gateway's pools and their servers.
+#[utoipa::path(get, path = "/api/pools", responses(
+    (status = 200, body = Pools), (status = 401, body = Problem)
+))]
+pub(crate) async fn pools(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+) -> Result<Json<Pools>, Refused> {
+    Ok(Json(Pools { pools: app.ask(|app| app.control.pools()).await? }))
+}
+
+/// Adds, removes, drains or weighs a server of a pool, until Tidegate ends or a reload brings other
+/// settings for the pool. Answers with the pools as they are then.
+#[utoipa::path(post, path = "/api/pools", request_body = PoolChangeRequest, responses(
+    (status = 200, body = Pools),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 409, body = Problem, description = "No such pool or server, or it cannot be so")
+))]
+pub(crate) async fn change_pool(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+    sent: Result<Json<PoolChangeRequest>, JsonRejection>,
+) -> Result<Json<Pools>, Refused> {
+    let Json(sent) = sent?;
+    let change = change_of(sent)?;
+    let changed = app.ask(move |app| {
+        app.control.change_pool(&change)?;
+        Ok(app.control.pools())
+    });
+    changed.await?.map(|pools| Json(Pools { pools })).map_err(|why: String| {
+        let remedy = "GET /api/pools names every pool and its servers";
+        Refused::new(StatusCode::CONFLICT, why, remedy)
+    })
+}
+
+fn change_of(sent: PoolChangeRequest) -> Result<PoolChange, Refused> {
+    let server = match sent.action.as_str() {
+        "add" => PoolServerChange::Add {
+            weight: sent.weight.unwrap_or(1),
+            backup: sent.backup,
+            max_requests: sent.max_requests,
+        },
+        "remove" => PoolServerChange::Remove,
+        "drain" => PoolServerChange::Drain,
+        "undrain" => PoolServerChange::Undrain,
+        "weigh" => PoolServerChange::Weigh(sent.weight.ok_or_else(|| {
+            let remedy = "send `weight`, a number from 1 to 100";
+            Refused::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy)
+        })?),
+        other => {
+            return Err(Refused::word("action", other, "add, remove, drain, undrain, weigh"));
+        }
+    };
+    Ok(PoolChange { pool: sent.pool, url: sent.server, change: server })
+}

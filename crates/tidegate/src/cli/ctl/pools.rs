@@ -1,0 +1,107 @@
+//! `tidegate ctl pools` and `tidegate ctl server`: the gateway's pools, seen and changed.
+//!
+//! It shapes what is sent and what is printed; it sends nothing.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value as Json, json};
+
+/// A server of a pool, and what becomes of it.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// Put a server into a pool
+    Add {
+        #[command(flatten)]
+        which: ServerArgs,
+        /// How much it gets beside the others
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+        weight: u32,
+        /// It serves only while no other server is up
+        #[arg(long)]
+        backup: bool,
+        /// Requests that it works on at once [default: no bound]
+        #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
+        max_requests: u32,
+    },
+    /// Take a server out of its pool; it finishes what it works on
+    Remove(ServerArgs),
+    /// Send a server no new clients
+    Drain(ServerArgs),
+    /// Send it new clients again
+    Undrain(ServerArgs),
+    /// Change how much a server gets beside the others
+    Weigh {
+        #[command(flatten)]
+        which: ServerArgs,
+        /// From 1 to 100
+        #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
+        weight: u32,
+    },
+}
+
+/// Which server.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// The pool
+    pool: String,
+    /// The URL of the server
+    #[arg(value_name = "URL")]
+    server: String,
+}
+
+/// What is sent.
+pub(super) fn change(command: &ServerCommand) -> Json {
+    let (action, which) = match command {
+        ServerCommand::Add { which, weight, backup, max_requests } => {
+            return json!({
+                "pool": which.pool, "server": which.server, "action": "add",
+                "weight": weight, "backup": backup, "max_requests": max_requests,
+            });
+        }
+        ServerCommand::Weigh { which, weight } => {
+            return json!({
+                "pool": which.pool, "server": which.server, "action": "weigh", "weight": weight,
+            });
+        }
+        ServerCommand::Remove(which) => ("remove", which),
+        ServerCommand::Drain(which) => ("drain", which),
+        ServerCommand::Undrain(which) => ("undrain", which),
+    };
+    json!({ "pool": which.pool, "server": which.server, "action": action })
+}
+
+/// A line for each pool, and one for each of its servers.
+pub(super) fn print(answer: &Json) {
+    let list = |of: &Json, key: &str| of[key].as_array().cloned().unwrap_or_default();
+    let pools = list(answer, "pools");
+    if pools.is_empty() {
+        println!("no pool: the configuration has no gateway");
+    }
+    for pool in pools {
+        let text = |of: &Json, key: &str| of[key].as_str().unwrap_or("?").to_owned();
+        let number = |of: &Json, key: &str| of[key].as_u64().unwrap_or(0);
+        let waiting: u64 = ["waiting_high", "waiting_normal", "waiting_low"]
+            .map(|key| number(&pool, key))
+            .iter()
+            .sum();
+        println!(
+            "{}: {} requests, {} retries, {waiting} waiting, {} unserved",
+            text(&pool, "name"),
+            number(&pool, "requests"),
+            number(&pool, "retries"),
+            number(&pool, "unserved"),
+        );
+        for server in list(&pool, "servers") {
+            let rank = if server["backup"] == true { "backup" } else { "" };
+            println!(
+                "  {:<32} {:<9} weight {:<3} {:>5} under way {:>9} answers {:>7} failures {:>9} µs {rank}",
+                text(&server, "url"),
+                text(&server, "state"),
+                number(&server, "weight"),
+                number(&server, "pending"),
+                number(&server, "answers"),
+                number(&server, "failures"),
+                number(&server, "latency_us"),
+            );
+        }
+    }
+}

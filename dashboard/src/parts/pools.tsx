@@ -1,0 +1,63 @@
+import { count, micros, percent, plural, share } from "../format";
+import type { Pool, PoolServer } from "../model";
+
+/** What a server's state is called, where there is more to say than that it serves. */
+const STATE_TEXT: Record<PoolServer["state"], string | null> = {
+  up: null,
+  trial: "on trial",
+  resting: "resting",
+  down: "checks fail",
+  draining: "draining",
+};
+
+/** A pool of the gateway, with how its servers do. */
+export function PoolPanel({ pool }: { pool: Pool }) {
+  const waiting = pool.waiting_high + pool.waiting_normal + pool.waiting_low;
+  const title = `pool-${pool.name}`;
+  return (
+    <section class="panel" aria-labelledby={title}>
+      <div class="panel-head">
+        <h2 class="panel-title" id={title}>
+          Pool {pool.name}
+        </h2>
+        <span class="entry-figure">
+          {waiting > 0 ? `${count(waiting)} waiting` : plural(pool.requests, "request", "requests")}
+        </span>
+      </div>
+      <ul class="entries">
+        {pool.servers.map((server) => (
+          <Server server={server} key={server.url} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Server({ server }: { server: PoolServer }) {
+  const serves = server.state === "up" || server.state === "trial";
+  const state = STATE_TEXT[server.state];
+  const asked = server.answers + server.failures;
+  return (
+    <li class="entry">
+      <div class="entry-main">
+        <span class="entry-name">
+          <span class={`dot ${serves ? "dot-good" : "dot-bad"}`} aria-hidden="true" />
+          {server.url}
+          {server.backup && <span class="tag">backup</span>}
+          {state && <span class="tag tag-land">{state}</span>}
+        </span>
+        <span class="entry-figure">{server.latency_us === 0 ? "not asked yet" : micros(server.latency_us)}</span>
+      </div>
+      <div class="entry-sub">
+        <span>{plural(server.answers, "answer", "answers")}</span>
+        {server.weight !== 1 && <span>weight {server.weight}</span>}
+        {server.pending > 0 && <span>{count(server.pending)} under way</span>}
+        {server.failures > 0 && (
+          <span>
+            {count(server.failures)} failed ({percent(share(server.failures, asked))})
+          </span>
+        )}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,337 @@
+//! Servers that serve the same: which of them gets a request, and what becomes of those that fail.
+//!
+//! A pool picks, counts and judges; it opens no connection itself. It outlives a reload that leaves
+//! its settings as they are. The request path picks, tries and reports; `door` makes pools.
+
+mod balance;
+mod budget;
+mod checks;
+mod estimate;
+mod health;
+mod key;
+mod lease;
+mod line;
+mod live;
+mod order;
+mod queue;
+mod record;
+mod server;
+mod tried;
+
+pub(crate) use self::health::Checker;
+pub(crate) use self::key::{HashKey, cookie};
+pub(crate) use self::lease::Lease;
+pub use self::live::{PoolChange, PoolState, ServerState, Unchanged};
+pub(crate) use self::queue::Unserved;
+pub(crate) use self::record::Met;
+pub(crate) use self::tried::{TRIES_MAX, Tried};
+
+use self::balance::Choice;
+use self::budget::Budget;
+use self::order::{Lane, Order};
+use self::queue::Queue;
+use self::record::Patience;
+use self::server::{Server, Standing};
+use crate::settings::{
+    Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, ServerSettings, Sign,
+};
+use arc_swap::ArcSwap;
+use http::{HeaderMap, Request, StatusCode};
+use std::net::IpAddr;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use transport::clock;
+use upstream::origins::{Host, Origin};
+use vocab::Now;
+
+/// The shortest time that a client is asked to wait before it comes again.
+const RETRY_AFTER_MIN_MS: u64 = 1_000;
+/// The longest, however long a server rests: it may be mended before.
+const RETRY_AFTER_MAX_MS: u64 = 30_000;
+
+/// The servers of one pool.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    settings: PoolSettings,
+    hash: HashKey,
+    patience: Patience,
+    slow_start_ms: u64,
+    members: ArcSwap<Members>,
+    turn: AtomicUsize,
+    /// Held by whoever changes it while it runs.
+    changing: Mutex<()>,
+    pending: AtomicU32,
+    requests: AtomicU64,
+    retries: AtomicU64,
+    budget: Budget,
+    queue: Queue,
+    /// What makes a request wait in the high class, and what in the low.
+    signs: [Vec<Sign>; 2],
+}
+
+/// The servers, and the order in which they take turns; swapped as a whole.
+#[derive(Debug)]
+struct Members {
+    servers: Vec<Arc<Server>>,
+    order: Order,
+}
+
+/// What a request brings along when a server is picked for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asking {
+    /// What a hash keeps together; 0 where none chooses.
+    pub(crate) key: u64,
+    /// The server that its cookie leads to.
+    pub(crate) stuck_to: Option<u64>,
+    /// 64 random bits.
+    pub(crate) dice: u64,
+}
+
+/// What came of picking.
+#[derive(Debug)]
+pub(crate) enum Pick {
+    /// This one, and a place on it.
+    Server(Lease),
+    /// Servers are up, but all are busy.
+    Full,
+    /// Every server that is up was tried.
+    Tried,
+    /// No server is up; ask again after so many milliseconds.
+    Nobody(u64),
+}
+
+impl Pool {
+    /// A pool of settings that were checked; what is no server is left out, as are those over the
+    /// cap. What is known of servers that were in the pool of `before` stays known.
+    pub(crate) fn new(settings: &PoolSettings, before: Option<&Self>) -> Self {
+        let known = before.map(|pool| pool.members.load_full());
+        let mut servers = Vec::new();
+        for details in settings.servers.iter().take(SERVERS_MAX).map(ServerSettings::details) {
+            let Some(server) = Server::new(&details) else { continue };
+            let same = known.iter().flat_map(|it| &it.servers).find(|it| it.url == server.url);
+            if let Some(same) = same {
+                server.follow(same);
+            }
+            servers.push(Arc::new(server));
+        }
+        let passive = &settings.passive;
+        Self {
+            hash: if settings.balance == Balance::ClientHash {
+                HashKey::Client
+            } else {
+                settings.hash.parse().unwrap_or(HashKey::Uri)
+            },
+            patience: Patience {
+                failures: passive.failures,
+                percent: passive.percent,
+                requests: passive.requests,
+                window: passive.window.0.0,
+                aside: passive.aside.0.0,
+            },
+            slow_start_ms: u64::try_from(settings.slow_start.0.0.as_millis()).unwrap_or(0),
+            members: ArcSwap::from_pointee(Members::new(servers)),
+            turn: AtomicUsize::new(0),
+            changing: Mutex::default(),
+            pending: AtomicU32::new(0),
+            requests: AtomicU64::new(0),
+            retries: AtomicU64::new(0),
+            budget: Budget::new(settings.retry.budget, settings.retry.budget_minimum),
+            queue: Queue::new(&settings.queue),
+            signs: [&settings.queue.high, &settings.queue.low]
+                .map(|signs| signs.iter().filter_map(|sign| Sign::parse(sign)).collect()),
+            settings: settings.clone(),
+        }
+    }
+
+    /// What it was made from.
+    pub(crate) fn settings(&self) -> &PoolSettings {
+        &self.settings
+    }
+
+    /// How many servers it has.
+    pub(crate) fn len(&self) -> usize {
+        self.members.load().servers.len()
+    }
+
+    /// Whether a server stands there.
+    pub(crate) fn stands_at(&self, origin: &Origin) -> bool {
+        self.members.load().servers.iter().any(|server| server.origin == *origin)
+    }
+
+    /// Whether a server has this host.
+    pub(crate) fn has_host(&self, host: &Host) -> bool {
+        self.members.load().servers.iter().any(|server| server.origin.host == *host)
+    }
+
+    /// What of a request counts when a server is picked for it. Counts it.
+    pub(crate) fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> Asking {
+        self.requests.fetch_add(1, Relaxed);
+        let key = match self.settings.balance {
+            Balance::ConsistentHash | Balance::ClientHash => self.hash.of(request, client),
+            Balance::P2c | Balance::RoundRobin | Balance::Random | Balance::LeastConnections => 0,
+        };
+        let sticky = self.settings.sticky.as_ref();
+        let cookie = sticky.and_then(|sticky| cookie(request.headers(), &sticky.cookie));
+        let stuck_to = cookie.and_then(|value| u64::from_str_radix(value, 16).ok());
+        Asking { key, stuck_to, dice }
+    }
+
+    /// How urgent a request is: by its signs, or as its route has it.
+    pub(crate) fn class(&self, headers: &HeaderMap, route: Priority) -> Priority {
+        let [high, low] = &self.signs;
+        if high.iter().any(|sign| sign.is_on(headers)) {
+            Priority::High
+        } else if low.iter().any(|sign| sign.is_on(headers)) {
+            Priority::Low
+        } else {
+            route
+        }
+    }
+
+    /// Whether requests go to another server after such a failure.
+    pub(crate) fn repeats(&self, cause: RetryCause) -> bool {
+        self.settings.retry.on.contains(&RetryOn::Cause(cause))
+    }
+
+    /// Whether they do after such a status.
+    pub(crate) fn repeats_status(&self, status: StatusCode) -> bool {
+        self.settings.retry.on.contains(&RetryOn::Status(status.as_u16()))
+    }
+
+    /// Takes one retry out of the budget, if it has one left.
+    pub(crate) fn may_retry(&self, now: Now) -> bool {
+        let may = self.budget.take(self.requests.load(Relaxed), now);
+        if may {
+            self.retries.fetch_add(1, Relaxed);
+        }
+        may
+    }
+
+    /// Picks a server for a request that comes new: behind those who wait.
+    pub(crate) fn pick(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
+        if self.queue.is_empty() { self.pick_now(asking, tried, now) } else { Pick::Full }
+    }
+
+    /// Picks a server that `tried` does not hold, notes it there, and takes a place on it.
+    pub(crate) fn pick_now(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
+        if !self.claim() {
+            return Pick::Full;
+        }
+        let pick = self.pick_server(asking, tried, now);
+        if !matches!(pick, Pick::Server(_)) {
+            self.release();
+        }
+        pick
+    }
+
+    /// Takes one of the places that the pool has as a whole.
+    fn claim(&self) -> bool {
+        let (before, most) = (self.pending.fetch_add(1, SeqCst), self.settings.max_requests);
+        let fits = most == 0 || before < most;
+        if !fits {
+            self.release();
+        }
+        fits
+    }
+
+    fn release(&self) {
+        self.pending.fetch_sub(1, SeqCst);
+    }
+
+    /// Gives places that are free to those who wait.
+    fn serve_line(self: &Arc<Self>) {
+        if !self.queue.is_empty() {
+            self.queue.serve(self, clock::now());
+        }
+    }
+
+    fn pick_server(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
+        let members = self.members.load();
+        let servers = &members.servers;
+        if let Some(tag) = asking.stuck_to
+            && !tried.has(tag)
+            && let Some(server) = servers.iter().find(|it| it.tag == tag)
+            && server.claim(now)
+        {
+            tried.add(tag);
+            return Pick::Server(Lease::new(self, server));
+        }
+        let turn = self.turn.fetch_add(1, Relaxed);
+        // Whoever loses a place to another core looks again; as often as that can go on.
+        for _ in 0..=servers.len() {
+            let choice = Choice {
+                servers,
+                tried,
+                slow_start_ms: self.slow_start_ms,
+                turn,
+                dice: asking.dice,
+                key: asking.key,
+                now,
+            };
+            let Some(index) = self.choose(&members, &choice) else { break };
+            let server = &servers[index];
+            if server.claim(now) {
+                tried.add(server.tag);
+                return Pick::Server(Lease::new(self, server));
+            }
+        }
+        members.nobody(tried, now)
+    }
+
+    /// Those that stand by serve where none of the others is up.
+    fn choose(&self, members: &Members, choice: &Choice<'_>) -> Option<usize> {
+        let (order, balance) = (&members.order, self.settings.balance);
+        choice.make(balance, &order.first).or_else(|| {
+            let busy = members.is_up(&order.first, choice.tried, choice.now);
+            if busy { None } else { choice.make(balance, &order.backup) }
+        })
+    }
+
+    /// Notes what a request met at `server`.
+    fn met(&self, server: &Server, met: Met, now: Now) {
+        server.met(met, &self.patience, || self.may_one_more_rest(), now);
+    }
+
+    /// Whether one more server may rest for its bad answers.
+    fn may_one_more_rest(&self) -> bool {
+        let members = self.members.load();
+        let resting = members.servers.iter().filter(|it| it.is_troubled()).count();
+        (resting + 1) * 100 <= members.servers.len() * self.settings.passive.share as usize
+    }
+}
+
+impl Members {
+    fn new(servers: Vec<Arc<Server>>) -> Self {
+        let order = Order::of(&servers);
+        Self { servers, order }
+    }
+
+    /// Whether one of `lane` is up that was not tried, be it full.
+    fn is_up(&self, lane: &Lane, tried: &Tried, now: Now) -> bool {
+        let mut servers = lane.each.iter().map(|&index| &self.servers[usize::from(index)]);
+        servers.any(|it| !it.is_draining() && !tried.has(it.tag) && it.is_up(now))
+    }
+
+    /// Why no server was found.
+    fn nobody(&self, tried: &Tried, now: Now) -> Pick {
+        let mut wait = RETRY_AFTER_MAX_MS;
+        let mut all_tried = false;
+        for server in self.servers.iter().filter(|it| !it.is_draining()) {
+            let was_tried = tried.has(server.tag);
+            match server.standing(now) {
+                Standing::Up | Standing::OnTrial if was_tried => all_tried = true,
+                Standing::Up | Standing::OnTrial => return Pick::Full,
+                Standing::Resting(left) => wait = wait.min(left),
+                Standing::Down => {}
+            }
+        }
+        if all_tried {
+            return Pick::Tried;
+        }
+        Pick::Nobody(wait.max(RETRY_AFTER_MIN_MS))
+    }
+}
+
+#[cfg(test)]
+mod tests;

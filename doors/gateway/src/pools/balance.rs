@@ -1,0 +1,164 @@
+//! Which of the servers that have room gets a request.
+//!
+//! Pure: the time, the dice and the key are handed in, and nothing is claimed. Called by `pools`.
+
+use super::order::Lane;
+use super::server::{Server, Standing};
+use super::tried::Tried;
+use crate::settings::Balance;
+use std::sync::Arc;
+use vocab::Now;
+
+/// How far above the average a server may be before a hash passes it by: a quarter. After "Consistent
+/// Hashing with Bounded Loads" (Mirrokni, Thorup, Zadimoghaddam).
+const BOUNDED_LOAD: f64 = 1.25;
+
+/// What a choice is made from.
+pub(super) struct Choice<'c> {
+    pub(super) servers: &'c [Arc<Server>],
+    pub(super) tried: &'c Tried,
+    pub(super) slow_start_ms: u64,
+    /// The pool's turn.
+    pub(super) turn: usize,
+    /// 64 random bits.
+    pub(super) dice: u64,
+    /// What a hash keeps together.
+    pub(super) key: u64,
+    pub(super) now: Now,
+}
+
+impl Choice<'_> {
+    /// The one of `lane` that is due; none if none has room.
+    pub(super) fn make(&self, balance: Balance, lane: &Lane) -> Option<usize> {
+        if lane.each.is_empty() {
+            return None;
+        }
+        match balance {
+            Balance::P2c => self.better_of_two(lane),
+            Balance::RoundRobin => self.in_turn(lane, self.turn),
+            Balance::Random => self.in_turn(lane, scaled(self.dice, lane.turns.len())),
+            Balance::LeastConnections => self.least(lane),
+            Balance::ConsistentHash | Balance::ClientHash => self.by_hash(lane),
+        }
+    }
+
+    fn takes(&self, index: usize) -> bool {
+        let server = &self.servers[index];
+        !server.is_draining() && !self.tried.has(server.tag) && server.has_room(self.now)
+    }
+
+    /// The next that takes it, from `start` on; a server in its slow start lets some turns pass.
+    fn in_turn(&self, lane: &Lane, start: usize) -> Option<usize> {
+        let turns = lane.turns.iter().cycle().skip(start % lane.turns.len());
+        let steps = lane.turns.len().min(lane.each.len() * 2);
+        let (mut dice, mut second) = (self.dice, None);
+        for index in turns.take(steps).map(|&index| usize::from(index)) {
+            if !self.takes(index) {
+                continue;
+            }
+            let share = self.servers[index].slow_start(self.slow_start_ms, self.now);
+            dice = dice.rotate_left(17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            if share >= 1.0 || unit(dice) < share {
+                return Some(index);
+            }
+            second = second.or(Some(index));
+        }
+        second.or_else(|| self.first(lane, start))
+    }
+
+    /// The first that takes it, whatever its weight.
+    fn first(&self, lane: &Lane, start: usize) -> Option<usize> {
+        let all = lane.each.iter().cycle().skip(start % lane.each.len()).take(lane.each.len());
+        all.map(|&index| usize::from(index)).find(|&index| self.takes(index))
+    }
+
+    /// Of two picked at random, the one whose requests under way will be done sooner.
+    fn better_of_two(&self, lane: &Lane) -> Option<usize> {
+        let count = lane.each.len();
+        let one = self.first(lane, scaled(self.dice, count))?;
+        let other = scaled(self.dice.rotate_left(32), count);
+        let all = lane.each.iter().cycle().skip(other).take(count);
+        let other =
+            all.map(|&index| usize::from(index)).find(|&index| index != one && self.takes(index));
+        let Some(other) = other else { return Some(one) };
+        Some(if self.is_better(other, one) { other } else { one })
+    }
+
+    /// Whether what is under way at `one`, and this request, takes less time than at `other`. Where
+    /// nobody knows how long one of them takes, the number of requests counts alone, so that a new
+    /// server gets its share and no rush. One on trial is asked: nothing else would end that.
+    fn is_better(&self, one: usize, other: usize) -> bool {
+        let [one, other] = [one, other].map(|index| &self.servers[index]);
+        if other.standing(self.now) == Standing::OnTrial {
+            return false;
+        }
+        if one.standing(self.now) == Standing::OnTrial {
+            return true;
+        }
+        let busy = |server: &Server| {
+            let weight = server.weight_now(self.slow_start_ms, self.now);
+            (f64::from(server.pending()) + 1.0) / weight
+        };
+        match (one.estimate.us(self.now), other.estimate.us(self.now)) {
+            (Some(us), Some(other_us)) => us * busy(one) < other_us * busy(other),
+            (None, _) | (_, None) => busy(one) < busy(other),
+        }
+    }
+
+    /// The one with the fewest requests for its weight; those that are even take turns.
+    fn least(&self, lane: &Lane) -> Option<usize> {
+        let start = self.turn % lane.each.len();
+        let all = lane.each.iter().cycle().skip(start).take(lane.each.len());
+        let busy =
+            all.map(|&index| usize::from(index)).filter(|&index| self.takes(index)).map(|index| {
+                let server = &self.servers[index];
+                let weight = server.weight_now(self.slow_start_ms, self.now);
+                ((f64::from(server.pending()) + 1.0) / weight, index)
+            });
+        busy.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, index)| index)
+    }
+
+    /// The one that the key likes best (weighted rendezvous hashing) among those that are not far
+    /// above their share. A server that goes changes nothing for the keys of the others.
+    fn by_hash(&self, lane: &Lane) -> Option<usize> {
+        let taking =
+            || lane.each.iter().map(|&index| usize::from(index)).filter(|&it| self.takes(it));
+        let (mut pending, mut weight) = (1.0, 0.0);
+        for index in taking() {
+            pending += f64::from(self.servers[index].pending());
+            weight += f64::from(self.servers[index].weight());
+        }
+        let liking = |index: usize| {
+            let server = &self.servers[index];
+            let drawn = unit(mixed(server.tag ^ self.key));
+            f64::from(server.weight()) / -drawn.ln()
+        };
+        let within = taking().filter(|&index| {
+            let server = &self.servers[index];
+            let share = pending * f64::from(server.weight()) / weight;
+            f64::from(server.pending()) < (share * BOUNDED_LOAD).ceil()
+        });
+        within.max_by(|&one, &other| liking(one).total_cmp(&liking(other)))
+    }
+}
+
+/// From random bits to a number below `bound`, by their upper half.
+fn scaled(dice: u64, bound: usize) -> usize {
+    let bound = u64::try_from(bound).unwrap_or(u64::MAX);
+    usize::try_from(((dice >> 32) * bound) >> 32).unwrap_or(0)
+}
+
+/// From random bits to a number above 0 and below 1.
+fn unit(bits: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
+    let drawn = (bits >> 11) as f64 + 0.5;
+    drawn / (1_u64 << 53) as f64
+}
+
+/// Spreads every bit over all others (splitmix64).
+const fn mixed(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}

@@ -1,0 +1,87 @@
+//! What checks of a server add up to: so many in a row make it up, so many make it down.
+//!
+//! Pure. Called by `server`.
+
+/// What its checks say of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// Nobody has asked yet, or nobody does.
+    Unknown,
+    /// It is well.
+    Up,
+    /// It is not: it gets nothing.
+    Down,
+}
+
+impl Health {
+    /// From its number.
+    pub(super) const fn from_u8(number: u8) -> Self {
+        match number {
+            1 => Self::Up,
+            2 => Self::Down,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// In a word, for people and metrics.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// The checks of one server that said the same, one after another.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checks {
+    good: u32,
+    bad: u32,
+}
+
+impl Checks {
+    /// What follows for the server from one more check. The first good one is enough for a server
+    /// that was never checked.
+    pub(super) fn seen(
+        &mut self,
+        before: Health,
+        seen: Health,
+        healthy: u32,
+        unhealthy: u32,
+    ) -> Health {
+        match seen {
+            Health::Unknown => return before,
+            Health::Up => (self.good, self.bad) = (self.good.saturating_add(1), 0),
+            Health::Down => (self.good, self.bad) = (0, self.bad.saturating_add(1)),
+        }
+        let first = before == Health::Unknown && seen == Health::Up;
+        if first || self.good >= healthy {
+            Health::Up
+        } else if self.bad >= unhealthy {
+            Health::Down
+        } else {
+            before
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_takes_several_checks_to_change_a_mind() {
+        let mut checks = Checks::default();
+        let mut health = Health::Unknown;
+        let mut after = |seen| {
+            health = checks.seen(health, seen, 2, 3);
+            health
+        };
+        let (up, down) = (Health::Up, Health::Down);
+        let seen = [down, down, up, down, down, down, up, down, up, up, down];
+        let follows =
+            [Health::Unknown, Health::Unknown, up, up, up, down, down, down, down, up, up];
+        assert_eq!(seen.map(&mut after), follows);
+    }
+}

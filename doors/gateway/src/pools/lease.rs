@@ -1,0 +1,137 @@
+//! A request's place on a server: taken when it is picked, given back when its answer has ended.
+//!
+//! Called by `sending`, and held by the bodies of answers.
+
+use super::record::Met;
+use super::server::Server;
+use super::{Pool, Tried};
+use bytes::Bytes;
+use http::HeaderValue;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_engine::Body;
+use http_engine::body::BodyError;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use transport::clock;
+use upstream::origins::Origin;
+use vocab::Now;
+
+/// A place on a server.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    server: Arc<Server>,
+    at_end: AtEnd,
+}
+
+/// What follows when a place is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtEnd {
+    /// Whoever waits for one gets it.
+    ServeLine,
+    /// Whoever gives it back sees to that.
+    Nothing,
+}
+
+impl Lease {
+    /// A place that was claimed.
+    pub(super) fn new(pool: &Arc<Pool>, server: &Arc<Server>) -> Self {
+        Self { pool: Arc::clone(pool), server: Arc::clone(server), at_end: AtEnd::ServeLine }
+    }
+
+    /// Where the server stands.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.server.origin
+    }
+
+    /// Notes what the request met.
+    pub(crate) fn met(&self, met: Met, now: Now) {
+        self.pool.met(&self.server, met, now);
+    }
+
+    /// Notes how long the answer took to begin.
+    pub(crate) fn took(&self, took_us: u32, now: Now) {
+        self.server.took(took_us, now);
+    }
+
+    /// Notes that the answer has not begun after so long, and is waited for no more.
+    pub(crate) fn took_longer_than(&self, waited_us: u32, now: Now) {
+        if self.server.estimate.us(now).is_none_or(|us| f64::from(waited_us) > us) {
+            self.server.took(waited_us, now);
+        }
+    }
+
+    /// Notes its server among those that were tried.
+    pub(crate) fn tried_in(&self, tried: &mut Tried) {
+        tried.add(self.server.tag);
+    }
+
+    /// Gives the place back while the line is being served.
+    pub(super) fn give_back(mut self) {
+        self.at_end = AtEnd::Nothing;
+    }
+
+    /// The cookie that leads a client back here, where the pool has one and the client's leads
+    /// elsewhere.
+    pub(crate) fn cookie(&self, stuck_to: Option<u64>) -> Option<HeaderValue> {
+        let sticky = self.pool.settings.sticky.as_ref()?;
+        if stuck_to == Some(self.server.tag) {
+            return None;
+        }
+        let text =
+            format!("{}={:016x}; Path=/; HttpOnly; SameSite=Lax", sticky.cookie, self.server.tag);
+        HeaderValue::from_str(&text).ok()
+    }
+
+    /// Holds the place until `body` has ended, and notes if the server breaks off in the middle.
+    pub(crate) fn hold(self, body: Body) -> Body {
+        if body.is_end_stream() { body } else { Body::boxed(Held { body, lease: Some(self) }) }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.server.release();
+        self.pool.release();
+        if self.at_end == AtEnd::ServeLine {
+            self.pool.serve_line();
+        }
+    }
+}
+
+/// A body whose server works on it.
+struct Held {
+    body: Body,
+    lease: Option<Lease>,
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        match &frame {
+            Some(Ok(_)) if !self.body.is_end_stream() => {}
+            Some(Ok(_)) | None => self.lease = None,
+            Some(Err(_)) => {
+                if let Some(lease) = self.lease.take() {
+                    lease.met(Met::Failure, clock::now());
+                }
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,182 @@
+//! Waiting for a place: in a bounded line, for a bounded time, and out of it when the client goes.
+//!
+//! A place that becomes free is given to whoever is next before anybody new can take it. It sends
+//! nothing. Called by `sending`; leases that end serve the line.
+
+use super::line::{Entered, Line, Place, Relief};
+use super::{Asking, Lease, Pick, Pool, Tried};
+use crate::settings::{Priority, QueueSettings};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use transport::clock;
+use vocab::Now;
+
+/// The line of a pool.
+#[derive(Debug)]
+pub(super) struct Queue {
+    line: Mutex<Line<Waiter>>,
+    /// How many wait: read for every request, so that nobody takes the lock for nothing.
+    waiting: AtomicUsize,
+    most: usize,
+    /// By class.
+    deadlines: [Duration; 3],
+    entered: AtomicU64,
+    refused: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    asking: Asking,
+    tell: oneshot::Sender<Result<Lease, Unserved>>,
+}
+
+/// Why somebody who waited was not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unserved {
+    /// The line is full, or somebody of a higher class took the last place.
+    Full,
+    /// The time of its class was over.
+    TooLate,
+    /// No server is up any more; ask again after so many milliseconds.
+    Nobody(u64),
+}
+
+/// What is told of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// High, normal, low.
+    pub(crate) now: [usize; 3],
+    pub(crate) entered: u64,
+    /// The line was full, or the time was over.
+    pub(crate) refused: u64,
+}
+
+impl Queue {
+    pub(super) fn new(settings: &QueueSettings) -> Self {
+        let relief =
+            Relief { waiting: settings.relief.waiting as usize, percent: settings.relief.percent };
+        let or_all =
+            |own: Option<settings::Text<vocab::Span>>| own.unwrap_or(settings.deadline).0.0;
+        Self {
+            line: Mutex::new(Line::new(relief)),
+            waiting: AtomicUsize::new(0),
+            most: settings.length as usize,
+            deadlines: [
+                or_all(settings.deadline_high),
+                settings.deadline.0.0,
+                or_all(settings.deadline_low),
+            ],
+            entered: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether anybody waits. Whoever comes then goes behind them.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) == 0
+    }
+
+    pub(super) fn waiting(&self) -> Waiting {
+        Waiting {
+            now: self.line().waiting(),
+            entered: self.entered.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
+        }
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line<Waiter>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, line: &Line<Waiter>) {
+        self.waiting.store(line.len(), Ordering::SeqCst);
+    }
+
+    fn enter(&self, class: Priority, waiter: Waiter) -> Result<Place, Unserved> {
+        let mut line = self.line();
+        let entered = line.enter(class, waiter, self.most);
+        self.count(&line);
+        drop(line);
+        match entered {
+            Entered::At(place, displaced) => {
+                if let Some(displaced) = displaced {
+                    // It may just have left.
+                    let _ = displaced.tell.send(Err(Unserved::Full));
+                }
+                self.entered.fetch_add(1, Ordering::Relaxed);
+                Ok(place)
+            }
+            Entered::Full => Err(Unserved::Full),
+        }
+    }
+
+    /// A place for whoever is next, as long as there are both.
+    pub(super) fn serve(&self, pool: &Arc<Pool>, now: Now) {
+        while !self.is_empty() {
+            let mut line = self.line();
+            let Some((place, waiter)) = line.next() else { return };
+            match pool.pick_now(&waiter.asking, &mut Tried::default(), now) {
+                Pick::Server(lease) => {
+                    let waiter = line.serve(place);
+                    self.count(&line);
+                    drop(line);
+                    let told = waiter.map(|waiter| waiter.tell.send(Ok(lease)));
+                    if let Some(Err(Ok(unwanted))) = told {
+                        unwanted.give_back();
+                    }
+                }
+                Pick::Nobody(wait_ms) => {
+                    let all = line.drain();
+                    self.count(&line);
+                    drop(line);
+                    for waiter in all {
+                        // It may just have left.
+                        let _ = waiter.tell.send(Err(Unserved::Nobody(wait_ms)));
+                    }
+                }
+                Pick::Full | Pick::Tried => return,
+            }
+        }
+    }
+}
+
+impl Pool {
+    /// Waits for a place, as long as its class may. Dropped, it leaves the line.
+    pub(crate) async fn wait(
+        self: &Arc<Self>,
+        asking: Asking,
+        class: Priority,
+    ) -> Result<Lease, Unserved> {
+        let (tell, told) = oneshot::channel();
+        let refused = |why| {
+            self.queue.refused.fetch_add(1, Ordering::Relaxed);
+            why
+        };
+        let place = self.queue.enter(class, Waiter { asking, tell }).map_err(refused)?;
+        let _leaving = Leaving { queue: &self.queue, place };
+        // A place may have become free between looking for one and entering.
+        self.queue.serve(self, clock::now());
+        match timeout(self.queue.deadlines[class as usize], told).await {
+            Ok(Ok(served)) => served.map_err(refused),
+            Ok(Err(_)) => Err(refused(Unserved::Full)),
+            Err(_) => Err(refused(Unserved::TooLate)),
+        }
+    }
+}
+
+/// Takes whoever waited out of the line, however the waiting ends.
+struct Leaving<'q> {
+    queue: &'q Queue,
+    place: Place,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let mut line = self.queue.line();
+        line.leave(self.place);
+        self.queue.count(&line);
+    }
+}

@@ -1,0 +1,208 @@
+//! What a server's answers say of it: whether it goes on, and how long it rests if not.
+//!
+//! A breaker with three states: all is well; it rests; its rest is over and one request tries it.
+//! It knows no clock, no socket and no other server. Called by `server`.
+
+use std::time::Duration;
+use vocab::Now;
+
+/// First rest of a server that takes no connection; it doubles each time.
+const REFUSED_MS: u64 = 1_000;
+/// Longest such rest.
+const REFUSED_MAX_MS: u64 = 30_000;
+/// Longest rest of a server that answers badly.
+const ASIDE_MAX_MS: u64 = 300_000;
+/// A server that fared well for so long begins anew: its next rest is a short one.
+const FORGIVEN_MS: u64 = 300_000;
+
+/// When a server that answers is to rest; see the settings.
+#[derive(Clone, Debug)]
+pub(super) struct Patience {
+    pub(super) failures: u32,
+    pub(super) percent: u32,
+    pub(super) requests: u32,
+    pub(super) window: Duration,
+    pub(super) aside: Duration,
+}
+
+/// What a request met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Met {
+    /// An answer.
+    Answer,
+    /// A failure that the server stands for: 5xx, no HTTP, silence, an end in the middle.
+    Failure,
+    /// No connection.
+    NoConnection,
+}
+
+/// What follows for the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judgement {
+    /// Nothing.
+    GoesOn,
+    /// It answers again after a rest.
+    Recovered,
+    /// It takes no connection and rests for so many milliseconds.
+    Gone(u64),
+    /// It answers badly and rests for so many, if enough others are left.
+    Bad(u64),
+}
+
+/// What is known of one server.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    /// Failures since the last answer.
+    in_a_row: u32,
+    /// Refused connections since the last answer.
+    refused: u32,
+    /// Rests for bad answers, and when the last of them ended.
+    rests: u32,
+    rested_until_ms: u64,
+    resting: bool,
+    /// Requests and failures of this half of the window, and of the half before.
+    halves: [(u32, u32); 2],
+    half_began_ms: u64,
+}
+
+impl Record {
+    /// One more request was answered, or not.
+    pub(super) fn met(&mut self, met: Met, patience: &Patience, now: Now) -> Judgement {
+        match met {
+            Met::NoConnection => {
+                let rest = doubled(REFUSED_MS, self.refused, REFUSED_MAX_MS);
+                self.refused = self.refused.saturating_add(1);
+                self.resting = true;
+                Judgement::Gone(rest)
+            }
+            Met::Answer => {
+                (self.in_a_row, self.refused) = (0, 0);
+                self.count(0, patience, now);
+                if std::mem::take(&mut self.resting) {
+                    self.halves = Default::default();
+                    return Judgement::Recovered;
+                }
+                Judgement::GoesOn
+            }
+            Met::Failure => {
+                self.in_a_row = self.in_a_row.saturating_add(1);
+                self.count(1, patience, now);
+                if !self.is_enough(patience) {
+                    return Judgement::GoesOn;
+                }
+                if now.mono_ms > self.rested_until_ms + FORGIVEN_MS {
+                    self.rests = 0;
+                }
+                let aside = u64::try_from(patience.aside.as_millis()).unwrap_or(ASIDE_MAX_MS);
+                Judgement::Bad(doubled(aside, self.rests, ASIDE_MAX_MS))
+            }
+        }
+    }
+
+    /// The rest that [`Judgement::Bad`] asks for was granted.
+    pub(super) fn rests_until(&mut self, until_ms: u64) {
+        self.rests = self.rests.saturating_add(1);
+        self.rested_until_ms = until_ms;
+        self.resting = true;
+    }
+
+    /// Somebody who ought to know says that it is well.
+    pub(super) fn forgive(&mut self) {
+        *self = Self::default();
+    }
+
+    fn is_enough(&self, patience: &Patience) -> bool {
+        // The one request that tries it after its rest decides alone.
+        let many = patience.failures != 0 && self.in_a_row >= patience.failures;
+        let (all, bad) = (self.halves[0].0 + self.halves[1].0, self.halves[0].1 + self.halves[1].1);
+        let often = patience.percent != 0
+            && all >= patience.requests
+            && u64::from(bad) * 100 >= u64::from(all) * u64::from(patience.percent);
+        self.resting || many || often
+    }
+
+    fn count(&mut self, failures: u32, patience: &Patience, now: Now) {
+        let half = u64::try_from(patience.window.as_millis() / 2).unwrap_or(u64::MAX).max(1);
+        let age = now.mono_ms.saturating_sub(self.half_began_ms);
+        if age >= half {
+            let before = if age < half.saturating_mul(2) { self.halves[0] } else { (0, 0) };
+            self.halves = [(0, 0), before];
+            self.half_began_ms = now.mono_ms;
+        }
+        let (all, bad) = &mut self.halves[0];
+        (*all, *bad) = (all.saturating_add(1), bad.saturating_add(failures));
+    }
+}
+
+fn doubled(first_ms: u64, times: u32, most_ms: u64) -> u64 {
+    first_ms.saturating_mul(1 << times.min(20)).min(most_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        failures: 3,
+        percent: 50,
+        requests: 10,
+        window: Duration::from_secs(10),
+        aside: Duration::from_secs(10),
+    };
+
+    fn at(mono_ms: u64) -> Now {
+        Now { unix_ms: 0, mono_ms }
+    }
+
+    #[test]
+    fn a_server_that_takes_no_connection_rests_longer_each_time() {
+        let mut record = Record::default();
+        for rest in [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] {
+            assert_eq!(record.met(Met::NoConnection, &PATIENCE, at(0)), Judgement::Gone(rest));
+        }
+        assert_eq!(record.met(Met::Answer, &PATIENCE, at(0)), Judgement::Recovered);
+        assert_eq!(record.met(Met::NoConnection, &PATIENCE, at(0)), Judgement::Gone(1_000));
+    }
+
+    #[test]
+    fn failures_in_a_row_are_enough_and_an_answer_in_between_is_not() {
+        let mut record = Record::default();
+        let mut met = |met| record.met(met, &PATIENCE, at(0));
+        for _ in 0..3 {
+            assert_eq!(met(Met::Failure), Judgement::GoesOn);
+            assert_eq!(met(Met::Failure), Judgement::GoesOn);
+            // Two of three failed, but of too few.
+            assert_eq!(met(Met::Answer), Judgement::GoesOn);
+        }
+        assert_eq!(met(Met::Failure), Judgement::Bad(10_000), "7 of 10");
+    }
+
+    #[test]
+    fn failures_of_long_ago_do_not_count() {
+        let mut record = Record::default();
+        for turn in 0..20_u64 {
+            let now = at(turn * 4_000);
+            assert_eq!(record.met(Met::Failure, &PATIENCE, now), Judgement::GoesOn);
+            assert_eq!(record.met(Met::Answer, &PATIENCE, now), Judgement::GoesOn);
+        }
+    }
+
+    #[test]
+    fn one_that_fails_after_its_rest_rests_twice_as_long() {
+        let mut record = Record::default();
+        for _ in 0..2 {
+            record.met(Met::Failure, &PATIENCE, at(0));
+        }
+        assert_eq!(record.met(Met::Failure, &PATIENCE, at(0)), Judgement::Bad(10_000));
+        record.rests_until(10_000);
+        assert_eq!(record.met(Met::Failure, &PATIENCE, at(10_000)), Judgement::Bad(20_000));
+        record.rests_until(30_000);
+        assert_eq!(record.met(Met::Answer, &PATIENCE, at(30_000)), Judgement::Recovered);
+        assert_eq!(record.met(Met::Failure, &PATIENCE, at(30_001)), Judgement::GoesOn);
+        for _ in 0..2 {
+            record.met(Met::Failure, &PATIENCE, at(400_000));
+        }
+        let met = record.met(Met::Failure, &PATIENCE, at(400_000));
+        assert_eq!(met, Judgement::Bad(10_000), "what was long ago is forgiven");
+    }
+}

@@ -1,0 +1,291 @@
+//! One server of a pool: whether it may get a request now, and what is known of it.
+//!
+//! Everything here is shared by all cores and read for every request, so it is atomics; the lock is
+//! held only to note what a request met. Places are counted in one order for all cores (`SeqCst`): who
+//! frees one must see who waits for it, or be seen. It picks nothing and opens no connection. Called by `pools`
+//! and `balance`.
+
+use super::checks::{Checks, Health};
+use super::estimate::Estimate;
+use super::record::{Judgement, Met, Patience, Record};
+use crate::settings::ServerDetails;
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+use std::sync::{Mutex, PoisonError};
+use upstream::origins::Origin;
+use vocab::Now;
+
+/// What a failure counts for in the average: as if the answer had taken so long. A server that fails
+/// at once must not look fast.
+const PENALTY_US: u32 = 100_000;
+/// The share of its weight that a server gets at the beginning of its slow start.
+const SLOW_START_FIRST: f64 = 0.1;
+
+/// How it stands with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It gets requests.
+    Up,
+    /// Its rest is over: it gets one request at a time until it has answered one.
+    OnTrial,
+    /// It rests for some more milliseconds.
+    Resting(u64),
+    /// Its health checks fail.
+    Down,
+}
+
+/// One server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Its URL, as it was written.
+    pub(crate) url: Box<str>,
+    pub(crate) origin: Origin,
+    pub(crate) backup: bool,
+    /// What stands for it where hashes choose, and in cookies.
+    pub(super) tag: u64,
+    weight: AtomicU32,
+    requests_max: u32,
+    draining: AtomicBool,
+    pending: AtomicU32,
+    health: AtomicU8,
+    /// Set while it rests and until it has answered again.
+    troubled: AtomicBool,
+    resting_until_ms: AtomicU64,
+    /// When its slow start began; 0 if it had none.
+    began_ms: AtomicU64,
+    pub(super) estimate: Estimate,
+    record: Mutex<Record>,
+    checks: Mutex<Checks>,
+    check_due_ms: AtomicU64,
+    answers: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// What a server has done, and is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) pending: u32,
+    pub(crate) answers: u64,
+    pub(crate) failures: u64,
+}
+
+impl Server {
+    /// A server that nothing is known of. None if its URL leads nowhere: settings are checked.
+    pub(super) fn new(details: &ServerDetails) -> Option<Self> {
+        let mut hasher = SipHasher13::new();
+        hasher.write(details.url.as_bytes());
+        Some(Self {
+            origin: details.url.parse().ok()?,
+            url: details.url.as_str().into(),
+            backup: details.backup,
+            tag: hasher.finish(),
+            weight: AtomicU32::new(details.weight.max(1)),
+            requests_max: details.max_requests,
+            draining: AtomicBool::new(details.drain),
+            pending: AtomicU32::new(0),
+            health: AtomicU8::new(Health::Unknown as u8),
+            troubled: AtomicBool::new(false),
+            resting_until_ms: AtomicU64::new(0),
+            began_ms: AtomicU64::new(0),
+            estimate: Estimate::default(),
+            record: Mutex::default(),
+            checks: Mutex::default(),
+            check_due_ms: AtomicU64::new(0),
+            answers: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        })
+    }
+
+    /// Takes over what is known of `before`, which is the same server with other settings.
+    pub(super) fn follow(&self, before: &Self) {
+        self.health.store(before.health.load(Relaxed), Relaxed);
+        self.check_due_ms.store(before.check_due_ms.load(Relaxed), Relaxed);
+        self.troubled.store(before.troubled.load(Relaxed), Relaxed);
+        self.resting_until_ms.store(before.resting_until_ms.load(Relaxed), Relaxed);
+        self.began_ms.store(before.began_ms.load(Relaxed), Relaxed);
+        self.estimate.follow(&before.estimate);
+        self.answers.store(before.answers.load(Relaxed), Relaxed);
+        self.failures.store(before.failures.load(Relaxed), Relaxed);
+        let known = before.record.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        *self.record.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    pub(crate) fn standing(&self, now: Now) -> Standing {
+        if self.health.load(Relaxed) == Health::Down as u8 {
+            return Standing::Down;
+        }
+        if !self.troubled.load(Relaxed) {
+            return Standing::Up;
+        }
+        match self.resting_until_ms.load(Relaxed).saturating_sub(now.mono_ms) {
+            0 => Standing::OnTrial,
+            left => Standing::Resting(left),
+        }
+    }
+
+    /// Whether it serves at all now, be it full.
+    pub(super) fn is_up(&self, now: Now) -> bool {
+        matches!(self.standing(now), Standing::Up | Standing::OnTrial)
+    }
+
+    /// Whether it can take one more request now.
+    pub(super) fn has_room(&self, now: Now) -> bool {
+        let pending = self.pending.load(SeqCst);
+        match self.standing(now) {
+            Standing::Up => self.requests_max == 0 || pending < self.requests_max,
+            Standing::OnTrial => pending == 0,
+            Standing::Resting(_) | Standing::Down => false,
+        }
+    }
+
+    /// Takes one more request, unless another core was faster; [`Self::release`] gives the place
+    /// back.
+    pub(super) fn claim(&self, now: Now) -> bool {
+        if !self.has_room(now) {
+            return false;
+        }
+        let before = self.pending.fetch_add(1, SeqCst);
+        let alone = self.standing(now) == Standing::OnTrial;
+        let full = self.requests_max != 0 && before >= self.requests_max;
+        if full || (alone && before > 0) {
+            self.release();
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn release(&self) {
+        self.pending.fetch_sub(1, SeqCst);
+    }
+
+    pub(super) fn pending(&self) -> u32 {
+        self.pending.load(SeqCst)
+    }
+
+    /// Its weight, less during its slow start.
+    pub(super) fn weight_now(&self, slow_start_ms: u64, now: Now) -> f64 {
+        f64::from(self.weight()) * self.slow_start(slow_start_ms, now)
+    }
+
+    /// What share of its weight it gets by now: 1 but for the beginning of its slow start.
+    pub(super) fn slow_start(&self, slow_start_ms: u64, now: Now) -> f64 {
+        let began = self.began_ms.load(Relaxed);
+        let past = now.mono_ms.saturating_sub(began);
+        if began == 0 || past >= slow_start_ms {
+            return 1.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "spans of an hour at most")]
+        let share = past as f64 / slow_start_ms as f64;
+        share.max(SLOW_START_FIRST)
+    }
+
+    /// Begins its slow start.
+    pub(super) fn begin(&self, now: Now) {
+        self.began_ms.store(now.mono_ms.max(1), Relaxed);
+    }
+
+    pub(crate) fn weight(&self) -> u32 {
+        self.weight.load(Relaxed)
+    }
+
+    pub(super) fn weigh(&self, weight: u32) {
+        self.weight.store(weight, Relaxed);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Relaxed)
+    }
+
+    pub(super) fn drain(&self, draining: bool) {
+        self.draining.store(draining, Relaxed);
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            pending: self.pending(),
+            answers: self.answers.load(Relaxed),
+            failures: self.failures.load(Relaxed),
+        }
+    }
+
+    /// Notes how long an answer took to begin.
+    pub(super) fn took(&self, took_us: u32, now: Now) {
+        self.estimate.sample(took_us, now);
+    }
+
+    /// Notes what a request met. `may_rest` says whether one more server may rest for bad answers;
+    /// it is asked only then.
+    pub(super) fn met(
+        &self,
+        met: Met,
+        patience: &Patience,
+        may_rest: impl FnOnce() -> bool,
+        now: Now,
+    ) -> Judgement {
+        match met {
+            Met::Answer => self.answers.fetch_add(1, Relaxed),
+            Met::Failure | Met::NoConnection => {
+                self.estimate.sample(PENALTY_US, now);
+                self.failures.fetch_add(1, Relaxed)
+            }
+        };
+        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let judgement = record.met(met, patience, now);
+        match judgement {
+            Judgement::GoesOn => {}
+            Judgement::Recovered => {
+                self.troubled.store(false, Relaxed);
+                self.estimate.forget();
+                self.begin(now);
+            }
+            Judgement::Gone(rest) => self.rest(now.mono_ms + rest),
+            Judgement::Bad(rest) => {
+                // On trial it rests already, as far as the others are concerned.
+                if self.troubled.load(Relaxed) || may_rest() {
+                    record.rests_until(now.mono_ms + rest);
+                    self.rest(now.mono_ms + rest);
+                }
+            }
+        }
+        judgement
+    }
+
+    fn rest(&self, until_ms: u64) {
+        self.resting_until_ms.store(until_ms, Relaxed);
+        self.troubled.store(true, Relaxed);
+    }
+
+    /// Whether it rests, or has not answered since.
+    pub(super) fn is_troubled(&self) -> bool {
+        self.troubled.load(Relaxed)
+    }
+
+    pub(crate) fn health(&self) -> Health {
+        Health::from_u8(self.health.load(Relaxed))
+    }
+
+    /// When it is to be checked next, on the clock that never goes back.
+    pub(super) fn check_due_ms(&self) -> u64 {
+        self.check_due_ms.load(Relaxed)
+    }
+
+    pub(super) fn check_at(&self, due_ms: u64) {
+        self.check_due_ms.store(due_ms, Relaxed);
+    }
+
+    /// Notes what a check has shown. One that was down and is up again is forgiven everything.
+    pub(super) fn checked(&self, seen: Health, healthy: u32, unhealthy: u32, now: Now) {
+        let before = self.health();
+        let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = checks.seen(before, seen, healthy, unhealthy);
+        if (before, after) == (Health::Down, Health::Up) {
+            self.record.lock().unwrap_or_else(PoisonError::into_inner).forgive();
+            self.troubled.store(false, Relaxed);
+            self.estimate.forget();
+            self.begin(now);
+        }
+        self.health.store(after as u8, Relaxed);
+    }
+}

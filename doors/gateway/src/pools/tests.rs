@@ -1,0 +1,232 @@
+//! Pools without sockets: who is picked, who rests, who stands by.
+
+#![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+
+use super::*;
+use crate::settings::{PassiveSettings, ServerDetails, ServerSettings};
+
+fn settings(count: usize, balance: Balance) -> PoolSettings {
+    let url = |index| ServerSettings::Url(format!("http://10.0.0.{}", index + 1));
+    PoolSettings { servers: (0..count).map(url).collect(), balance, ..Default::default() }
+}
+
+fn detailed(settings: &mut PoolSettings, index: usize, change: impl FnOnce(&mut ServerDetails)) {
+    let mut details = settings.servers[index].details();
+    change(&mut details);
+    settings.servers[index] = ServerSettings::Detailed(details);
+}
+
+fn pool(settings: &PoolSettings) -> Arc<Pool> {
+    assert_eq!(settings.check(), []);
+    Arc::new(Pool::new(settings, None))
+}
+
+fn at(mono_ms: u64) -> Now {
+    Now { unix_ms: 0, mono_ms }
+}
+
+/// The last byte of a server's address.
+fn name(lease: &Lease) -> usize {
+    lease.origin().host.to_string().rsplit('.').next().unwrap().parse().unwrap()
+}
+
+/// Picks without holding the place; `dice` differs from one to the next.
+fn picks(pool: &Arc<Pool>, count: usize, now: Now) -> Vec<usize> {
+    let one = |turn: usize| {
+        let asking = Asking {
+            dice: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(turn as u64 + 1),
+            ..Default::default()
+        };
+        match pool.pick(&asking, &mut Tried::default(), now) {
+            Pick::Server(lease) => name(&lease),
+            other => panic!("{other:?}"),
+        }
+    };
+    (0..count).map(one).collect()
+}
+
+fn hold(pool: &Arc<Pool>, now: Now) -> Lease {
+    match pool.pick(&Asking::default(), &mut Tried::default(), now) {
+        Pick::Server(lease) => lease,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn meets(pool: &Arc<Pool>, server: usize, met: Met, now: Now) {
+    pool.met(&pool.members.load().servers[server - 1], met, now);
+}
+
+#[test]
+fn servers_are_taken_in_turn_by_weight() {
+    let mut settings = settings(3, Balance::RoundRobin);
+    assert_eq!(picks(&pool(&settings), 6, at(0)), [1, 2, 3, 1, 2, 3]);
+    detailed(&mut settings, 0, |it| it.weight = 2);
+    assert_eq!(picks(&pool(&settings), 8, at(0)), [1, 2, 3, 1, 1, 2, 3, 1]);
+}
+
+#[test]
+fn one_request_tries_each_server_once() {
+    for balance in [Balance::P2c, Balance::RoundRobin, Balance::ConsistentHash] {
+        let pool = pool(&settings(3, balance));
+        let (mut tried, mut picked) = (Tried::default(), Vec::new());
+        while let Pick::Server(lease) = pool.pick(&Asking::default(), &mut tried, at(0)) {
+            picked.push(name(&lease));
+        }
+        picked.sort_unstable();
+        assert_eq!(picked, [1, 2, 3], "{balance:?}");
+        assert!(matches!(pool.pick(&Asking::default(), &mut tried, at(0)), Pick::Tried));
+    }
+}
+
+#[test]
+fn a_server_that_takes_no_connection_rests_and_is_tried_by_one_request() {
+    let pool = pool(&settings(2, Balance::RoundRobin));
+    meets(&pool, 1, Met::NoConnection, at(0));
+    assert_eq!(picks(&pool, 4, at(999)), [2; 4]);
+    let mut held: Vec<_> = (0..4).map(|_| hold(&pool, at(1_000))).collect();
+    assert_eq!(held.iter().filter(|it| name(it) == 1).count(), 1);
+    held.retain(|it| name(it) == 1);
+    held[0].met(Met::Answer, at(1_000));
+    assert!(picks(&pool, 4, at(1_000)).iter().filter(|&&it| it == 1).count() >= 2);
+}
+
+#[test]
+fn where_all_rest_the_client_is_told_when_to_come_again() {
+    let pool = pool(&settings(2, Balance::P2c));
+    for server in [1, 2, 2, 2] {
+        meets(&pool, server, Met::NoConnection, at(0));
+    }
+    meets(&pool, 1, Met::NoConnection, at(0));
+    let pick = pool.pick(&Asking::default(), &mut Tried::default(), at(500));
+    assert!(matches!(pick, Pick::Nobody(1_500)), "{pick:?}");
+}
+
+#[test]
+fn bad_answers_make_some_rest_but_not_more_than_their_share() {
+    let mut settings = settings(4, Balance::RoundRobin);
+    settings.passive = PassiveSettings { failures: 2, share: 50, ..Default::default() };
+    let pool = pool(&settings);
+    for server in [1, 1, 2, 2, 3, 3, 4, 4] {
+        meets(&pool, server, Met::Failure, at(0));
+    }
+    assert_eq!(picks(&pool, 4, at(0)), [3, 4, 3, 3], "in turn, and the next where one rests");
+    let alone = self::pool(&self::settings(1, Balance::P2c));
+    for _ in 0..20 {
+        meets(&alone, 1, Met::Failure, at(0));
+    }
+    assert_eq!(picks(&alone, 1, at(0)), [1]);
+}
+
+#[test]
+fn backups_serve_only_while_no_other_is_up() {
+    let mut settings = settings(3, Balance::RoundRobin);
+    detailed(&mut settings, 1, |it| it.backup = true);
+    detailed(&mut settings, 0, |it| it.max_requests = 1);
+    detailed(&mut settings, 2, |it| it.max_requests = 1);
+    let pool = pool(&settings);
+    let held = [hold(&pool, at(0)), hold(&pool, at(0))];
+    assert!(held.iter().all(|it| name(it) != 2));
+    let pick = pool.pick(&Asking::default(), &mut Tried::default(), at(0));
+    assert!(matches!(pick, Pick::Full), "busy is not down: {pick:?}");
+    drop(held);
+    meets(&pool, 1, Met::NoConnection, at(0));
+    meets(&pool, 3, Met::NoConnection, at(0));
+    assert_eq!(picks(&pool, 3, at(0)), [2, 2, 2]);
+}
+
+#[test]
+fn the_least_busy_gets_the_next_by_weight() {
+    let mut settings = settings(2, Balance::LeastConnections);
+    detailed(&mut settings, 0, |it| it.weight = 3);
+    let pool = pool(&settings);
+    let held: Vec<_> = (0..8).map(|_| hold(&pool, at(0))).collect();
+    assert_eq!(held.iter().filter(|it| name(it) == 1).count(), 6);
+}
+
+#[test]
+fn two_choices_leave_a_slow_server_alone() {
+    let pool = pool(&settings(8, Balance::P2c));
+    let servers = pool.members.load_full();
+    for server in &servers.servers {
+        server.took(1_000, at(0));
+    }
+    servers.servers[2].took(200_000, at(0));
+    assert!(!picks(&pool, 1_000, at(100)).contains(&3));
+    let spread = picks(&pool, 7_000, at(100));
+    for server in [1, 2, 4, 5, 6, 7, 8] {
+        let share = spread.iter().filter(|&&it| it == server).count();
+        assert!((600..1_500).contains(&share), "{server}: {share}");
+    }
+}
+
+#[test]
+fn a_hash_keeps_its_keys_when_a_server_goes_and_passes_by_the_overloaded() {
+    let settings = settings(5, Balance::ConsistentHash);
+    let pool = pool(&settings);
+    let pick = |key: u64| {
+        let asking = Asking { key, ..Default::default() };
+        match pool.pick(&asking, &mut Tried::default(), at(0)) {
+            Pick::Server(lease) => lease,
+            other => panic!("{other:?}"),
+        }
+    };
+    let all =
+        |pick: &dyn Fn(u64) -> Lease| (0..1_000).map(|key| name(&pick(key))).collect::<Vec<_>>();
+    let before = all(&pick);
+    for server in 1..=5 {
+        let share = before.iter().filter(|&&it| it == server).count();
+        assert!((140..260).contains(&share), "{server}: {share}");
+    }
+    let busy: Vec<_> = (0..10).map(|_| pick(7)).collect();
+    let favourite = name(&busy[0]);
+    let there = busy.iter().filter(|it| name(it) == favourite).count();
+    assert!((1..=4).contains(&there), "{there} of 10 for one key");
+    drop(busy);
+    meets(&pool, 3, Met::NoConnection, at(0));
+    let moved = before.iter().zip(all(&pick)).filter(|(before, after)| *before != after);
+    assert!(moved.into_iter().all(|(before, _)| *before == 3));
+}
+
+#[test]
+fn a_client_sticks_to_its_server_even_while_that_drains() {
+    let mut settings = settings(3, Balance::RoundRobin);
+    settings.sticky = Some(crate::settings::StickySettings { cookie: "tg".into() });
+    let pool = pool(&settings);
+    let first = hold(&pool, at(0));
+    let set = first.cookie(None).unwrap();
+    let set = set.to_str().unwrap();
+    assert!(set.starts_with("tg=") && set.ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{set}");
+    let pair = set.split(';').next().unwrap();
+    let request = Request::builder().header("cookie", format!("a=b; {pair}")).body(()).unwrap();
+    let asking = pool.asking(&request, "::1".parse().unwrap(), 0);
+    pool.members.load().servers[name(&first) - 1].drain(true);
+    for _ in 0..3 {
+        let Pick::Server(lease) = pool.pick(&asking, &mut Tried::default(), at(0)) else {
+            panic!()
+        };
+        assert_eq!(name(&lease), name(&first));
+        assert_eq!(lease.cookie(asking.stuck_to), None);
+    }
+    assert!(!picks(&pool, 6, at(0)).contains(&name(&first)), "no new clients");
+}
+
+#[test]
+fn a_server_that_comes_back_begins_slowly() {
+    let mut settings = settings(2, Balance::RoundRobin);
+    settings.slow_start = settings::Text("30s".parse().unwrap());
+    let pool = pool(&settings);
+    meets(&pool, 1, Met::NoConnection, at(0));
+    meets(&pool, 1, Met::Answer, at(1_000));
+    let share = |now| picks(&pool, 1_000, at(now)).iter().filter(|&&it| it == 1).count();
+    let (early, late, done) = (share(1_000), share(16_000), share(31_000));
+    assert!((10..150).contains(&early) && (150..400).contains(&late), "{early} {late}");
+    assert_eq!(done, 500);
+}
+
+#[test]
+fn a_reload_forgets_nothing_of_a_server_that_stays() {
+    let before = pool(&settings(2, Balance::RoundRobin));
+    meets(&before, 2, Met::NoConnection, at(0));
+    let after = Arc::new(Pool::new(&settings(3, Balance::RoundRobin), Some(&before)));
+    assert!(!picks(&after, 6, at(500)).contains(&2));
+}

@@ -1,0 +1,359 @@
+//! One request to a pool: which server gets it, and which the next if that one fails.
+//!
+//! It changes nothing of the request. Called by `passing` for what is passed on, and by `cached` for
+//! what the cache fetches.
+
+use crate::dice;
+use crate::door::Setup;
+use crate::pools::{Asking, Lease, Met, Pick, Pool, TRIES_MAX, Tried, Unserved};
+use crate::request::Outcome;
+use crate::settings::{Priority, RetryCause};
+use crate::uploads::Replay;
+use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::{Request, Response, StatusCode};
+use http_body::Body as _;
+use http_engine::Body;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+use transport::clock;
+use upstream::origins::{Anywhere, ResponseTimeout, SendError, Unanswered};
+use vocab::Now;
+
+/// What a client is told to wait for that found all servers busy.
+const BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
+/// The longest time for which a server's own `Retry-After` counts against it.
+const RETRY_AFTER_SECS_MAX: u32 = 60;
+
+/// For whom a request is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asker {
+    pub(crate) client: IpAddr,
+    pub(crate) stickiness: Stickiness,
+    /// What its route says.
+    pub(crate) priority: Priority,
+}
+
+/// Whether the client is to come back to the same server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stickiness {
+    /// As the pool has it.
+    AsSet,
+    /// The answer is for everybody.
+    Never,
+}
+
+/// Why a pool gave no answer.
+#[derive(Clone, Debug)]
+pub(crate) enum NoAnswer {
+    /// A server was asked, and failed.
+    Failed(SendError),
+    /// No server is up: ask again after this.
+    AllDown(Duration),
+    /// All servers have as many requests as they may have.
+    Busy,
+}
+
+impl From<NoAnswer> for Outcome {
+    fn from(why: NoAnswer) -> Self {
+        match why {
+            NoAnswer::Failed(why) => Self::Failed(why),
+            NoAnswer::AllDown(wait) => Self::Unavailable(wait),
+            NoAnswer::Busy => Self::Unavailable(BUSY_RETRY_AFTER),
+        }
+    }
+}
+
+impl From<SendError> for NoAnswer {
+    fn from(why: SendError) -> Self {
+        Self::Failed(why)
+    }
+}
+
+impl From<Unserved> for NoAnswer {
+    fn from(why: Unserved) -> Self {
+        match why {
+            Unserved::Full | Unserved::TooLate => Self::Busy,
+            Unserved::Nobody(wait_ms) => Self::AllDown(Duration::from_millis(wait_ms)),
+        }
+    }
+}
+
+/// Tries servers until one answers, as the pool's settings allow.
+pub(crate) async fn send(
+    setup: &Setup,
+    pool: &Arc<Pool>,
+    request: Request<Body>,
+    asker: Asker,
+    now: Now,
+) -> Result<Response<Body>, NoAnswer> {
+    let mut asking = pool.asking(&request, asker.client, dice::throw());
+    if asker.stickiness == Stickiness::Never {
+        asking.stuck_to = None;
+    }
+    let class = pool.class(request.headers(), asker.priority);
+    let mut sending = Sending { setup, pool, asking, class, tried: Tried::default(), asked: 0 };
+    let mut lease = sending.first(now).await?;
+    let mut request = request;
+    loop {
+        let mut copy = sending.copy_of(&request);
+        let hedge = pool.settings().retry.hedge.filter(|_| request.method().is_safe());
+        let done = match (hedge, copy.take()) {
+            (Some(after), Some(second)) => {
+                // Boxed: two requests at once are seldom, and all others would carry their room.
+                Box::pin(sending.hedged(lease, request, second, after.0.0)).await
+            }
+            (_, kept) => {
+                copy = kept;
+                exchange(setup, lease, request).await
+            }
+        };
+        sending.asked += 1;
+        let now = clock::now();
+        done.note(now);
+        let Exchanged { lease: place, outcome, .. } = done;
+        (lease, request) = match outcome {
+            Ok(response) => match sending.after_status(response.status(), copy, now) {
+                Some(next) => next,
+                None => return Ok(answered(response, place, &asker, &asking)),
+            },
+            Err(Unanswered { why, unsent }) => {
+                drop(place);
+                sending.after_failure(why, unsent.map(|unsent| *unsent), copy, now).await?
+            }
+        };
+    }
+}
+
+/// One request on its way through a pool.
+struct Sending<'s> {
+    setup: &'s Setup,
+    pool: &'s Arc<Pool>,
+    asking: Asking,
+    class: Priority,
+    tried: Tried,
+    /// Servers that something was sent to.
+    asked: u32,
+}
+
+impl Sending<'_> {
+    /// A place for the first try, waited for if need be.
+    async fn first(&mut self, now: Now) -> Result<Lease, NoAnswer> {
+        match self.pool.pick(&self.asking, &mut self.tried, now) {
+            Pick::Server(lease) => Ok(lease),
+            Pick::Full | Pick::Tried => self.wait().await,
+            Pick::Nobody(wait_ms) => Err(NoAnswer::AllDown(Duration::from_millis(wait_ms))),
+        }
+    }
+
+    async fn wait(&mut self) -> Result<Lease, NoAnswer> {
+        let lease = Box::pin(self.pool.wait(self.asking, self.class)).await?;
+        lease.tried_in(&mut self.tried);
+        Ok(lease)
+    }
+
+    /// A copy, if the request may go out twice: it has no body, or one that is held as a whole,
+    /// repeating it changes nothing (RFC 9110 §9.2.2), and there is a second server.
+    fn copy_of(&self, request: &Request<Body>) -> Option<Request<Body>> {
+        let again = self.asked + 1 < self.pool.settings().retry.attempts
+            && request.method().is_idempotent()
+            && self.pool.len() > 1;
+        let replay = request.extensions().get::<Replay>();
+        (again && (replay.is_some() || request.body().is_end_stream())).then(|| {
+            let mut copy = replay.map_or_else(|| Request::new(Body::empty()), Replay::request);
+            *copy.method_mut() = request.method().clone();
+            *copy.uri_mut() = request.uri().clone();
+            *copy.version_mut() = request.version();
+            *copy.headers_mut() = request.headers().clone();
+            if let Some(patience) = request.extensions().get::<ResponseTimeout>() {
+                copy.extensions_mut().insert(*patience);
+            }
+            copy
+        })
+    }
+
+    /// Another server for an answer with such a status; none if the answer is to be passed on.
+    fn after_status(
+        &mut self,
+        status: StatusCode,
+        copy: Option<Request<Body>>,
+        now: Now,
+    ) -> Option<(Lease, Request<Body>)> {
+        let copy = copy.filter(|_| self.pool.repeats_status(status))?;
+        let Pick::Server(next) = self.pool.pick_now(&self.asking, &mut self.tried, now) else {
+            return None;
+        };
+        self.pool.may_retry(now).then_some((next, copy))
+    }
+
+    /// Another server after a failure, or the failure.
+    async fn after_failure(
+        &mut self,
+        why: SendError,
+        unsent: Option<Request<Body>>,
+        copy: Option<Request<Body>>,
+        now: Now,
+    ) -> Result<(Lease, Request<Body>), NoAnswer> {
+        let again = match unsent {
+            Some(unsent) => {
+                self.asked -= 1;
+                Some(unsent)
+            }
+            None => copy.filter(|_| {
+                let cause = match why {
+                    SendError::Closed => RetryCause::Closed,
+                    SendError::Timeout => RetryCause::Timeout,
+                    SendError::BadResponse(_) => RetryCause::Garbage,
+                    SendError::Dial(_) | SendError::BodyTooLarge | SendError::BodyBroken => {
+                        return false;
+                    }
+                };
+                self.pool.repeats(cause) && self.pool.may_retry(now)
+            }),
+        };
+        let failed = NoAnswer::Failed(why);
+        let Some(again) = again.filter(|_| self.tried.count() < TRIES_MAX) else {
+            return Err(failed);
+        };
+        match self.pool.pick_now(&self.asking, &mut self.tried, now) {
+            Pick::Server(lease) => Ok((lease, again)),
+            Pick::Full => Ok((self.wait().await?, again)),
+            Pick::Tried | Pick::Nobody(_) => Err(failed),
+        }
+    }
+
+    /// Asks a second server if the first takes longer than `after`. The first good answer counts;
+    /// the other request is dropped, and with it its connection.
+    async fn hedged(
+        &mut self,
+        lease: Lease,
+        request: Request<Body>,
+        copy: Request<Body>,
+        after: Duration,
+    ) -> Exchanged {
+        let mut first = pin!(exchange(self.setup, lease, request));
+        tokio::select! {
+            biased;
+            done = &mut first => return done,
+            () = sleep(after) => {}
+        }
+        let now = clock::now();
+        let second = match self.pool.pick_now(&self.asking, &mut self.tried, now) {
+            Pick::Server(second) if self.pool.may_retry(now) => second,
+            Pick::Server(_) | Pick::Full | Pick::Tried | Pick::Nobody(_) => return first.await,
+        };
+        let mut second = pin!(exchange(self.setup, second, copy));
+        let (done, rest) = tokio::select! {
+            biased;
+            done = &mut first => (done, second),
+            done = &mut second => (done, first),
+        };
+        if done.is_good() {
+            return done;
+        }
+        done.note(clock::now());
+        rest.await
+    }
+}
+
+/// What came of asking one server.
+struct Exchanged {
+    lease: Lease,
+    took_us: u32,
+    outcome: Result<Response<Body>, Unanswered>,
+}
+
+impl Exchanged {
+    fn is_good(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|response| met(response.status()) == Met::Answer)
+    }
+
+    /// Tells the pool what it says of the server.
+    fn note(&self, now: Now) {
+        match &self.outcome {
+            Ok(response) => {
+                self.lease.met(met(response.status()), now);
+                self.lease.took(self.took_us, now);
+                if let Some(secs) = retry_after(response) {
+                    self.lease.took(secs.min(RETRY_AFTER_SECS_MAX) * 1_000_000, now);
+                }
+            }
+            Err(Unanswered { why, .. }) => match why {
+                SendError::Dial(_) => self.lease.met(Met::NoConnection, now),
+                SendError::Closed | SendError::Timeout | SendError::BadResponse(_) => {
+                    self.lease.met(Met::Failure, now);
+                }
+                // The client's doing.
+                SendError::BodyTooLarge | SendError::BodyBroken => {}
+            },
+        }
+    }
+}
+
+async fn exchange(setup: &Setup, lease: Lease, request: Request<Body>) -> Exchanged {
+    let watch = Watch { lease: Some(lease), began: Instant::now() };
+    let origin = watch.lease.as_ref().map(|lease| lease.origin().clone());
+    let origin = origin.expect("the lease was put there two lines above");
+    let outcome = setup.origins.send(&origin, request, &Anywhere).await;
+    let took_us = micros(watch.began.elapsed());
+    Exchanged { lease: watch.done(), took_us, outcome }
+}
+
+/// Notes how long a server was waited for in vain when the waiting is given up: the client has gone,
+/// or another server was faster.
+struct Watch {
+    lease: Option<Lease>,
+    began: Instant,
+}
+
+impl Watch {
+    fn done(mut self) -> Lease {
+        self.lease.take().expect("only this takes it, and it takes the watch along")
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(lease) = &self.lease {
+            lease.took_longer_than(micros(self.began.elapsed()), clock::now());
+        }
+    }
+}
+
+fn answered(
+    mut response: Response<Body>,
+    lease: Lease,
+    asker: &Asker,
+    asking: &Asking,
+) -> Response<Body> {
+    if asker.stickiness == Stickiness::AsSet
+        && let Some(cookie) = lease.cookie(asking.stuck_to)
+    {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        // What follows is no body; whoever carries it holds the place.
+        response.extensions_mut().insert(Arc::new(lease));
+        return response;
+    }
+    response.map(|body| lease.hold(body))
+}
+
+fn met(status: StatusCode) -> Met {
+    // 501 says what a server cannot do at all, not that it fails.
+    let failed = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
+    if failed { Met::Failure } else { Met::Answer }
+}
+
+/// The seconds for which a server asks to be spared (RFC 9110 §10.2.3); a date is left alone.
+fn retry_after(response: &Response<Body>) -> Option<u32> {
+    let spared = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
+    let asked = response.headers().get(RETRY_AFTER).filter(|_| spared.contains(&response.status()));
+    asked?.to_str().ok()?.trim().parse().ok()
+}
+
+fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
