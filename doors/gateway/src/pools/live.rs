@@ -146,8 +146,8 @@ impl Pool {
             PoolChange::Remove(url) => {
                 servers.remove(find(url)?);
             }
-            PoolChange::Drain(url) => servers[find(url)?].drain(true),
-            PoolChange::Undrain(url) => servers[find(url)?].drain(false),
+            PoolChange::Drain(url) => servers[find(url)?].drain(),
+            PoolChange::Undrain(url) => servers[find(url)?].undrain(),
             PoolChange::Weigh(url, weight) => {
                 let server = &servers[find(url)?];
                 if !(1..=WEIGHT_MAX).contains(weight) {

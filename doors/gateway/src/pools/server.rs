@@ -198,8 +198,12 @@ impl Server {
         self.draining.load(Relaxed)
     }
 
-    pub(super) fn drain(&self, draining: bool) {
-        self.draining.store(draining, Relaxed);
+    pub(super) fn drain(&self) {
+        self.draining.store(true, Relaxed);
+    }
+
+    pub(super) fn undrain(&self) {
+        self.draining.store(false, Relaxed);
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -199,7 +199,7 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
     let pair = set.split(';').next().unwrap();
     let request = Request::builder().header("cookie", format!("a=b; {pair}")).body(()).unwrap();
     let asking = pool.asking(&request, "::1".parse().unwrap(), 0);
-    pool.members.load().servers[name(&first) - 1].drain(true);
+    pool.members.load().servers[name(&first) - 1].drain();
     for _ in 0..3 {
         let Pick::Server(lease) = pool.pick(&asking, &mut Tried::default(), at(0)) else {
             panic!()
