@@ -109,7 +109,7 @@ fn bad_answers_make_some_rest_but_not_more_than_their_share() {
     for server in [1, 1, 2, 2, 3, 3, 4, 4] {
         meets(&pool, server, Met::Failure, at(0));
     }
-    assert_eq!(picks(&pool, 4, at(0)), [3, 4, 3, 3], "in turn, and the next where one rests");
+    assert_eq!(picks(&pool, 4, at(0)), [3, 3, 3, 4], "in turn, and the next where one rests");
     let alone = self::pool(&self::settings(1, Balance::P2c));
     for _ in 0..20 {
         meets(&alone, 1, Met::Failure, at(0));
