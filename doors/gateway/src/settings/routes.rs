@@ -112,6 +112,18 @@ impl RouteSettings {
                     .remedy("serve it with the web door, and name that as a server of a pool"),
             );
         }
+        let of_pools = [
+            ("limit", self.limit.is_some()),
+            ("requests", self.requests.is_some()),
+            ("auth", self.auth.is_some()),
+            ("forward_auth", self.forward_auth.is_some()),
+        ];
+        for (name, _) in of_pools.into_iter().filter(|(_, is_set)| *is_set && self.pool.is_none()) {
+            complaints.push(
+                Complaint::new(name, "without a pool, the route lets nobody through anyway")
+                    .remedy(format!("name a pool, or leave {name} out")),
+            );
+        }
         if self.cache && self.pool.is_none() {
             complaints.push(
                 Complaint::new("cache", "the route leads to nothing that could be cached")
