@@ -10,8 +10,8 @@ TEST_PACKAGES := dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromiu
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Debian's peers and load generators of the benchmarks.
-BENCH_PACKAGES := apache2-bin caddy apache2-utils dnsperf httperf wrk wget valgrind haproxy nginx-light lighttpd squid varnish perlbal \
-	dnsdist unbound
+BENCH_PACKAGES := apache2-bin caddy apache2-utils dnsperf httperf wrk wget valgrind haproxy nginx-light lighttpd squid tinyproxy privoxy \
+	varnish perlbal dnsdist unbound
 BENCH_FLAGS := $(if $(QUICK),--quick)
 BENCHES := dns pixel proxy web gateway browser scale
 

@@ -43,6 +43,9 @@ def measure(name, folder, origin, options):
     entry = {"name": name, "title": title, "key": key, "servers": {}, "absent": {}}
     for options.round in range(options.rounds):
         for proxy in servers.proxies(folder):
+            if name in proxy.left_out:
+                entry["absent"][proxy.name] = proxy.left_out[name]
+                continue
             alone(entry, proxy, origin, work, options)
     return entry
 

@@ -21,6 +21,7 @@ ROOT = HERE.parents[1]
 FIRST_PORT = 15700
 START_SECONDS_MAX = 20
 OBJECT_BYTES = 4096
+KEEPS_NOTHING = "keeps nothing"
 
 
 class Server(Process):
@@ -28,6 +29,7 @@ class Server(Process):
 
     name = "?"
     program = None
+    left_out = {}  # cases that it cannot do, with the reason
 
     def __init__(self, folder, number, host="127.0.0.1", namespace=None):
         self.folder, self.port, self.host, self.namespace = folder, FIRST_PORT + 10 * number, host, namespace
@@ -145,6 +147,38 @@ class Squid(Server):
         return [self.program, "-N", "-f", config]
 
 
+class Tinyproxy(Server):
+    name = "tinyproxy"
+    program = shutil.which("tinyproxy") or shutil.which("/usr/sbin/tinyproxy")
+    left_out = {"hit": KEEPS_NOTHING, "hit-one": KEEPS_NOTHING, "miss": "answers one request a connection"}
+
+    def version(self):
+        return output_of(self.program, "-v")
+
+    def config(self):
+        return configured("proxy/tinyproxy.conf", host=self.host, port=self.port)
+
+    def command(self, config):
+        return [self.program, "-d", "-c", config]
+
+
+class Privoxy(Server):
+    name = "privoxy"
+    program = shutil.which("privoxy") or shutil.which("/usr/sbin/privoxy")
+    left_out = {"hit": KEEPS_NOTHING, "hit-one": KEEPS_NOTHING}
+
+    def version(self):
+        return output_of(self.program, "--version")
+
+    def config(self):
+        run = self.folder / "privoxy"
+        run.mkdir(exist_ok=True)
+        return configured("proxy/privoxy.conf", host=self.host, port=self.port, run=run)
+
+    def command(self, config):
+        return [self.program, "--no-daemon", config]
+
+
 class Origin(Server):
     """nginx with the corpora: what it serves may be kept for an hour."""
 
@@ -174,5 +208,6 @@ http {{
 
 def proxies(folder, **where):
     """Every proxy that is at hand, ours first."""
-    every = [Tidegate(folder, 1, **where), Polipo(folder, 2, **where), Squid(folder, 3, **where)]
+    every = [Tidegate(folder, 1, **where), Polipo(folder, 2, **where), Squid(folder, 3, **where),
+             Tinyproxy(folder, 5, **where), Privoxy(folder, 6, **where)]
     return [one for one in every if one.program]

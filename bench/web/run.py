@@ -27,7 +27,7 @@ import servers  # first: it says where svg is
 import svg
 
 OUT = servers.HERE.parent / "out"
-COLOURS = {"tidegate": "#0b6e99", "nginx": "#5b8e55", "lighttpd": "#8a6fa8", "apache": "#c8553d", "caddy": "#e09f3e", "null": "#b5b5b5"}
+COLOURS = {"tidegate": "#0b6e99", "nginx": "#5b8e55", "lighttpd": "#8a6fa8", "apache": "#c8553d", "caddy": "#e09f3e", "hinsightd": "#7a5c45", "null": "#b5b5b5"}
 
 
 def arguments():

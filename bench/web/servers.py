@@ -176,7 +176,23 @@ class Caddy(Server):
         return [self.program, "run", "--adapter", "caddyfile", "--config", config]
 
 
+class Hinsightd(Server):
+    """Its program is called hin9 in its newer versions; Debian has none."""
+
+    name = "hinsightd"
+    program = os.environ.get("HINSIGHTD_BIN") or shutil.which("hinsightd") or shutil.which("hin9")
+    modes = ("plain", "tls", "gzip")
+    number = 6
+
+    def config(self, need):
+        return configured("web/hinsightd.lua", folder=self.folder, port=self.port, tls_port=self.tls_port)
+
+    def command(self, config):
+        return [self.program, "--config", config, "--workdir", self.folder, "--logdir", self.folder,
+                "--tmpdir", self.folder, "--quiet"]
+
+
 def all_of(folder):
     """Every server that is at hand, ours first."""
-    every = [Tidegate(folder), Nginx(folder), Lighttpd(folder), Apache(folder), Caddy(folder), Null(folder)]
+    every = [Tidegate(folder), Nginx(folder), Lighttpd(folder), Apache(folder), Caddy(folder), Hinsightd(folder), Null(folder)]
     return [one for one in every if one.program]
