@@ -109,15 +109,8 @@ impl Cache {
         self.pass(&question, &fetch, Forward::Bypass).await
     }
 
-    /// Takes note of a request that went past the cache and of its answer's head: what it may have
-    /// changed is not used any longer (RFC 9111 §4.4).
-    pub async fn changed(&self, question: &Question, response: &http::response::Parts) {
-        let answered = answered(response, question.now, (self.clock)());
-        self.store().invalidate(&question.asked(), &answered).await;
-    }
-
     /// What is at hand in memory, or else on disk.
-    async fn look_up(&self, key: &Key, asked: &Asked<'_>) -> Found {
+    pub(crate) async fn look_up(&self, key: &Key, asked: &Asked<'_>) -> Found {
         let store = self.store();
         match store.look_up(key, &self.rules, asked) {
             Found::OnDisk(recall) => match self.reads.read(move || recall.read()).await {

@@ -43,11 +43,11 @@ pub(crate) enum Done<E> {
 type Told<E> = Option<oneshot::Sender<Done<E>>>;
 
 /// An answer's head with its body and its times.
-struct Came {
-    head: response::Parts,
-    body: Body,
-    requested: Now,
-    received: Now,
+pub(crate) struct Came {
+    pub(crate) head: response::Parts,
+    pub(crate) body: Body,
+    pub(crate) requested: Now,
+    pub(crate) received: Now,
 }
 
 /// Why a fetch was made, and what its answer is to what is stored.
@@ -127,6 +127,17 @@ pub(crate) async fn run<F: Fetch>(errand: Errand<F>, lead: Lead, told: Told<F::F
             }
         }
     }
+}
+
+/// Stores an answer that is there already, and sends it to its client.
+pub(crate) async fn keep<F: Fetch>(
+    errand: Errand<F>,
+    storing: Storing,
+    came: Came,
+    why: Forward,
+    told: oneshot::Sender<Done<F::Failure>>,
+) {
+    errand.storing(storing, came, Manner { why, extent: Extent::Alone }, Some(told)).await;
 }
 
 fn tell<E>(told: Told<E>, served: Served) {

@@ -12,6 +12,7 @@ mod fetch;
 mod filling;
 mod on_disk;
 mod opening;
+mod past;
 mod reading;
 mod settings;
 mod shape;

@@ -33,7 +33,7 @@ pub(crate) enum Failed {
 
 /// Our way to one URL.
 #[derive(Clone)]
-struct Way(Rc<Errand>);
+pub(crate) struct Way(Rc<Errand>);
 
 pub(crate) struct Errand {
     pub(crate) setup: Arc<Setup>,
@@ -58,10 +58,16 @@ pub(crate) async fn answer(
     question: Question,
     errand: Errand,
 ) -> Result<Served, Failed> {
-    cache.answer(question, Way(Rc::new(errand))).await.map_err(|why| match why {
+    cache.answer(question, Way::new(errand)).await.map_err(|why| match why {
         Missed::Failed(why) => why,
         Missed::Elsewhere => Failed::NoAnswer(NoAnswer::Failed(SendError::Closed)),
     })
+}
+
+impl Way {
+    pub(crate) fn new(errand: Errand) -> Self {
+        Self(Rc::new(errand))
+    }
 }
 
 impl Fetch for Way {

@@ -2,7 +2,7 @@
 //!
 //! What is sent through the cache is sent by `cached`; both go through `sending`. Called by `request`.
 
-use crate::cached::{self, Errand, Failed};
+use crate::cached::{self, Errand, Failed, Way};
 use crate::caller::Caller;
 use crate::door::Setup;
 use crate::fields::{self, Change};
@@ -22,7 +22,7 @@ use http_body_util::Limited;
 use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
 use std::sync::Arc;
-use upstream::origins::{Loop, ResponseTimeout, SendError, add_via};
+use upstream::origins::{Loop, Metered, ResponseTimeout, SendError, add_via};
 use vocab::Now;
 
 /// What passing a request on needs to know.
@@ -95,7 +95,8 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     {
         return through_cache(trip, cache, wish, (head, uri, received)).await;
     }
-    head.uri = uri;
+    head.uri = uri.clone();
+    let question = trip.passing(wish, &head);
     let changes = trip.changes(wish);
     let onward = Onward { setup: trip.setup, caller: trip.caller, received, changes: &changes };
     if onward.prepare(&mut head.headers, wants).is_err() {
@@ -108,7 +109,6 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     if let Some(patience) = trip.route.response_timeout {
         head.extensions.insert(ResponseTimeout(patience));
     }
-    let method = head.method.clone();
     let onward = Request::from_parts(head, capped(body, body_max));
     let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
         Ok(onward) => onward,
@@ -119,7 +119,9 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         Ok(response) => response,
     };
     match came(&response, leaving, handshake.as_ref()) {
-        Came::Answer => Outcome::Fetched(changing(trip, wish, method, response).await),
+        Came::Answer => {
+            Outcome::Fetched(passed(trip, wish, (question, uri, received), response).await)
+        }
         Came::Switched(leaving) => Outcome::Switched(response, leaving),
         Came::WebSocket(leaving) => Outcome::Switched(websocket::accepted(response), leaving),
         Came::Misunderstood => {
@@ -176,6 +178,36 @@ impl Trip<'_> {
         }
     }
 
+    /// A request that goes past the cache, as far as the cache cares; none where there is none.
+    fn passing(&self, wish: &Wish, head: &http::request::Parts) -> Option<Question> {
+        self.route.cache.as_ref()?;
+        // Only what a POST is answered with may be kept, and then it may vary by these.
+        let fields = match head.method {
+            Method::POST => head.headers.clone(),
+            _ => HeaderMap::new(),
+        };
+        let (method, url) = (head.method.clone(), wish.url.clone());
+        Some(Question { method, url, fields, now: self.now })
+    }
+
+    /// How the cache gets what it lacks.
+    fn way(&self, wish: &Wish, path: Uri, received: Version) -> Errand {
+        Errand {
+            setup: Arc::clone(self.setup),
+            route: Arc::clone(self.route),
+            url: wish.url.clone(),
+            pool: Arc::clone(self.pool),
+            caller: Arc::clone(self.caller),
+            client: wish.client,
+            priority: self.route.priority,
+            path,
+            received,
+            now: self.now,
+            changes: self.changes(wish),
+            response_timeout: self.route.response_timeout,
+        }
+    }
+
     /// What the rules do to the request.
     fn changes(&self, wish: &Wish) -> Vec<Change> {
         let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
@@ -195,39 +227,25 @@ async fn through_cache(
         fields: head.headers,
         now: trip.now,
     };
-    let errand = Errand {
-        setup: Arc::clone(trip.setup),
-        route: Arc::clone(trip.route),
-        url: wish.url.clone(),
-        pool: Arc::clone(trip.pool),
-        caller: Arc::clone(trip.caller),
-        client: wish.client,
-        priority: trip.route.priority,
-        path,
-        received,
-        now: trip.now,
-        changes: trip.changes(wish),
-        response_timeout: trip.route.response_timeout,
-    };
-    match cached::answer(cache, question, errand).await {
+    match cached::answer(cache, question, trip.way(wish, path, received)).await {
         Ok(served) => Outcome::Cached(served),
         Err(Failed::GoingRound) => Outcome::GoingRound,
         Err(Failed::NoAnswer(why)) => why.into(),
     }
 }
 
-/// Drops what a request may have changed that went past the cache.
-async fn changing(
+/// Drops what a request may have changed that went past the cache, and keeps what it may.
+async fn passed(
     trip: &Trip<'_>,
     wish: &Wish,
-    method: Method,
+    (question, path, received): (Option<Question>, Uri, Version),
     response: Response<Body>,
 ) -> Response<Body> {
-    let Some(cache) = &trip.route.cache else { return response };
-    let (head, body) = response.into_parts();
-    let (url, fields) = (wish.url.clone(), HeaderMap::new());
-    cache.changed(&Question { method, url, fields, now: trip.now }, &head).await;
-    Response::from_parts(head, body)
+    let (Some(cache), Some(question)) = (&trip.route.cache, question) else { return response };
+    // It may be stored on its way, and outlive the client whose own patience would end it.
+    let stall = trip.route.response_timeout.unwrap_or(trip.setup.settings.response_timeout.0.0);
+    let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));
+    cache.passed(question, response, || Way::new(trip.way(wish, path, received))).await
 }
 
 fn capped(body: Incoming, bytes_max: u64) -> Body {

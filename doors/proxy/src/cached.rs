@@ -37,6 +37,20 @@ struct Errand {
     now: Now,
 }
 
+impl Onward {
+    fn new(trip: &Trip<'_>, origin: &Origin, path: Uri, received: Version) -> Self {
+        Self(Rc::new(Errand {
+            door: Arc::clone(trip.door),
+            setup: Arc::clone(trip.setup),
+            client: trip.caller.client,
+            origin: origin.clone(),
+            path,
+            received,
+            now: trip.now,
+        }))
+    }
+}
+
 /// Whether the cache has a say in a request.
 pub(crate) fn concerns(head: &request::Parts, body: &Incoming) -> bool {
     (head.method == Method::GET || head.method == Method::HEAD) && body.is_end_stream()
@@ -56,39 +70,47 @@ pub(crate) async fn answer(
         fields: head.headers,
         now: trip.now,
     };
-    let errand = Errand {
-        door: Arc::clone(trip.door),
-        setup: Arc::clone(trip.setup),
-        client: trip.caller.client,
-        origin: origin.clone(),
-        path,
-        received: head.version,
-        now: trip.now,
-    };
-    cache.answer(question, Onward(Rc::new(errand))).await.map_err(|why| match why {
-        Missed::Failed(why) => why,
-        Missed::Elsewhere => Failed::Send(SendError::Closed),
+    cache.answer(question, Onward::new(trip, origin, path, head.version)).await.map_err(|why| {
+        match why {
+            Missed::Failed(why) => why,
+            Missed::Elsewhere => Failed::Send(SendError::Closed),
+        }
     })
 }
 
-/// Drops what a request may have changed that went past the cache.
-pub(crate) async fn passed(
+/// A request that goes past the cache, as far as the cache cares; none for requests that change nothing.
+pub(crate) fn passing(
     trip: &Trip<'_>,
-    method: &Method,
+    head: &request::Parts,
     origin: &Origin,
     path: &str,
+) -> Option<Question> {
+    trip.setup.cache.as_ref()?;
+    // Only what a POST is answered with may be kept, and then it may vary by these.
+    let fields = match head.method {
+        Method::POST => head.headers.clone(),
+        _ => HeaderMap::new(),
+    };
+    Some(Question {
+        url: format!("{origin}{path}"),
+        method: head.method.clone(),
+        fields,
+        now: trip.now,
+    })
+}
+
+/// Drops what a request may have changed that went past the cache, and keeps what it may.
+pub(crate) async fn passed(
+    trip: &Trip<'_>,
+    question: Option<Question>,
+    (origin, path, received): (&Origin, Uri, Version),
     response: Response<Body>,
 ) -> Response<Body> {
-    let Some(cache) = &trip.setup.cache else { return response };
-    let (head, body) = response.into_parts();
-    let question = Question {
-        url: format!("{origin}{path}"),
-        method: method.clone(),
-        fields: HeaderMap::new(),
-        now: trip.now,
-    };
-    cache.changed(&question, &head).await;
-    Response::from_parts(head, body)
+    let (Some(cache), Some(question)) = (&trip.setup.cache, question) else { return response };
+    // It may be stored on its way, and outlive the client whose own patience would end it.
+    let stall = trip.setup.settings.response_timeout.0.0;
+    let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));
+    cache.passed(question, response, || Onward::new(trip, origin, path, received)).await
 }
 
 impl Fetch for Onward {

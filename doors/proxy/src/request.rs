@@ -219,13 +219,13 @@ async fn fetch(
             Err(Failed::Send(why)) => Outcome::Failed(why),
         };
     }
+    let question = cached::passing(trip, &head, origin, path);
     let (received, client) = (head.version, trip.caller.client);
     let fields = &trip.setup.fields;
     if fields.onward(&mut head.headers, origin, received, client, wanted).is_err() {
         return Outcome::GoingRound;
     }
-    let method = head.method.clone();
-    head.uri = uri;
+    head.uri = uri.clone();
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
     let way = trip.setup.routes.way(&origin.host);
@@ -234,9 +234,9 @@ async fn fetch(
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Outcome::Switched(response, client)
             }
-            Some(_) | None => {
-                Outcome::Fetched(cached::passed(trip, &method, origin, path, response).await)
-            }
+            Some(_) | None => Outcome::Fetched(
+                cached::passed(trip, question, (origin, uri, received), response).await,
+            ),
         },
         Err(unanswered) => Outcome::Failed(unanswered.why),
     }

@@ -127,3 +127,28 @@ fn what_is_blocked_stays_blocked_though_it_is_stored() {
     let image = ask(proxy, &request("GET", &url, &host, "Sec-Fetch-Dest: image\r\n"));
     assert!(!image.contains("hello") && !image.contains("tidegate;hit"), "{image}");
 }
+
+#[test]
+fn the_answer_to_a_post_is_kept_where_it_says_that_a_get_gives_the_same() {
+    let origin = Origin::start(|_, _, request| {
+        let is_post = request.starts_with("POST");
+        match request.split(' ').nth(1).unwrap() {
+            "/own" => dated("Content-Location: /own\r\n", if is_post { "made" } else { "got" }),
+            "/other" => dated("Content-Location: /new\r\n", if is_post { "made" } else { "got" }),
+            _ => dated("", if is_post { "made" } else { "got" }),
+        }
+    });
+    let proxy = caching("");
+    let host = origin.address.to_string();
+    for (path, then) in [("/own", "made"), ("/other", "got"), ("/nowhere", "got")] {
+        let url = format!("http://{host}{path}");
+        // What was stored before is not used after a change.
+        assert!(ask(proxy, &request("GET", &url, &host, "")).ends_with("got"), "{path}");
+        let body = "Range: bytes=0-0\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n";
+        let posted = ask(proxy, &format!("{}12345", request("POST", &url, &host, body)));
+        assert!(posted.starts_with("HTTP/1.1 200") && posted.ends_with("made"), "{posted}");
+        let after = ask(proxy, &request("GET", &url, &host, ""));
+        assert!(after.ends_with(then), "{path}: {after}");
+        assert_eq!(after.contains("tidegate;hit"), then == "made", "{path}: {after}");
+    }
+}

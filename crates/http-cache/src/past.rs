@@ -1,0 +1,78 @@
+//! Requests that went past the cache: what their answers change of what is stored, and the answer to a
+//! `POST` that is worth keeping.
+//!
+//! It sends nothing of its own accord. Called by a door for each request that is no plain `GET` or `HEAD`.
+
+use crate::asked::{Question, answered};
+use crate::fetch::Fetch;
+use crate::filling::{self, Came, Done, Errand};
+use crate::opening::Cache;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE};
+use http::{Method, Response, StatusCode};
+use http_engine::Body;
+use std::rc::Rc;
+use std::sync::Arc;
+use store::{Answer, Found};
+use tokio::sync::oneshot;
+
+impl Cache {
+    /// Takes note of a request that went past the cache, and of its answer: what it may have changed is
+    /// not used any longer (RFC 9111 §4.4). The answer to a `POST` that says it is what a `GET` of the
+    /// same URL gives, and for how long, is stored on its way (RFC 9110 §9.3.3). `fetch` makes the way to
+    /// that URL, for readers that fall behind; it is asked for only then. Within a `LocalSet` or local
+    /// runtime only.
+    pub async fn passed<F: Fetch>(
+        self: &Arc<Self>,
+        question: Question,
+        response: Response<Body>,
+        fetch: impl FnOnce() -> F,
+    ) -> Response<Body> {
+        let (head, body) = response.into_parts();
+        let received = (self.clock)();
+        let answered = answered(&head, question.now, received);
+        self.store().invalidate(&question.asked(), &answered).await;
+        let may_be_kept = question.method == Method::POST
+            && head.headers.contains_key(CONTENT_LOCATION)
+            && store::freshness::storing(&self.rules, &question.asked(), &answered).is_ok();
+        if !may_be_kept {
+            return Response::from_parts(head, body);
+        }
+        let requested = question.now;
+        let as_get = as_get(&question);
+        let key = self.store().key(&question.url);
+        // Where somebody else fetches it by now, theirs is the newer one.
+        let Found::Lead(lead) = self.look_up(&key, &as_get.asked()).await else {
+            return Response::from_parts(head, body);
+        };
+        let why = lead.why();
+        let Answer::Storing(storing) = lead.answered(&self.rules, &question.asked(), &answered)
+        else {
+            return Response::from_parts(head, body);
+        };
+        let (cache, question) = (Arc::clone(self), Rc::new(as_get));
+        let errand = Errand { cache, question, fetch: fetch() };
+        let came = Came { head, body, requested, received };
+        let (told, served) = oneshot::channel();
+        tokio::task::spawn_local(filling::keep(errand, *storing, came, why, told));
+        match served.await {
+            Ok(Done::Served(served)) => served.response,
+            // The task ended without a word: only a panic in it does that.
+            Ok(Done::Failed(_)) | Err(_) => {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::BAD_GATEWAY;
+                response
+            }
+        }
+    }
+}
+
+/// What a `GET` of the same URL would ask, for the whole.
+fn as_get(question: &Question) -> Question {
+    let mut as_get = Question { method: Method::GET, ..question.clone() };
+    filling::strip_conditions(&mut as_get.fields);
+    // They speak of what was sent.
+    for name in [CONTENT_LENGTH, CONTENT_TYPE, CONTENT_ENCODING] {
+        as_get.fields.remove(name);
+    }
+    as_get
+}
