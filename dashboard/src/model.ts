@@ -131,6 +131,8 @@ export interface Why {
   /** Every rule that matched, the deciding one first. */
   matches: RuleMatch[];
   door_outcome: string;
+  /** What the door has stored of the URL, a sentence for each variant. */
+  stored: string[];
 }
 
 export interface WhyQuery {

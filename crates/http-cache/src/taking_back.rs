@@ -1,4 +1,4 @@
-//! Taking back what is stored, and how the store stands: for the administrator.
+//! Taking back what is stored, and telling what is: for the administrator.
 //!
 //! Called through the doors by the admin API.
 
@@ -32,6 +32,13 @@ impl Cache {
             TakeBack::Everything => Purge::Everything,
         };
         store.purge(&purge, strength, (self.clock)())
+    }
+
+    /// What is known of a URL: a sentence for each stored variant and for what is under way; none where
+    /// it is not stored.
+    pub fn explain(&self, url: &str) -> Vec<String> {
+        let store = self.store();
+        store.explain(&store.key(&canonical(url)), &self.rules, (self.clock)())
     }
 
     /// How its store stands.

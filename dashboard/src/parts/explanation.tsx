@@ -41,6 +41,16 @@ export function Explanation({ why, around }: { why: Why; around: "given" | "want
             </dd>
           </div>
         )}
+        {why.stored.length > 0 && (
+          <div>
+            <dt>Stored</dt>
+            <dd>
+              {why.stored.map((variant) => (
+                <span key={variant}>{printable(variant)} </span>
+              ))}
+            </dd>
+          </div>
+        )}
         {why.list_changed_at && (
           <div>
             <dt>List</dt>

@@ -47,6 +47,9 @@ pub struct Why {
     pub matches: Vec<RuleMatch>,
     /// What the door would do: `NODATA with SOA, EDE 15`.
     pub door_outcome: String,
+    /// What this door has stored of the URL, a sentence for each variant; empty where it stores nothing, and
+    /// where no running process is asked.
+    pub stored: Vec<String>,
 }
 
 /// A rule that matched.

@@ -45,6 +45,7 @@ impl Control for Program {
             summary: String::new(),
             matches: Vec::new(),
             door_outcome: "NODATA with SOA, EDE 15".into(),
+            stored: Vec::new(),
         }
     }
     fn lists(&self) -> Vec<List> {

@@ -96,8 +96,11 @@ impl Control for Handle {
     }
 
     fn why(&self, question: &Question, now: Now) -> model::Why {
-        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
-        why::why(&self.0.policy.load(), &running.plan, question, None, now)
+        let why = {
+            let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
+            why::why(&self.0.policy.load(), &running.plan, question, None, now)
+        };
+        model::Why { stored: stores::explain(&self.0, question), ..why }
     }
 
     fn lists(&self) -> Vec<List> {

@@ -3,6 +3,7 @@
 //! It stores nothing: each door has a cache of its own. Called by the admin's control.
 
 use super::App;
+use admin::Question;
 use admin::model::{Store, StoreDisk, TakeBackRequest, TakenBack};
 use door_proxy::{Cache, Strength, TakeBack};
 use ledger::Collector;
@@ -94,6 +95,14 @@ fn told(door: &str, cache: &Cache) -> Store {
             trouble: disk.trouble.map(|why| why.to_string()),
         }),
     }
+}
+
+/// What the door of a question has stored of its URL.
+pub(super) fn explain(app: &App, question: &Question) -> Vec<String> {
+    let Some(url) = &question.url else { return Vec::new() };
+    let door = question.door.to_string();
+    let found = caches(app).into_iter().find(|(name, _)| *name == door);
+    found.map(|(_, cache)| cache.explain(url)).unwrap_or_default()
 }
 
 /// Takes back what is stored, in every store that is meant. An error says that there is none, or that a

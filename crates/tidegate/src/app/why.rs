@@ -54,6 +54,7 @@ pub(crate) fn why(
                 outcome(plan, question, explanation.verdict, own)
             }
         },
+        stored: Vec::new(),
     }
 }
 

@@ -1,9 +1,13 @@
-//! `tidegate why`: the verdict and its reasoning, without a running process.
+//! `tidegate why`: the verdict and its reasoning, without a running process; and where one runs, what it
+//! has stored.
 
-use super::{Exit, Failure, Setup, WhyArgs};
+use super::{Exit, Failure, Setup, WhyArgs, ctl};
 use crate::app;
 use admin::Question;
 use admin::model::Why;
+use http::Method;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use std::path::Path;
 use vocab::{DomainName, Door, Kind};
 
 /// Explains what the policy of this configuration says.
@@ -18,7 +22,10 @@ pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
     let plan = setup.plan()?;
     let (policy, _) = app::compile(&plan, &setup.state_dir(&plan), None)?;
     let page = page.as_ref().map(DomainName::as_name);
-    let why = app::why::why(&policy, &plan, &question, page, transport::clock::now());
+    let mut why = app::why::why(&policy, &plan, &question, page, transport::clock::now());
+    if question.url.is_some() {
+        why.stored = stored(&setup.state_dir(&plan), &why);
+    }
     if args.json {
         let json =
             serde_json::to_string_pretty(&why).map_err(|error| Failure::new(Exit::Fault, error))?;
@@ -27,6 +34,15 @@ pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
         print(&why);
     }
     Ok(())
+}
+
+/// What the process that runs, if one does, has stored of a URL.
+fn stored(state: &Path, why: &Why) -> Vec<String> {
+    let target = utf8_percent_encode(&why.target, NON_ALPHANUMERIC);
+    let path = format!("/api/why?target={target}&door={}", why.door);
+    // The question is answered without it.
+    let Ok((_, told)) = ctl::ask(state, Method::GET, &path, None) else { return Vec::new() };
+    serde_json::from_value(told["stored"].clone()).unwrap_or_default()
 }
 
 /// What is asked, in the words of the API.
@@ -72,6 +88,9 @@ fn print(why: &Why) {
     println!("  door     {}: {}", why.door, why.door_outcome);
     if let Some(changed) = &why.list_changed_at {
         println!("  list     unchanged since {changed}");
+    }
+    for variant in &why.stored {
+        println!("  stored   {variant}");
     }
     let others: Vec<_> = why.matches.iter().filter(|found| !found.decides).collect();
     if !others.is_empty() {
