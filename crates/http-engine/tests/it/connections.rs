@@ -24,8 +24,10 @@ async fn within<T>(work: impl Future<Output = T>) -> T {
 async fn next_head(io: &mut DuplexStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        if within(io.read_buf(&mut head)).await.unwrap() == 0 {
-            break;
+        // A byte at a time: what follows is the body's.
+        match within(io.read_u8()).await {
+            Ok(byte) => head.push(byte),
+            Err(_) => break,
         }
     }
     String::from_utf8(head).unwrap()
@@ -205,7 +207,6 @@ fn an_answer_may_come_before_its_request_was_read() {
         let mut sender = connect_http1(client);
         let mut request = get("/");
         request.headers_mut().insert("x-large", "y".repeat(4000).parse().unwrap());
-        server.write_all(&[]).await.unwrap();
         let serving = async {
             let mut some = [0; 100];
             server.read_exact(&mut some).await.unwrap();
