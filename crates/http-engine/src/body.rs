@@ -4,6 +4,7 @@
 //! else that is an `http_body::Body`. It never buffers on its own: what is not read is not
 //! received. Called by every HTTP door and by the client side.
 
+use crate::client::BadBody;
 use crate::incoming::Incoming;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -18,6 +19,8 @@ use tokio::sync::mpsc;
 pub enum BodyError {
     /// The message that it came in broke off or was malformed.
     Received(hyper::Error),
+    /// The answer that it belongs to broke off or was malformed.
+    Answer(BadBody),
     /// HTTP/2: whoever sends it was slower than [`crate::Limits::rate_bytes_min`], and its stream was
     /// cut.
     TooSlow,
@@ -213,8 +216,8 @@ impl HttpBody for Body {
 }
 
 impl From<Incoming> for Body {
-    fn from(body: Incoming) -> Self {
-        Self(Form::Incoming(body))
+    fn from(mut body: Incoming) -> Self {
+        body.take_whole().map_or_else(|| Self(Form::Incoming(body)), Self::full)
     }
 }
 
@@ -253,6 +256,7 @@ impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Received(why) => write!(f, "the body broke off: {why}"),
+            Self::Answer(why) => write!(f, "the body broke off: {why}"),
             Self::TooSlow => f.write_str("the body came more slowly than the least rate"),
             Self::Aborted => f.write_str("the body was given up by its producer"),
             Self::Other(why) => write!(f, "the body failed: {why}"),

@@ -1,19 +1,34 @@
 //! The client side: one connection to a server, HTTP/1.1 or HTTP/2, over any byte stream.
 //!
 //! It sends requests as they are handed in and adds nothing but framing; it knows no pool, no
-//! retry and no redirect. The connection's own work runs as a task of the current thread.
-//! Called by the origin pool and by DNS over HTTPS.
+//! retry and no redirect. Over HTTP/1.1 a request without a body is written, and its answer read, by
+//! the caller's own future: no task, no channel (docs/adr/0025). The first request that is more than
+//! that hands the connection to hyper, for good; its work then runs as a task of the current
+//! thread, as that of HTTP/2 does always. Called by the origin pool and by DNS over HTTPS.
+
+pub(crate) mod answer_body;
+mod answer_head;
+mod chunks;
+mod direct;
+mod exchange;
+mod request_head;
+mod room;
+
+pub use answer_body::BadBody;
+pub use answer_head::BadHead;
 
 use crate::body::Body;
 use crate::incoming::Incoming;
 use crate::rt::LocalExec;
+use direct::Direct;
 use http::{Request, Response};
-use hyper::client::conn::{http1, http2};
+use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::fmt;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Bytes of a response head, and of what is read ahead of it. A head beyond it is an error.
+/// Bytes of a response head, and of what hyper reads ahead of it. A head beyond it is an error.
 pub const RESPONSE_HEAD_BYTES_MAX: usize = 64 << 10;
 /// Header fields in a response; beyond it the response is an error. hyper's own default.
 pub const RESPONSE_HEADERS_MAX: usize = 100;
@@ -25,39 +40,54 @@ const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends requests over one connection.
 #[derive(Debug)]
-pub struct Sender(Version);
+pub struct Sender(Form);
 
 #[derive(Debug)]
-enum Version {
+enum Form {
+    /// HTTP/1.1 that has carried nothing but requests without a body.
+    Direct(Direct),
+    /// HTTP/1.1 in hyper's hands.
     Http1(http1::SendRequest<Body>),
     Http2(http2::SendRequest<Body>),
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Error {
+    /// The connection was closed before the whole head of an answer, or is busy with another.
+    Closed,
+    /// What came is not the head of an answer, or of one that two readers could read differently.
+    BadHead(BadHead),
+    /// hyper's own error.
+    Engine(hyper::Error),
 }
 
 /// A request that got no answer.
 #[derive(Debug)]
 pub struct SendError {
     /// What went wrong.
-    pub why: hyper::Error,
+    pub why: Error,
     /// The request, if not a byte of it was sent: it may go over another connection, whatever its
     /// method.
     pub unsent: Option<Box<Request<Body>>>,
+    /// The request, if it was sent and not a byte of an answer came, and it [was
+    /// kept](Sender::keeps): it may go over another connection if repeating it changes nothing.
+    pub unanswered: Option<Box<Request<Body>>>,
 }
 
-/// Opens HTTP/1.1 over `io`. Upgrades ([`crate::upgrade`]) work.
+/// A byte stream to a server, whatever it goes through. It is `Send` because hyper's upgrades are.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<I: AsyncRead + AsyncWrite + Unpin + Send> Io for I {}
+
+/// Speaks HTTP/1.1 over `io`. Upgrades ([`crate::upgrade`]) work.
 ///
-/// Must be called within a `LocalSet` or a local runtime: the connection becomes a task of it.
-pub async fn connect_http1<I>(io: I) -> Result<Sender, hyper::Error>
+/// Requests must be sent within a `LocalSet` or a local runtime: a connection that goes to hyper
+/// becomes a task of it.
+pub fn connect_http1<I>(io: I) -> Sender
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (sender, connection) = http1::Builder::new()
-        .max_buf_size(RESPONSE_HEAD_BYTES_MAX)
-        .max_headers(RESPONSE_HEADERS_MAX)
-        .handshake(TokioIo::new(io))
-        .await?;
-    // Its errors reach whoever waits for a response; nobody else needs them.
-    tokio::task::spawn_local(async move { drop(connection.with_upgrades().await) });
-    Ok(Sender(Version::Http1(sender)))
+    Sender(Form::Direct(Direct::new(Box::new(io))))
 }
 
 /// Opens HTTP/2 over `io`, on which ALPN has chosen `h2` (or by prior knowledge).
@@ -75,31 +105,48 @@ where
         .handshake(TokioIo::new(io))
         .await?;
     tokio::task::spawn_local(async move { drop(connection.await) });
-    Ok(Sender(Version::Http2(sender)))
+    Ok(Sender(Form::Http2(sender)))
+}
+
+/// Has hyper go on with a connection on which nothing is under way.
+async fn hand_over(io: Box<dyn Io>) -> Result<http1::SendRequest<Body>, hyper::Error> {
+    let (sender, connection) = http1::Builder::new()
+        .max_buf_size(RESPONSE_HEAD_BYTES_MAX)
+        .max_headers(RESPONSE_HEADERS_MAX)
+        .handshake(TokioIo::new(io))
+        .await?;
+    // Its errors reach whoever waits for a response; nobody else needs them.
+    tokio::task::spawn_local(async move { drop(connection.with_upgrades().await) });
+    Ok(sender)
 }
 
 impl Sender {
     /// Waits until a request can be sent; an error means that the connection is gone.
-    pub async fn ready(&mut self) -> Result<(), hyper::Error> {
+    pub async fn ready(&mut self) -> Result<(), Error> {
         match &mut self.0 {
-            Version::Http1(sender) => sender.ready().await,
-            Version::Http2(sender) => sender.ready().await,
+            Form::Direct(direct) => direct.ready().await,
+            Form::Http1(sender) => sender.ready().await.map_err(Error::Engine),
+            Form::Http2(sender) => sender.ready().await.map_err(Error::Engine),
         }
     }
 
-    /// Whether a request can be sent at once.
-    pub fn is_ready(&self) -> bool {
-        match &self.0 {
-            Version::Http1(sender) => sender.is_ready(),
-            Version::Http2(sender) => sender.is_ready(),
+    /// Whether a request can be sent at once. Right after an answer came it says whether its body is
+    /// done with the connection.
+    pub fn is_ready(&mut self) -> bool {
+        match &mut self.0 {
+            Form::Direct(direct) => direct.is_here(),
+            Form::Http1(sender) => sender.is_ready(),
+            Form::Http2(sender) => sender.is_ready(),
         }
     }
 
-    /// Whether the connection is gone.
-    pub fn is_closed(&self) -> bool {
-        match &self.0 {
-            Version::Http1(sender) => sender.is_closed(),
-            Version::Http2(sender) => sender.is_closed(),
+    /// Whether the connection is gone, as far as this thread's reactor knows: an idle one is gone
+    /// too once its server has said anything unasked. Costs no system call unless something came.
+    pub fn is_closed(&mut self) -> bool {
+        match &mut self.0 {
+            Form::Direct(direct) => direct.is_closed(),
+            Form::Http1(sender) => sender.is_closed(),
+            Form::Http2(sender) => sender.is_closed(),
         }
     }
 
@@ -107,29 +154,82 @@ impl Sender {
     /// once (HTTP/2).
     pub fn share(&self) -> Option<Self> {
         match &self.0 {
-            Version::Http1(_) => None,
-            Version::Http2(sender) => Some(Self(Version::Http2(sender.clone()))),
+            Form::Direct(_) | Form::Http1(_) => None,
+            Form::Http2(sender) => Some(Self(Form::Http2(sender.clone()))),
         }
     }
 
-    /// Sends `request` and waits for the head of its response.
+    /// Whether `request` would be kept until the first byte of its answer:
+    /// [`SendError::unanswered`].
+    pub fn keeps(&self, request: &Request<Body>) -> bool {
+        matches!(self.0, Form::Direct(_)) && request_head::is_lean(request)
+    }
+
+    /// Sends `request` and waits for the head of its response. Dropping the future, or later the
+    /// body before its end, closes the connection (of HTTP/1).
     ///
     /// Over HTTP/1.1 the target is written as given: a path for a server, an absolute URI for a
-    /// proxy; `Host` is the caller's to set. Over HTTP/2 the URI must be absolute.
+    /// proxy; `Host` is the caller's to set. Over HTTP/2 the URI must be absolute. Interim answers
+    /// (1xx) are passed over.
     pub async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
+        if let Form::Direct(direct) = &mut self.0 {
+            if request_head::is_lean(&request) {
+                return direct.send(request).await;
+            }
+            let Some(io) = direct.take() else { return Err(SendError::closed(request)) };
+            match hand_over(io).await {
+                Ok(sender) => self.0 = Form::Http1(sender),
+                Err(why) => return Err(SendError::unsent(Error::Engine(why), request)),
+            }
+        }
         let sent = match &mut self.0 {
-            Version::Http1(sender) => sender.try_send_request(request).await,
-            Version::Http2(sender) => sender.try_send_request(request).await,
+            Form::Direct(_) => return Err(SendError::closed(request)),
+            Form::Http1(sender) => sender.try_send_request(request).await,
+            Form::Http2(sender) => sender.try_send_request(request).await,
         };
-        sent.map(|answer| answer.map(Incoming::from)).map_err(|mut why| {
-            let unsent = why.take_message().map(Box::new);
-            SendError { why: why.into_error(), unsent }
-        })
+        sent.map(|answer| answer.map(Incoming::from)).map_err(SendError::from)
     }
 }
 
-impl std::fmt::Display for SendError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl SendError {
+    fn unsent(why: Error, request: Request<Body>) -> Self {
+        Self { why, unsent: Some(Box::new(request)), unanswered: None }
+    }
+
+    fn closed(request: Request<Body>) -> Self {
+        Self::unsent(Error::Closed, request)
+    }
+}
+
+impl From<TrySendError<Request<Body>>> for SendError {
+    fn from(mut why: TrySendError<Request<Body>>) -> Self {
+        let unsent = why.take_message().map(Box::new);
+        Self { why: Error::Engine(why.into_error()), unsent, unanswered: None }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("the connection was closed"),
+            Self::BadHead(why) => why.fmt(f),
+            Self::Engine(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Closed => None,
+            Self::BadHead(why) => Some(why),
+            Self::Engine(why) => Some(why),
+        }
+    }
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no answer: {}", self.why)
     }
 }

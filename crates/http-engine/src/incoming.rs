@@ -1,10 +1,12 @@
 //! The body of a message that is being received.
 //!
-//! hyper's own, which reads nothing before it is asked; over HTTP/2 it notes besides when the client
-//! owes more of a request, so that a stream that stalls can be cut by itself. It keeps no byte. Made
-//! by the server and the client side, read by whoever has the message.
+//! hyper's own, or that of an answer on a connection of ours ([`crate::client`]); neither reads
+//! anything before it is asked. Over HTTP/2 it notes besides when the client owes more of a request,
+//! so that a stream that stalls can be cut by itself. It keeps no byte. Made by the server and the
+//! client side, read by whoever has the message.
 
 use crate::body::BodyError;
+use crate::client::answer_body::AnswerBody;
 use crate::pace::{Course, Pace};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -15,28 +17,62 @@ use std::task::{Context, Poll};
 
 /// A body that is being received: see the module.
 pub struct Incoming {
-    /// None: there is nothing to receive.
-    body: Option<hyper::body::Incoming>,
+    source: Source,
     stream: Option<Arc<Pace>>,
+}
+
+/// Where it comes from.
+enum Source {
+    /// There is nothing to receive.
+    None,
+    /// All of it came with its head.
+    Whole(Bytes),
+    Engine(hyper::body::Incoming),
+    Answer(Box<AnswerBody>),
 }
 
 impl Incoming {
     /// The body of a request that nobody sends: ours, to ourselves.
     pub const fn none() -> Self {
-        Self { body: None, stream: None }
+        Self { source: Source::None, stream: None }
+    }
+
+    /// A body that came with its head.
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        let source = if bytes.is_empty() { Source::None } else { Source::Whole(bytes) };
+        Self { source, stream: None }
     }
 
     /// The body of a request on a stream of HTTP/2.
     pub(crate) fn of_stream(body: hyper::body::Incoming, stream: &Arc<Pace>) -> Self {
         // Most requests have none: they are not waited for.
         let stream = (!body.is_end_stream()).then(|| Arc::clone(stream));
-        Self { body: Some(body), stream }
+        Self { source: Source::Engine(body), stream }
+    }
+
+    /// What is left of it, if all of that has come.
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        match &mut self.source {
+            Source::None => Some(Bytes::new()),
+            Source::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.source = Source::None;
+                Some(bytes)
+            }
+            Source::Engine(_) | Source::Answer(_) => None,
+        }
     }
 }
 
 impl From<hyper::body::Incoming> for Incoming {
     fn from(body: hyper::body::Incoming) -> Self {
-        Self { body: Some(body), stream: None }
+        Self { source: Source::Engine(body), stream: None }
+    }
+}
+
+impl From<AnswerBody> for Incoming {
+    fn from(body: AnswerBody) -> Self {
+        Self { source: Source::Answer(Box::new(body)), stream: None }
     }
 }
 
@@ -52,7 +88,14 @@ impl HttpBody for Incoming {
         if this.stream.as_ref().is_some_and(|stream| stream.course() == Course::Cut) {
             return Poll::Ready(Some(Err(BodyError::TooSlow)));
         }
-        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        let body = match &mut this.source {
+            Source::None | Source::Whole(_) => {
+                let bytes = this.take_whole().filter(|bytes| !bytes.is_empty());
+                return Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))));
+            }
+            Source::Answer(body) => return body.poll_frame(cx).map_err(BodyError::Answer),
+            Source::Engine(body) => body,
+        };
         let frame = Pin::new(&mut *body).poll_frame(cx);
         if let Some(stream) = &this.stream {
             match &frame {
@@ -68,11 +111,21 @@ impl HttpBody for Incoming {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+        match &self.source {
+            Source::None => true,
+            Source::Whole(_) => false,
+            Source::Engine(body) => body.is_end_stream(),
+            Source::Answer(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.as_ref().map_or(SizeHint::with_exact(0), HttpBody::size_hint)
+        match &self.source {
+            Source::None => SizeHint::with_exact(0),
+            Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Source::Engine(body) => body.size_hint(),
+            Source::Answer(body) => body.size_hint(),
+        }
     }
 }
 

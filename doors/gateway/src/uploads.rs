@@ -169,9 +169,11 @@ impl Pace {
 fn blamed(why: &BodyError) -> SendError {
     match why {
         BodyError::Other(why) if why.is::<LengthLimitError>() => SendError::BodyTooLarge,
-        BodyError::Other(_) | BodyError::Received(_) | BodyError::TooSlow | BodyError::Aborted => {
-            SendError::BodyBroken
-        }
+        BodyError::Other(_)
+        | BodyError::Received(_)
+        | BodyError::Answer(_)
+        | BodyError::TooSlow
+        | BodyError::Aborted => SendError::BodyBroken,
     }
 }
 

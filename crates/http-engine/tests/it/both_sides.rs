@@ -23,7 +23,7 @@ where
     tokio::task::spawn_local(async move { drop(serving.await) });
     match versions {
         Versions::Http2 => connect_http2(client).await.unwrap(),
-        Versions::Http1 | Versions::Http1And2 => connect_http1(client).await.unwrap(),
+        Versions::Http1 | Versions::Http1And2 => connect_http1(client),
     }
 }
 
@@ -181,7 +181,7 @@ fn http2_carries_several_requests_at_once() {
 fn a_request_that_was_not_sent_comes_back() {
     run(async {
         let (client, server) = connection();
-        let mut sender = connect_http1(client).await.unwrap();
+        let mut sender = connect_http1(client);
         drop(server);
         // Only once the connection's task has seen the end is a request certainly unsent.
         while !sender.is_closed() {

@@ -1,8 +1,10 @@
 //! The crate's promises, over real sockets and simulated time.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
+mod answers;
 mod asks_first;
 mod both_sides;
+mod connections;
 mod crowd;
 mod http2_abuse;
 mod http2_pace;

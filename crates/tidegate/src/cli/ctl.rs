@@ -237,8 +237,7 @@ pub(super) fn ask(
             .body(body.map_or_else(Body::empty, |json| Body::full(json.to_string())))
             .map_err(|error| Failure::new(Exit::Fault, error))?;
         let failed = |why: &dyn std::fmt::Display| Failure::new(Exit::Fault, why);
-        let mut sender =
-            http_engine::client::connect_http1(stream).await.map_err(|error| failed(&error))?;
+        let mut sender = http_engine::client::connect_http1(stream);
         let response = sender.send(request).await.map_err(|error| failed(&error))?;
         let status = response.status();
         let bytes: Bytes =

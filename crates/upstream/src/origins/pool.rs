@@ -84,7 +84,7 @@ pub(super) fn take(key: &Key, idleness: Idleness, fits: impl Fn(&Open) -> bool) 
             Idleness::Any => None,
             Idleness::Moment => now.checked_sub(MOMENT),
         };
-        let at = kept.iter().rposition(|idle| {
+        let at = kept.iter_mut().rposition(|idle| {
             let is_young = since.is_none_or(|since| idle.since >= since);
             idle.until > now && is_young && !idle.open.sender.is_closed() && fits(&idle.open)
         })?;
@@ -95,7 +95,7 @@ pub(super) fn take(key: &Key, idleness: Idleness, fits: impl Fn(&Open) -> bool) 
 }
 
 /// Keeps a connection for later. At a cap, or when it is closed, it is dropped.
-pub(super) fn give(key: Key, open: Open, caps: Caps) {
+pub(super) fn give(key: Key, mut open: Open, caps: Caps) {
     if open.sender.is_closed() {
         return;
     }
@@ -124,7 +124,7 @@ async fn sweep_until_empty() {
         let empty = POOL.with_borrow_mut(|pool| {
             let now = Instant::now();
             pool.idle.retain(|_, kept| {
-                kept.retain(|idle| idle.until > now && !idle.open.sender.is_closed());
+                kept.retain_mut(|idle| idle.until > now && !idle.open.sender.is_closed());
                 !kept.is_empty()
             });
             pool.count = pool.idle.values().map(Vec::len).sum();

@@ -15,7 +15,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::LengthLimitError;
 use http_engine::Incoming;
 use http_engine::body::{Body, BodyError};
-use http_engine::client::{SendError as EngineError, connect_http1};
+use http_engine::client::{Error as EngineError, connect_http1};
 use std::cell::Cell;
 use std::error::Error;
 use std::pin::{Pin, pin};
@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// A client that sends nothing of a body it announced is cut by its door after a minute; this is
 /// the bound where a door sets none.
@@ -71,11 +71,21 @@ pub struct Origins {
 pub(super) type Opened = Result<Open, SendError>;
 
 /// Whether a request may go out once more after its connection broke.
+#[derive(Clone, Copy)]
 enum Again {
-    /// It may: this is its copy. The body was empty.
-    Copy(Box<Request<Body>>),
+    /// It has no body, and repeating it changes nothing (RFC 9110 §9.2.2).
+    Repeatable,
     /// It may not.
     Never,
+}
+
+/// A request that got no answer over a connection, and the request where it is still whole.
+struct Lost {
+    why: SendError,
+    /// Not a byte of it was sent.
+    unsent: Option<Box<Request<Body>>>,
+    /// It was sent, and nothing came.
+    unanswered: Option<Box<Request<Body>>>,
 }
 
 impl Origins {
@@ -125,39 +135,42 @@ impl Origins {
         open: impl AsyncFnOnce() -> Opened,
     ) -> Result<Response<Body>, Unanswered> {
         let mut request = request;
-        let again = copy_of(&request);
+        let again = Again::of(&request);
         // What cannot go out twice goes over a connection that has just served, or over a new one.
-        let idleness = match &again {
-            Again::Copy(_) => Idleness::Any,
+        let idleness = match again {
+            Again::Repeatable => Idleness::Any,
             Again::Never => Idleness::Moment,
         };
         if let Some(open) = idle(&key, idleness, guard).await {
-            match self.exchange(key.clone(), open, request).await {
+            let copy = match again {
+                Again::Repeatable if !open.sender.keeps(&request) => Some(copy_of(&request)),
+                Again::Repeatable | Again::Never => None,
+            };
+            let lost = match self.exchange(key.clone(), open, request).await {
                 Ok(response) => return Ok(response),
-                Err(Unanswered { why, unsent }) => {
-                    request = match (unsent, again) {
-                        (Some(unsent), _) => *unsent,
-                        (None, Again::Copy(copy)) if why == SendError::Closed => *copy,
-                        (None, Again::Copy(_) | Again::Never) => {
-                            return Err(Unanswered { why, unsent: None });
-                        }
-                    };
-                }
-            }
+                Err(lost) => lost,
+            };
+            let back = match again {
+                _ if lost.unsent.is_some() => lost.unsent,
+                Again::Repeatable if lost.why == SendError::Closed => lost.unanswered.or(copy),
+                Again::Repeatable | Again::Never => None,
+            };
+            let Some(back) = back else {
+                return Err(Unanswered { why: lost.why, unsent: None });
+            };
+            request = *back;
         }
         let open = match open().await {
             Ok(open) => open,
             Err(why) => return Err(Unanswered { why, unsent: Some(Box::new(request)) }),
         };
-        self.exchange(key, open, request).await
+        let sent = self.exchange(key, open, request).await;
+        sent.map_err(|lost| Unanswered { why: lost.why, unsent: lost.unsent })
     }
 
     async fn open(&self, origin: &Origin, guard: &dyn Guard) -> Opened {
         let (connection, peer) = self.dialer.dial(origin, guard).await?;
-        let sender = connect_http1(connection)
-            .await
-            .map_err(|why| SendError::BadResponse(why.to_string()))?;
-        Ok(Open { sender, peer })
+        Ok(Open { sender: connect_http1(connection), peer })
     }
 
     async fn exchange(
@@ -165,19 +178,25 @@ impl Origins {
         key: Key,
         mut open: Open,
         request: Request<Body>,
-    ) -> Result<Response<Body>, Unanswered> {
+    ) -> Result<Response<Body>, Lost> {
         let own = request.extensions().get::<ResponseTimeout>();
         let patience = own.map_or(self.response_timeout, |own| own.0);
         let sent = within(patience, request, async |request| open.sender.send(request).await).await;
         let Some(sent) = sent else {
-            return Err(Unanswered { why: SendError::Timeout, unsent: None });
+            return Err(Lost { why: SendError::Timeout, unsent: None, unanswered: None });
         };
-        let response = sent.map_err(|why| Unanswered { why: blamed(&why), unsent: why.unsent })?;
+        let response = sent.map_err(|why| Lost {
+            why: blamed(&why.why),
+            unsent: why.unsent,
+            unanswered: why.unanswered,
+        })?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return Ok(response.map(Body::from));
         }
+        // A body that came with its head needs the connection no more.
+        let is_free = response.body().is_end_stream() || open.sender.is_ready();
         let lease = Lease { key, open, caps: self.caps };
-        if response.body().is_end_stream() {
+        if is_free {
             lease.give_back();
             return Ok(response.map(Body::from));
         }
@@ -188,7 +207,7 @@ impl Origins {
 /// An idle connection that takes a request at once.
 async fn idle(key: &Key, idleness: Idleness, guard: &dyn Guard) -> Option<Open> {
     loop {
-        let open = pool::take(key, idleness, |open| guard.permits(open.peer))?;
+        let mut open = pool::take(key, idleness, |open| guard.permits(open.peer))?;
         if !open.sender.is_ready() {
             // Its own task may still have to see the end of the last answer. If that takes longer
             // than a turn, the last request is still being sent: of no use to us.
@@ -207,16 +226,13 @@ async fn within<T>(
     request: Request<Body>,
     exchange: impl AsyncFnOnce(Request<Body>) -> T,
 ) -> Option<T> {
+    if request.body().is_end_stream() {
+        return timeout(patience, exchange(request)).await.ok();
+    }
     let uploaded = Rc::new(Cell::new(None));
-    let request = if request.body().is_end_stream() {
-        uploaded.set(Some(Instant::now()));
-        request
-    } else {
-        let uploaded = Rc::clone(&uploaded);
-        request.map(|body| {
-            Metered::wrap(body, UPLOAD_STALL, move |_, _| uploaded.set(Some(Instant::now())))
-        })
-    };
+    let noted = Rc::clone(&uploaded);
+    let request = request
+        .map(|body| Metered::wrap(body, UPLOAD_STALL, move |_, _| noted.set(Some(Instant::now()))));
     let mut exchanging = pin!(exchange(request));
     let mut deadline = Instant::now() + patience;
     loop {
@@ -234,11 +250,18 @@ async fn within<T>(
     }
 }
 
-/// A copy, if the request has no body and repeating it changes nothing (RFC 9110 §9.2.2).
-fn copy_of(request: &Request<Body>) -> Again {
-    if !request.method().is_idempotent() || !request.body().is_end_stream() {
-        return Again::Never;
+impl Again {
+    fn of(request: &Request<Body>) -> Self {
+        if request.method().is_idempotent() && request.body().is_end_stream() {
+            Self::Repeatable
+        } else {
+            Self::Never
+        }
     }
+}
+
+/// A copy of a request without a body, for a connection that does not keep it.
+fn copy_of(request: &Request<Body>) -> Box<Request<Body>> {
     let mut copy = Request::new(Body::empty());
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
@@ -247,12 +270,17 @@ fn copy_of(request: &Request<Body>) -> Again {
     if let Some(own) = request.extensions().get::<ResponseTimeout>() {
         copy.extensions_mut().insert(*own);
     }
-    Again::Copy(Box::new(copy))
+    Box::new(copy)
 }
 
 /// Finds out what broke: the client's body, the connection, or the answer.
 fn blamed(failure: &EngineError) -> SendError {
-    let mut cause: Option<&(dyn Error + 'static)> = failure.why.source();
+    let engine = match failure {
+        EngineError::Closed => return SendError::Closed,
+        EngineError::BadHead(why) => return SendError::BadResponse(why.to_string()),
+        EngineError::Engine(why) => why,
+    };
+    let mut cause = engine.source();
     while let Some(why) = cause {
         if why.is::<LengthLimitError>() {
             return SendError::BodyTooLarge;
@@ -262,8 +290,7 @@ fn blamed(failure: &EngineError) -> SendError {
         }
         cause = why.source();
     }
-    let why = &failure.why;
-    if why.is_parse() { SendError::BadResponse(why.to_string()) } else { SendError::Closed }
+    if engine.is_parse() { SendError::BadResponse(engine.to_string()) } else { SendError::Closed }
 }
 
 /// A body that is wrapped carries its cause as deep as it is wrapped.
@@ -273,7 +300,9 @@ fn body_blamed(failure: &BodyError) -> SendError {
         BodyError::Other(why) => {
             why.downcast_ref::<BodyError>().map_or(SendError::BodyBroken, body_blamed)
         }
-        BodyError::Received(_) | BodyError::TooSlow | BodyError::Aborted => SendError::BodyBroken,
+        BodyError::Received(_) | BodyError::Answer(_) | BodyError::TooSlow | BodyError::Aborted => {
+            SendError::BodyBroken
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::error::{DialError, SendError, Unanswered};
 use super::origin::{Host, Origin, OriginScheme};
 use super::parent::{Parent, ParentKind};
 use super::pool::Open;
-use super::send::{Opened, Origins};
+use super::send::Origins;
 use super::way::{Known, Step, Way};
 use crate::resolver::{self, connect_through};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
@@ -83,7 +83,7 @@ impl Origins {
                         OriginScheme::Http => connection,
                         OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
                     };
-                    opened(connection, peer).await
+                    Ok(opened(connection, peer))
                 })
                 .await;
         }
@@ -99,7 +99,7 @@ impl Origins {
         let key = self.key(parent.origin(), known.number);
         let sent = self.send_over(key, request, guard_of_parents(), async || {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
-            opened(connection, peer).await
+            Ok(opened(connection, peer))
         });
         sent.await.map_err(|mut unanswered| {
             if let Some(unsent) = &mut unanswered.unsent {
@@ -111,10 +111,8 @@ impl Origins {
     }
 }
 
-async fn opened(connection: Connection, peer: SocketAddr) -> Opened {
-    let sender =
-        connect_http1(connection).await.map_err(|why| SendError::BadResponse(why.to_string()))?;
-    Ok(Open { sender, peer })
+fn opened(connection: Connection, peer: SocketAddr) -> Open {
+    Open { sender: connect_http1(connection), peer }
 }
 
 /// A parent is where the owner's configuration says.
@@ -232,7 +230,7 @@ async fn connect(
         asking = asking.header(PROXY_AUTHORIZATION, field);
     }
     let asking = asking.body(Body::empty()).map_err(|why| trouble(why.to_string()))?;
-    let mut sender = connect_http1(connection).await.map_err(|why| trouble(why.to_string()))?;
+    let mut sender = connect_http1(connection);
     let mut answer = sender.send(asking).await.map_err(|why| trouble(why.to_string()))?;
     if !answer.status().is_success() {
         let status = answer.status();

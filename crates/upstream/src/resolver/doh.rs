@@ -169,18 +169,18 @@ impl HttpWay {
         let io = self.tls.connect(stream, &name, &offered).await;
         let io = io.map_err(|_| ExchangeError::Tls)?;
         let (sender, version) = if io.alpn() == Some(Alpn::Http2) {
-            (connect_http2(io).await, Version::HTTP_2)
+            let sender = connect_http2(io).await.map_err(|_| ExchangeError::Unreachable)?;
+            (sender, Version::HTTP_2)
         } else {
-            (connect_http1(io).await, Version::HTTP_11)
+            (connect_http1(io), Version::HTTP_11)
         };
-        let sender = sender.map_err(|_| ExchangeError::Unreachable)?;
         if let Some(shared) = sender.share() {
             self.keep(shared, version);
         }
         Ok(Session { sender, version, age: Age::New })
     }
 
-    fn keep(&self, sender: Sender, version: Version) {
+    fn keep(&self, mut sender: Sender, version: Version) {
         let mut kept = self.kept.borrow_mut();
         if kept.len() < self.kept_max && !sender.is_closed() {
             kept.push(Kept { sender, version, used: Instant::now() });
@@ -189,7 +189,7 @@ impl HttpWay {
 
     fn kept(&self) -> Option<Session> {
         let mut kept = self.kept.borrow_mut();
-        kept.retain(|it| !it.sender.is_closed() && it.used.elapsed() < self.idle);
+        kept.retain_mut(|it| !it.sender.is_closed() && it.used.elapsed() < self.idle);
         let last = kept.last_mut()?;
         let version = last.version;
         let sender = match last.sender.share() {

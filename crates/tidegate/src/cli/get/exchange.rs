@@ -89,7 +89,7 @@ async fn ask_once(
     range: Option<(u64, &str)>,
 ) -> Result<Response<Incoming>, Unanswered> {
     let io = reach(route, url).await?;
-    let mut sender = connect_http1(io).await.map_err(|why| network(&why))?;
+    let mut sender = connect_http1(io);
     let request = request(route, url, range)?;
     sender.send(request).await.map_err(|why| network(&why))
 }
