@@ -4,6 +4,7 @@
 mod asks_first;
 mod both_sides;
 mod crowd;
+mod handlers;
 mod http2_abuse;
 mod http2_pace;
 mod patience;
