@@ -139,8 +139,14 @@ fn heads_are_bounded() {
     check(&head(&"X: y\r\n".repeat(99)), 200, &["GET / 0"]);
     check(&head(&"X: y\r\n".repeat(100)), 431, &[]);
     check(&head(&format!("X: {}\r\n", "y".repeat(70_000))), 431, &[]);
-    let target = "/".repeat(66_000);
-    check(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"), 431, &[]);
+    run(async {
+        let (address, asked) = server().await;
+        let wire = format!("GET {} HTTP/1.1\r\nHost: a\r\n\r\n", "/".repeat(66_000));
+        // Whether the line or the whole head is called too long depends on how the bytes arrive.
+        let status = status(&exchange(address, wire.as_bytes()).await);
+        assert!(matches!(status, 414 | 431), "{status}");
+        assert!(asked.borrow().is_empty());
+    });
 }
 
 #[test]
