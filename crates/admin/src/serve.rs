@@ -94,7 +94,7 @@ impl Admin {
     pub async fn serve_connection(
         self,
         stream: transport::Stream,
-        stop: impl Future<Output = ()>,
+        stop: impl Future<Output = ()> + Unpin,
     ) -> Result<(), ServeError> {
         let client = stream.peer().ip();
         let answer = move |request: http::Request<Incoming>| {

@@ -1,5 +1,6 @@
-//! The smallest server: a fixed answer of 102 bytes by the quick lane, `/hyper` by the handler.
+//! The smallest server: a fixed answer of 102 bytes by the quick way, `/handler` by the handler.
 //!
+//! A request for `/handler` that is not simple, as one with `Expect`, takes its connection to hyper.
 //! For measuring the engine alone and for conformance tools, on loopback only:
 //! `cargo run --release -p http-engine --example lane -- 8080`. It takes a port, and serves HTTP/1
 //! and, by prior knowledge, HTTP/2 on one thread.
@@ -17,7 +18,7 @@ struct Fixed;
 
 impl Quick for Fixed {
     fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
-        if request.path() == "/hyper" {
+        if request.path() == "/handler" {
             return Quickly::NotMine;
         }
         out.extend_from_slice(

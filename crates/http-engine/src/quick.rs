@@ -1,15 +1,19 @@
 //! The quick lane: simple requests answered without hyper.
 //!
-//! Most requests for small things are a `GET` or `HEAD` without a body, and most of what a full
-//! HTTP engine does for them is not needed. A door that can answer such a request at once, from
-//! memory, implements [`Quick`]; the lane reads, parses strictly, asks it, and writes all answers at
-//! hand in one go. The first request that is not simple, or that the door does not claim, takes its
-//! connection over to hyper with every byte, and for good. Nothing is refused here: what is
-//! malformed is hyper's and [`crate::refuse`]'s to refuse. Called through
-//! [`crate::serve_quickly`].
+//! Most requests are a `GET` or `HEAD` without a body, and most of what a full HTTP engine does for
+//! them is not needed. The lane reads, parses strictly, and asks the door twice: a door that can
+//! answer at once, from memory, implements [`Quick`], and all such answers at hand are written in one
+//! go; what it does not claim its handler answers in its own time, and the lane frames and sends that
+//! too. The first request that is not simple takes its connection over to hyper with every byte, and
+//! for good. Nothing is refused here: what is malformed is hyper's and [`crate::refuse`]'s to refuse.
+//! Called through [`crate::serve`] and [`crate::serve_quickly`].
 
+mod answer;
+mod framing;
 pub(crate) mod head;
 pub(crate) mod lane;
+mod request;
+mod sending;
 
 use crate::date;
 use bytes::Bytes;
@@ -18,7 +22,7 @@ use std::fmt;
 
 /// A door's short way to an answer.
 pub trait Quick {
-    /// The form of target that the door is asked in; any other is not simple.
+    /// The form of target that this way is asked in; any other is the handler's.
     const FORM: TargetForm = TargetForm::Origin;
 
     /// Answers `request` by appending to `out`, or leaves it to the handler.
@@ -71,7 +75,7 @@ pub enum Quickly {
     NotMine,
 }
 
-/// A quick way that claims nothing: every connection goes to hyper at its first request.
+/// A quick way that claims nothing: every request is the handler's.
 #[derive(Clone, Copy, Debug)]
 pub struct NoQuick;
 
@@ -101,12 +105,28 @@ pub(crate) enum Persistence {
     Close,
 }
 
-/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, of the door's
-/// [`Quick::FORM`], no body, no `Expect`, no `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended
-/// by CR LF, and **no field twice**. Borrowed from the bytes as they came.
+impl Persistence {
+    /// What says so, and the empty line.
+    pub(crate) const fn end_of_head(self) -> &'static [u8] {
+        match self {
+            Self::Keep => b"\r\n",
+            Self::KeepAndSay => b"connection: keep-alive\r\n\r\n",
+            Self::Close => b"connection: close\r\n\r\n",
+        }
+    }
+}
+
+/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, no body, no `Expect`, no
+/// `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended by CR LF. A [`Quick`] sees
+/// only those of its [`Quick::FORM`] in which **no field stands twice**. Borrowed from the bytes as they
+/// came.
 #[derive(Clone, Copy)]
 pub struct Simple<'r> {
     pub(crate) method: SimpleMethod,
+    /// The target as it was sent.
+    pub(crate) asked: &'r str,
+    pub(crate) form: TargetForm,
+    /// Its path and query.
     pub(crate) target: &'r str,
     pub(crate) version: Version,
     pub(crate) host: Option<&'r str>,
@@ -114,6 +134,14 @@ pub struct Simple<'r> {
     pub(crate) fields: &'r [httparse::Header<'r>],
     /// Which lengths the names of its fields have: most look-ups end at one bit.
     pub(crate) lengths: NameLengths,
+    pub(crate) names: Names,
+}
+
+/// Whether a name stands over two fields of a request: then it is a list, and the handler's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    Single,
+    Repeated,
 }
 
 /// A set of name lengths in bytes; from 63 on they share a place.
@@ -204,11 +232,7 @@ impl<'r> Simple<'r> {
 
     /// The same for an answer that has the `Date` of its origin.
     pub fn end_dated_head(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(match self.persistence {
-            Persistence::Keep => b"\r\n",
-            Persistence::KeepAndSay => b"connection: keep-alive\r\n\r\n",
-            Persistence::Close => b"connection: close\r\n\r\n",
-        });
+        out.extend_from_slice(self.persistence.end_of_head());
     }
 }
 

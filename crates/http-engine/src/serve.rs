@@ -1,10 +1,10 @@
 //! The server side: one connection, HTTP/1.1 or HTTP/2, from its first byte to its last.
 //!
-//! hyper parses and frames; this adds bounds, patience and the refusals of [`crate::refuse`], and
-//! calls the handler for what is left. It knows no door, no TLS and no socket: `io` is any byte
+//! Simple requests stay in the lane ([`crate::quick`]). For the others hyper parses and frames; this adds
+//! bounds, patience and the refusals of [`crate::refuse`], and calls the handler for what is left. It knows no door, no TLS and no socket: `io` is any byte
 //! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
-use crate::body::Body;
+use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
 use crate::limits::{
     ExtendedConnect, HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES,
@@ -13,14 +13,14 @@ use crate::limits::{
 };
 use crate::pace::{Pace, StreamExec};
 use crate::patience::{Next, Patience};
-use crate::quick::Quick;
 use crate::quick::lane::{Begun, End, Lane, Preface, Spoken};
+use crate::quick::{NoQuick, Quick};
 use crate::refuse::{Refusal, refusal};
 use crate::reply;
 use crate::taken::Taken;
 use crate::upgrade::Held;
 use crate::watch::{Guarded, InFlight, Watch};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, Version, header};
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
@@ -33,8 +33,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// Which versions of HTTP a connection may speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,10 @@ pub enum ServeError {
     Stalled,
     /// The client took an answer, or sent a body, more slowly than [`Limits::rate_bytes_min`].
     TooSlow,
-    /// The byte stream failed before HTTP was spoken.
+    /// The byte stream failed, or the client went away before its answer.
     Io(io::Error),
+    /// The body of an answer failed, or was shorter than it was said to be.
+    Answer(BodyError),
     /// HTTP was broken, or broke off.
     Http(hyper::Error),
 }
@@ -72,42 +74,31 @@ const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// begun), or a limit is hit.
 ///
 /// `handler` gets every request that is not refused; the future it returns is dropped when the
-/// client goes away. Upgrades work: see [`crate::upgrade`]. `Date` is added where it is missing.
-pub async fn serve<I, H, F>(
+/// client goes away. Upgrades work: see [`crate::upgrade`]. `Date` is added where it is missing, and
+/// what handlers say of the length and the framing of a body gives way to what the body says.
+pub fn serve<I, S, H, F>(
     io: I,
     versions: Versions,
     limits: Limits,
-    stop: impl Future<Output = ()>,
+    stop: S,
     handler: H,
-) -> Result<(), ServeError>
+) -> impl Future<Output = Result<(), ServeError>>
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Future<Output = ()> + Unpin,
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
-    let mut stop = pin!(stop);
-    let since = Instant::now();
-    let (io, early, spoken) = match versions {
-        Versions::Http1 => (io, Bytes::new(), Spoken::Http1),
-        Versions::Http2 => (io, Bytes::new(), Spoken::Http2),
-        Versions::Http1And2 => {
-            tokio::select! {
-                biased;
-                sniffed = sniff(io) => sniffed.map_err(ServeError::Io)?,
-                () = &mut stop => return Ok(()),
-                () = sleep(limits.header_timeout) => return Err(ServeError::HeadTooSlow),
-            }
-        }
-    };
-    by_hyper(io, Begun { early, spoken, since }, limits, stop, handler).await
+    serve_quickly(io, versions, limits, stop, NoQuick, handler)
 }
 
-/// The same with a quick lane: simple requests are answered by `quick` until the first that is not
-/// simple, or that `quick` leaves to `handler`; from there on the connection is as with [`serve`].
+/// The same with a short way: `quick` is asked first whether it answers a simple request at once, and
+/// `handler` gets what it leaves.
 ///
-/// The lane is strict, keeps its own time by the same limits, and holds no buffer while a
-/// connection is idle. See [`crate::quick`]. The future is small, for it is all that an idle
-/// connection has: what is handed in stands in it once.
+/// Until the first request that is not simple, both answer within the lane, which is strict, keeps its
+/// own time by the same limits, and holds no buffer while a connection is idle: see [`crate::quick`].
+/// The future is small, for it is all that an idle connection has: what is handed in stands in it
+/// once.
 pub fn serve_quickly<I, S, Q, H, F>(
     io: I,
     versions: Versions,
@@ -137,7 +128,7 @@ where
                 End::Over(Begun { early: Bytes::new(), spoken: Spoken::Http2, since })
             }
             Versions::Http1 | Versions::Http1And2 => {
-                drive_lane(&mut lane, &quick, Pin::new(&mut stop), &limits).await?
+                drive_lane(&mut lane, (&quick, &handler), Pin::new(&mut stop), &limits).await?
             }
         };
         match end {
@@ -150,6 +141,7 @@ where
                 }
             }
             End::Failed(why) => Err(ServeError::Io(why)),
+            End::Broken(why) => Err(ServeError::Answer(why)),
             // Boxed: hyper's part is large, and most connections never need it.
             End::Over(begun) => {
                 let stop = Pin::new(&mut stop);
@@ -323,21 +315,6 @@ fn http2_builder(limits: &Limits) -> http2::Builder<StreamExec> {
     builder
 }
 
-/// Reads until the bytes are, or cannot be, the start of HTTP/2.
-async fn sniff<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(I, Bytes, Spoken)> {
-    let mut early = BytesMut::with_capacity(2048);
-    loop {
-        let read = io.read_buf(&mut early).await?;
-        let compared = early.len().min(PREFACE.len());
-        let so_far = early[..compared] == PREFACE[..compared];
-        if read == 0 || !so_far || compared == PREFACE.len() {
-            let whole = so_far && compared == PREFACE.len();
-            let spoken = if whole { Spoken::Http2 } else { Spoken::Http1 };
-            return Ok((io, early.freeze(), spoken));
-        }
-    }
-}
-
 fn refused(why: Refusal, version: Version) -> Response<Body> {
     let mut answer = reply::text(why.status(), format!("{why}\n"));
     if version != Version::HTTP_2 {
@@ -400,15 +377,17 @@ where
 }
 
 /// Runs the lane beside one timer, which costs nothing where everything is ready at once.
-async fn drive_lane<I, Q, S>(
-    lane: &mut Lane<I>,
-    quick: &Q,
+async fn drive_lane<I, Q, H, F, S>(
+    lane: &mut Lane<I, F>,
+    (quick, handler): (&Q, &H),
     mut stop: Pin<&mut S>,
     limits: &Limits,
 ) -> Result<End, ServeError>
 where
     I: AsyncRead + AsyncWrite + Unpin,
     Q: Quick,
+    H: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<Body>>,
     S: Future<Output = ()>,
 {
     let now = Instant::now();
@@ -416,7 +395,7 @@ where
     let mut tick = pin!(sleep_until(now + limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
-        if let Poll::Ready(end) = lane.poll(cx, quick) {
+        if let Poll::Ready(end) = lane.poll(cx, quick, handler) {
             return Poll::Ready(Ok(end));
         }
         if open && stop.as_mut().poll(cx).is_ready() {
@@ -446,7 +425,7 @@ impl ServeError {
         match self {
             Self::Http(why) => why.is_incomplete_message() || why.is_canceled() || why.is_closed(),
             Self::Io(_) => true,
-            Self::HeadTooSlow | Self::Stalled | Self::TooSlow => false,
+            Self::HeadTooSlow | Self::Stalled | Self::TooSlow | Self::Answer(_) => false,
         }
     }
 }
@@ -458,6 +437,7 @@ impl fmt::Display for ServeError {
             Self::Stalled => f.write_str("the client stalled"),
             Self::TooSlow => f.write_str("the client was slower than the least rate"),
             Self::Io(why) => write!(f, "the connection failed: {why}"),
+            Self::Answer(why) => write!(f, "an answer broke off: {why}"),
             Self::Http(why) => write!(f, "HTTP failed: {why}"),
         }
     }

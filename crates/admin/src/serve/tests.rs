@@ -409,9 +409,7 @@ async fn it_is_served_over_a_socket() {
                 transport::accept_loop(listener, limits, drain.clone(), move |stream| {
                     let (admin, stop) = (admin.clone(), stop.clone());
                     async move {
-                        let served =
-                            admin.serve_connection(stream, async move { stop.begun().await });
-                        served.await.unwrap();
+                        admin.serve_connection(stream, stop.begun()).await.unwrap();
                     }
                 });
             accepting.await.unwrap();

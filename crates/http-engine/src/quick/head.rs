@@ -4,7 +4,7 @@
 //! is odd is [`Reading::NotSimple`], never an error: hyper reads the same bytes again and refuses
 //! what must be refused. Pure. Called by [`super::lane`] for every head.
 
-use super::{NameLengths, Persistence, Simple, SimpleMethod, TargetForm};
+use super::{NameLengths, Names, Persistence, Simple, SimpleMethod, TargetForm};
 use crate::refuse::is_host;
 use http::Version;
 use httparse::{Header, Request, Status};
@@ -32,14 +32,9 @@ pub(crate) const fn room<'b>() -> Room<'b> {
     [const { MaybeUninit::uninit() }; FIELDS_MAX]
 }
 
-/// Reads the head at the start of `bytes`, whose target should have this form; `keep` is how the
-/// connection goes on if client and version allow.
-pub(crate) fn read<'r>(
-    bytes: &'r [u8],
-    room: &'r mut Room<'r>,
-    form: TargetForm,
-    keep: Keep,
-) -> Reading<'r> {
+/// Reads the head at the start of `bytes`; `keep` is how the connection goes on if client and version
+/// allow.
+pub(crate) fn read<'r>(bytes: &'r [u8], room: &'r mut Room<'r>, keep: Keep) -> Reading<'r> {
     // Anything that does not begin like GET or HEAD need not be parsed to be passed on.
     let method = match bytes.first() {
         None => return Reading::Partial,
@@ -53,7 +48,7 @@ pub(crate) fn read<'r>(
         Ok(Status::Partial) => return Reading::Partial,
         Err(_) => return Reading::NotSimple,
     };
-    let (Some(name), Some(target)) = (request.method, request.path) else {
+    let (Some(name), Some(asked)) = (request.method, request.path) else {
         return Reading::NotSimple;
     };
     let fields: &'r [Header<'r>] = request.headers;
@@ -66,13 +61,14 @@ pub(crate) fn read<'r>(
         SimpleMethod::Get => "GET",
         SimpleMethod::Head => "HEAD",
     };
-    let Some((authority, target)) = split(target, form) else { return Reading::NotSimple };
+    let Some((authority, target)) = split(asked) else { return Reading::NotSimple };
     if name != expected || !is_origin_form(target) || !lines_end_in_cr_lf(&bytes[..length]) {
         return Reading::NotSimple;
     }
     let Some(found) = judge(fields) else { return Reading::NotSimple };
     let host = match (authority, found.host) {
-        (None, None) if version == Version::HTTP_11 => return Reading::NotSimple,
+        // Version 1.1 names its host in a field, whatever the target says.
+        (_, None) if version == Version::HTTP_11 => return Reading::NotSimple,
         (None, host) => host,
         // RFC 9112 §3.2.2: the target stands over the field; who sends two hopes for two readings.
         (Some(asked), Some(host)) if !asked.eq_ignore_ascii_case(host) => {
@@ -87,21 +83,19 @@ pub(crate) fn read<'r>(
         (Keep::Yes, Version::HTTP_10, Wish::KeepAlive) => Persistence::KeepAndSay,
         (Keep::Yes, _, Wish::KeepAlive | Wish::Unsaid) => Persistence::Keep,
     };
-    let lengths = found.lengths;
-    Reading::Simple(Simple { method, target, version, host, persistence, fields, lengths }, length)
+    let form = if authority.is_some() { TargetForm::Absolute } else { TargetForm::Origin };
+    let (lengths, names) = (found.lengths, found.names);
+    let simple =
+        Simple { method, asked, form, target, version, host, persistence, fields, lengths, names };
+    Reading::Simple(simple, length)
 }
 
 /// The authority of a target, where its form has one, and what follows.
-fn split(target: &str, form: TargetForm) -> Option<(Option<&str>, &str)> {
-    match form {
-        TargetForm::Origin => Some((None, target)),
-        TargetForm::Absolute => {
-            let rest = target.strip_prefix("http://")?;
-            let (authority, path) = rest.split_at(rest.find('/')?);
-            let is_named = !authority.is_empty() && is_host(authority.as_bytes());
-            is_named.then_some((Some(authority), path))
-        }
-    }
+fn split(target: &str) -> Option<(Option<&str>, &str)> {
+    let Some(rest) = target.strip_prefix("http://") else { return Some((None, target)) };
+    let (authority, path) = rest.split_at(rest.find('/')?);
+    let is_named = !authority.is_empty() && is_host(authority.as_bytes());
+    is_named.then_some((Some(authority), path))
 }
 
 /// Whether the connection may live on after the next answer.
@@ -124,20 +118,23 @@ struct Found<'r> {
     host: Option<&'r str>,
     wish: Wish,
     lengths: NameLengths,
+    names: Names,
 }
 
 /// Looks at every field once; `None` where one of them makes the request other than simple.
 fn judge<'r>(fields: &'r [Header<'r>]) -> Option<Found<'r>> {
-    let mut found = Found { host: None, wish: Wish::Unsaid, lengths: NameLengths::default() };
+    let (wish, lengths) = (Wish::Unsaid, NameLengths::default());
+    let mut found = Found { host: None, wish, lengths, names: Names::Single };
     for (index, field) in fields.iter().enumerate() {
-        // Two fields of one name: a list, or an attempt at something. Not here.
-        if found.lengths.may_have(field.name)
-            && fields[..index].iter().any(|it| it.name.eq_ignore_ascii_case(field.name))
-        {
-            return None;
+        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+        if found.lengths.may_have(field.name) && fields[..index].iter().any(|it| is(it.name)) {
+            found.names = Names::Repeated;
+            // Of these two there is one, or it is an attempt at something.
+            if is("host") || is("connection") {
+                return None;
+            }
         }
         found.lengths.add(field.name);
-        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         match field.name.len() {
             4 if is("host") => {
                 if !is_host(field.value) {
@@ -192,15 +189,15 @@ mod tests {
     use super::*;
 
     fn check(wire: &str, expected: &str) {
-        check_form(wire, TargetForm::Origin, expected);
-    }
-
-    fn check_form(wire: &str, form: TargetForm, expected: &str) {
         let mut room = room();
-        let found = match read(wire.as_bytes(), &mut room, form, Keep::Yes) {
+        let found = match read(wire.as_bytes(), &mut room, Keep::Yes) {
             Reading::Simple(it, length) => {
                 assert!(wire[..length].ends_with("\r\n\r\n"));
-                format!("{:?} {} {:?}", it.method, it.target, it.persistence)
+                let form = match it.form {
+                    TargetForm::Origin => "",
+                    TargetForm::Absolute => " absolute",
+                };
+                format!("{:?} {} {:?}{form}", it.method, it.target, it.persistence)
             }
             Reading::Partial => "partial".into(),
             Reading::NotSimple => "not simple".into(),
@@ -219,11 +216,11 @@ mod tests {
 
     #[test]
     fn a_proxy_is_asked_in_the_absolute_form() {
-        let check = |wire: &str, expected| check_form(wire, TargetForm::Absolute, expected);
-        check("GET http://a.example:8/b?c HTTP/1.1\r\nHost: A.example:8\r\n\r\n", "Get /b?c Keep");
-        check("GET http://a/ HTTP/1.0\r\n\r\n", "Get / Close");
+        let wire = "GET http://a.example:8/b?c HTTP/1.1\r\nHost: A.example:8\r\n\r\n";
+        check(wire, "Get /b?c Keep absolute");
+        check("GET http://a/ HTTP/1.0\r\n\r\n", "Get / Close absolute");
+        check("GET http://a/ HTTP/1.1\r\n\r\n", "not simple");
         for odd in [
-            "/",
             "http://a",
             "http:///b",
             "http://me@a/",
@@ -256,7 +253,6 @@ mod tests {
         odd("GET / HTTP/1.2\r\nHost: a\r\n\r\n");
         odd("GET / HTTP/1.1\nHost: a\r\n\r\n");
         odd("GET / HTTP/1.1\r\nHost: a\r\n\n");
-        odd("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
         odd("GET * HTTP/1.1\r\nHost: a\r\n\r\n");
         odd("GET /a\"b HTTP/1.1\r\nHost: a\r\n\r\n");
         odd("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -269,7 +265,8 @@ mod tests {
             "Upgrade: h2c",
             "Connection: upgrade",
             "Connection: close, keep-alive",
-            "Range: bytes=0-1\r\nrange: bytes=2-3",
+            "Connection: close\r\nconnection: close",
+            "X: y\r\nHost: a",
             " folded",
             "A : b",
             ": b",
@@ -282,11 +279,25 @@ mod tests {
     }
 
     #[test]
+    fn fields_that_come_twice_are_noted() {
+        for (field, expected) in [
+            ("Cookie: a=b\r\nAccept: x", Names::Single),
+            ("Cookie: a=b\r\ncookie: c=d", Names::Repeated),
+        ] {
+            let wire = format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
+            let mut room = room();
+            let Reading::Simple(request, _) = read(wire.as_bytes(), &mut room, Keep::Yes) else {
+                panic!("a simple request")
+            };
+            assert_eq!(request.names, expected);
+        }
+    }
+
+    #[test]
     fn fields_are_found_in_any_case() {
         let wire = b"GET /p?q=1?2 HTTP/1.1\r\nHOST: a\r\nif-none-match:  \"x\" \r\nX: \xff\r\n\r\n";
         let mut room = room();
-        let Reading::Simple(request, _) = read(wire, &mut room, TargetForm::Origin, Keep::No)
-        else {
+        let Reading::Simple(request, _) = read(wire, &mut room, Keep::No) else {
             panic!("a simple request")
         };
         assert_eq!(request.field("If-None-Match"), Some(&b"\"x\""[..]));

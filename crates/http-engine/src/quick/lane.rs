@@ -2,16 +2,25 @@
 //!
 //! A state machine without a task or timer of its own. It reads into a buffer of its thread, which
 //! it gives back before it waits: an idle connection holds no buffer, and what it keeps otherwise
-//! are the bytes of a head that has not ended, or of answers that the client has not taken. It
-//! refuses nothing. Called by [`crate::serve_quickly`].
+//! are the bytes of requests that are not answered yet, one read at most, or of answers that the
+//! client has not taken. While the handler works, or its answer has nothing to send, it watches for
+//! the client's end, and drops both with the connection. It refuses nothing. Called by
+//! [`crate::serve_quickly`].
 
+use super::answer::{self, Asked};
+use super::framing::{Answering, Filled, OUTPUT_BYTES, Then};
 use super::head::{self, Keep, Reading};
-use super::{Persistence, Quick, Quickly};
+use super::sending::{Beside, Sending};
+use super::{Names, Persistence, Quick, Quickly, Simple, request};
+use crate::body::{Body, BodyError};
+use crate::incoming::Incoming;
 use crate::patience::{Awaits, Standing};
 use crate::serve::PREFACE;
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
+use http::{Request, Response};
 use std::cell::Cell;
-use std::io::{self, IoSlice};
+use std::future::Future;
+use std::io;
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -21,8 +30,6 @@ use tokio::time::Instant;
 /// Bytes read at once, and of the largest head that stays in the lane; browsers send 1 KiB, with
 /// cookies up to 4. A longer head goes to hyper, which has limits of its own.
 const INPUT_BYTES: usize = 8 << 10;
-/// Answers to pipelined requests are written when they come to so many bytes.
-const OUTPUT_BYTES: usize = 64 << 10;
 /// Rounds of reading and writing before other connections of the thread get their turn.
 const TURNS_MAX: usize = 16;
 
@@ -31,8 +38,10 @@ const TURNS_MAX: usize = 16;
 pub(crate) enum End {
     /// In order: closed by either side between requests, or after an answer that said so.
     Closed,
-    /// The byte stream failed, or ended within a head.
+    /// The byte stream failed, or ended within a head or before an answer.
     Failed(io::Error),
+    /// The body of an answer failed, or was shorter than it was said to be.
+    Broken(BodyError),
     /// hyper goes on, with what was read and not answered.
     Over(Begun),
 }
@@ -71,34 +80,29 @@ enum After {
     HandOver(Spoken),
 }
 
-/// One connection in the lane.
-#[derive(Debug)]
-pub(crate) struct Lane<I> {
+/// What the handler has to do with the connection at the moment.
+enum UnderWay<F> {
+    Nothing,
+    /// It works on the answer to this.
+    Asked(Pin<Box<F>>, Asked),
+    /// The body of its answer is sent.
+    Answering(Box<Answering>),
+}
+
+/// One connection in the lane, whose handler gives futures `F`.
+pub(crate) struct Lane<I, F> {
     pub(crate) io: I,
     /// Read, and not answered yet. Empty, and without an allocation, while nothing is under way.
     kept: Vec<u8>,
-    unsent: Option<Box<Unsent>>,
+    sending: Sending,
+    under_way: UnderWay<F>,
     after: After,
     preface: Preface,
     keep: Keep,
     /// Since when a head is due that has not ended.
     head_since: Option<Instant>,
-    progress: u32,
-    /// Bytes of answers taken, and how long the client was waited for to take them; both wrap.
-    bytes: u32,
-    waited_ms: u32,
     /// Batches of answers so far; wraps.
-    writes: u32,
-}
-
-/// Answers that the client has not taken yet.
-#[derive(Debug)]
-struct Unsent {
-    answers: Vec<u8>,
-    sent: usize,
-    body: Bytes,
-    /// Since when the client is waited for.
-    since: Option<Instant>,
+    batches: u32,
 }
 
 /// What a thread lends to the connection that it serves at the moment.
@@ -114,35 +118,48 @@ thread_local! {
     };
 }
 
-/// Of the bytes at hand: how many are answered, what body follows the answers, what is next.
+/// Of the bytes at hand: how many are taken care of, what body follows the answers, what the handler is
+/// asked then, what is next.
 struct Batch {
-    answered: usize,
+    taken: usize,
     body: Bytes,
+    request: Option<(Request<Incoming>, Asked)>,
     after: After,
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
+type Turn = Poll<ControlFlow<End>>;
+
+const GO_ON: Turn = Poll::Ready(ControlFlow::Continue(()));
+
+fn end(end: End) -> Turn {
+    Poll::Ready(ControlFlow::Break(end))
+}
+
+impl<I, F> Lane<I, F>
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Response<Body>>,
+{
     pub(crate) fn new(io: I, preface: Preface, now: Instant) -> Self {
         Self {
             io,
             kept: Vec::new(),
-            unsent: None,
+            sending: Sending::default(),
+            under_way: UnderWay::Nothing,
             after: After::Read,
             preface,
             keep: Keep::Yes,
             // The first head is due from the start, though not a byte of it has come.
             head_since: Some(now),
-            progress: 0,
-            bytes: 0,
-            waited_ms: 0,
-            writes: 0,
+            batches: 0,
         }
     }
 
     /// The server is stopping: what is under way is finished, nothing more is waited for.
     pub(crate) fn stop(&mut self) -> ControlFlow<()> {
         self.keep = Keep::No;
-        if self.unsent.is_none() && self.kept.is_empty() {
+        let is_idle = matches!(self.under_way, UnderWay::Nothing);
+        if is_idle && self.sending.is_done() && self.kept.is_empty() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -150,25 +167,29 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
 
     /// How the connection stands.
     pub(crate) fn standing(&self) -> Standing {
-        let awaits = match (&self.unsent, self.head_since) {
-            (Some(_), _) => Awaits::Client,
-            (None, Some(since)) => Awaits::Head { since },
-            (None, None) => Awaits::Request,
+        let awaits = match (&self.under_way, self.head_since) {
+            _ if !self.sending.is_done() => Awaits::Client,
+            (UnderWay::Asked(..) | UnderWay::Answering(_), _) => Awaits::Us,
+            (UnderWay::Nothing, Some(since)) => Awaits::Head { since },
+            (UnderWay::Nothing, None) => Awaits::Request,
         };
-        let waiting = self.unsent.as_ref().map_or(0, |unsent| unsent.waited_ms());
         Standing {
-            progress: self.progress,
+            progress: self.sending.progress,
             awaits,
-            messages: self.writes,
-            bytes: self.bytes,
-            waited_ms: self.waited_ms.wrapping_add(waiting),
+            messages: self.batches,
+            bytes: self.sending.bytes,
+            waited_ms: self.sending.waited_ms(),
         }
     }
 
     /// Goes on until the connection must wait or leaves the lane.
-    pub(crate) fn poll<Q: Quick>(&mut self, cx: &mut Context<'_>, quick: &Q) -> Poll<End> {
+    pub(crate) fn poll<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Poll<End>
+    where
+        Q: Quick,
+        H: Fn(Request<Incoming>) -> F,
+    {
         for _ in 0..TURNS_MAX {
-            if let ControlFlow::Break(end) = ready!(self.turn(cx, quick)) {
+            if let ControlFlow::Break(end) = ready!(self.turn(cx, quick, handler)) {
                 return Poll::Ready(end);
             }
         }
@@ -176,45 +197,63 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
         Poll::Pending
     }
 
-    fn turn<Q: Quick>(&mut self, cx: &mut Context<'_>, quick: &Q) -> Poll<ControlFlow<End>> {
-        if let Some(unsent) = self.unsent.take() {
-            match self.write(cx, unsent) {
-                Poll::Ready(Ok(_)) => {}
-                Poll::Ready(Err(why)) => {
-                    return Poll::Ready(ControlFlow::Break(End::Failed(why)));
-                }
-                Poll::Pending => return Poll::Pending,
-            }
+    fn turn<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Turn
+    where
+        Q: Quick,
+        H: Fn(Request<Incoming>) -> F,
+    {
+        if !self.sending.is_done()
+            && let Err(why) = ready!(self.sending.poll(&mut self.io, cx))
+        {
+            return end(End::Failed(why));
         }
-        let end = match self.after {
+        match &mut self.under_way {
+            UnderWay::Asked(answer, asked) => match answer.as_mut().poll(cx) {
+                Poll::Ready(response) => {
+                    let asked = *asked;
+                    with_scratch(|scratch| self.begin_answer(cx, response, asked, scratch))
+                }
+                Poll::Pending => with_scratch(|scratch| self.watch(cx, scratch)),
+            },
+            UnderWay::Answering(_) => with_scratch(|scratch| self.answer_on(cx, scratch)),
+            UnderWay::Nothing => self.next(cx, quick, handler),
+        }
+    }
+
+    /// What is next, once all answers are written.
+    fn next<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Turn
+    where
+        Q: Quick,
+        H: Fn(Request<Incoming>) -> F,
+    {
+        match self.after {
+            // Its last answer had begun when the server was stopped.
+            After::Read if self.keep == Keep::No && self.kept.is_empty() => end(End::Closed),
             After::Read | After::Answer => {
-                let mut scratch = SCRATCH.take();
-                let done = self.exchange(cx, quick, &mut scratch);
-                scratch.output.clear();
-                SCRATCH.set(scratch);
-                return done;
+                with_scratch(|scratch| self.exchange(cx, quick, handler, scratch))
             }
-            After::Close => End::Closed,
-            After::HandOver(spoken) => End::Over(Begun {
+            After::Close => end(End::Closed),
+            After::HandOver(spoken) => end(End::Over(Begun {
                 early: std::mem::take(&mut self.kept).into(),
                 spoken,
                 since: self.head_since.unwrap_or_else(Instant::now),
-            }),
-        };
-        Poll::Ready(ControlFlow::Break(end))
+            })),
+        }
     }
 
     /// Reads if need be, answers what is at hand, and begins to write.
-    fn exchange<Q: Quick>(
+    fn exchange<Q, H>(
         &mut self,
         cx: &mut Context<'_>,
         quick: &Q,
+        handler: &H,
         scratch: &mut Scratch,
-    ) -> Poll<ControlFlow<End>> {
+    ) -> Turn
+    where
+        Q: Quick,
+        H: Fn(Request<Incoming>) -> F,
+    {
         let Scratch { input, output } = scratch;
-        if input.is_empty() {
-            input.resize(INPUT_BYTES, 0);
-        }
         let before = self.kept.len();
         input[..before].copy_from_slice(&self.kept);
         let mut filled = before;
@@ -223,27 +262,31 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
             let read = ready!(Pin::new(&mut self.io).poll_read(cx, &mut room));
             filled += room.filled().len();
             if let Err(why) = read {
-                return Poll::Ready(ControlFlow::Break(End::Failed(why)));
+                return end(End::Failed(why));
             }
             if filled == before {
                 let whole = before == 0;
-                let end = if whole { End::Closed } else { End::Failed(cut_off()) };
-                return Poll::Ready(ControlFlow::Break(end));
+                return end(if whole { End::Closed } else { End::Failed(cut_off()) });
             }
-            self.progress = self.progress.wrapping_add(1);
+            self.sending.progress = self.sending.progress.wrapping_add(1);
         }
         let batch = self.answer_all(&input[..filled], quick, output);
-        self.keep_rest(&input[batch.answered..filled], batch.answered);
+        self.keep_rest(&input[batch.taken..filled], batch.taken);
         self.after = batch.after;
-        if output.is_empty() && batch.body.is_empty() {
-            return Poll::Ready(ControlFlow::Continue(()));
+        if let Some((request, asked)) = batch.request {
+            self.under_way = UnderWay::Asked(Box::pin(handler(request)), asked);
         }
-        self.begin_write(cx, output, batch.body)
+        if output.is_empty() && batch.body.is_empty() {
+            return GO_ON;
+        }
+        self.batches = self.batches.wrapping_add(1);
+        self.write(cx, output, batch.body.into())
     }
 
-    /// Answers every simple request in `input`, in order.
+    /// Answers every simple request in `input`, in order, up to the first that is the handler's.
     fn answer_all<Q: Quick>(&mut self, input: &[u8], quick: &Q, out: &mut Vec<u8>) -> Batch {
-        let mut batch = Batch { answered: 0, body: Bytes::new(), after: After::Read };
+        let after = After::Read;
+        let mut batch = Batch { taken: 0, body: Bytes::new(), request: None, after };
         if self.preface == Preface::Expected {
             match preface(input) {
                 Some(ControlFlow::Break(())) => {
@@ -254,33 +297,34 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
                 None => self.preface = Preface::No,
             }
         }
-        while batch.answered < input.len() {
-            let here = &input[batch.answered..];
+        while batch.taken < input.len() {
+            let here = &input[batch.taken..];
             let mut room = head::room();
-            let (request, length) = match head::read(here, &mut room, Q::FORM, self.keep) {
-                Reading::Simple(request, length) => (request, length),
+            let (simple, length) = match head::read(here, &mut room, self.keep) {
+                Reading::Simple(simple, length) => (simple, length),
                 Reading::Partial if here.len() < INPUT_BYTES => break,
                 Reading::Partial | Reading::NotSimple => {
                     batch.after = After::HandOver(Spoken::Http1);
                     break;
                 }
             };
-            let before = out.len();
-            match quick.answer(&request, out) {
+            match ask(quick, &simple, out) {
                 Quickly::Written => {}
                 Quickly::Large(body) => batch.body = body,
                 Quickly::NotMine => {
-                    out.truncate(before);
-                    batch.after = After::HandOver(Spoken::Http1);
+                    let request = request::of(&simple, &here[..length]);
+                    batch.request = request.map(|request| (request, Asked::of(&simple)));
+                    if batch.request.is_some() {
+                        batch.taken += length;
+                        batch.after = After::Answer;
+                    } else {
+                        batch.after = After::HandOver(Spoken::Http1);
+                    }
                     break;
                 }
             }
-            debug_assert!(
-                memchr::memmem::find(&out[before..], b"\r\n\r\n").is_some(),
-                "a quick answer has a whole head: Simple::end_head"
-            );
-            batch.answered += length;
-            if request.persistence == Persistence::Close {
+            batch.taken += length;
+            if simple.persistence == Persistence::Close {
                 batch.after = After::Close;
                 break;
             }
@@ -292,124 +336,133 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Lane<I> {
         batch
     }
 
-    /// Keeps what is not answered, and notes since when the rest of a head is due.
-    fn keep_rest(&mut self, rest: &[u8], answered: usize) {
+    /// Keeps what is not taken care of, and notes since when the rest of a head is due.
+    fn keep_rest(&mut self, rest: &[u8], taken: usize) {
         if rest.is_empty() {
             self.kept = Vec::new();
             self.head_since = None;
             return;
         }
-        if answered > 0 || self.head_since.is_none() {
+        if taken > 0 || self.head_since.is_none() {
             self.head_since = Some(Instant::now());
         }
         self.kept.clear();
         self.kept.extend_from_slice(rest);
     }
 
-    /// Writes what can be written at once; the rest becomes the connection's own.
-    fn begin_write(
+    /// Sends the handler's answer, as far as it is at hand.
+    fn begin_answer(
         &mut self,
         cx: &mut Context<'_>,
-        output: &mut Vec<u8>,
-        body: Bytes,
-    ) -> Poll<ControlFlow<End>> {
-        self.writes = self.writes.wrapping_add(1);
-        if body.is_empty() {
-            // The usual case, without a detour: all goes in one write.
-            let written = Pin::new(&mut self.io).poll_write(cx, output);
-            if let Poll::Ready(Ok(count)) = written {
-                self.moved(count);
-                let whole = count == output.len();
-                // What a stream with TLS could not hand on at once waits in it for this.
-                if whole && matches!(Pin::new(&mut self.io).poll_flush(cx), Poll::Ready(Ok(()))) {
-                    return Poll::Ready(ControlFlow::Continue(()));
+        response: Response<Body>,
+        asked: Asked,
+        scratch: &mut Scratch,
+    ) -> Turn {
+        self.under_way = UnderWay::Nothing;
+        self.batches = self.batches.wrapping_add(1);
+        let begun = answer::begin(&mut scratch.output, response, asked, self.keep);
+        self.after = match begun.persistence {
+            Persistence::Close => After::Close,
+            // What came meanwhile has not been looked at.
+            Persistence::Keep | Persistence::KeepAndSay => After::Answer,
+        };
+        let Some(mut answering) = begun.answering else {
+            return self.send(cx, scratch, Then::End.alone());
+        };
+        let filled = answering.fill(cx, &mut scratch.output);
+        if matches!(filled.then, Then::Go | Then::Wait) {
+            self.under_way = UnderWay::Answering(Box::new(answering));
+        }
+        self.send(cx, scratch, filled)
+    }
+
+    /// Sends on, as far as there is something at hand.
+    fn answer_on(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Turn {
+        let UnderWay::Answering(answering) = &mut self.under_way else { return GO_ON };
+        let filled = answering.fill(cx, &mut scratch.output);
+        if matches!(filled.then, Then::End) {
+            self.under_way = UnderWay::Nothing;
+        }
+        self.send(cx, scratch, filled)
+    }
+
+    /// Sends what was at hand of a handler's answer, and watches for the client's end if no more is.
+    fn send(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch, filled: Filled) -> Turn {
+        let waits = match filled.then {
+            // The client must see that this is not all: what is at hand of it is worth nothing.
+            Then::Broken(why) => return end(End::Broken(why)),
+            Then::Wait => true,
+            Then::Go => false,
+            Then::End => {
+                if !self.kept.is_empty() {
+                    self.head_since = Some(Instant::now());
                 }
-                output.drain(..count);
+                false
+            }
+        };
+        if !scratch.output.is_empty() || !filled.beside.is_empty() {
+            let written = ready!(self.write(cx, &mut scratch.output, filled.beside));
+            if written.is_break() {
+                return Poll::Ready(written);
             }
         }
-        let answers = std::mem::take(output);
-        let unsent = Box::new(Unsent { answers, sent: 0, body, since: None });
-        match ready!(self.write(cx, unsent)) {
-            Ok(answers) if answers.capacity() <= OUTPUT_BYTES * 2 => {
-                // The buffer goes back to the thread.
-                *output = answers;
-                Poll::Ready(ControlFlow::Continue(()))
-            }
-            Ok(_) => Poll::Ready(ControlFlow::Continue(())),
-            Err(why) => Poll::Ready(ControlFlow::Break(End::Failed(why))),
+        if waits { self.watch(cx, scratch) } else { GO_ON }
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>, output: &mut Vec<u8>, beside: Beside) -> Turn {
+        match ready!(self.sending.begin(&mut self.io, cx, output, beside)) {
+            Ok(()) => GO_ON,
+            Err(why) => end(End::Failed(why)),
         }
     }
 
-    /// Writes on, to the last byte that the stream holds back; what the client does not take is kept. The emptied buffer comes back.
-    fn write(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut unsent: Box<Unsent>,
-    ) -> Poll<io::Result<Vec<u8>>> {
-        while !unsent.is_sent() {
-            match unsent.poll_write(Pin::new(&mut self.io), cx) {
-                Poll::Ready(Ok(count)) => {
-                    self.waited_ms = self.waited_ms.wrapping_add(unsent.waited_ms());
-                    unsent.since = None;
-                    self.moved(count);
-                }
-                Poll::Ready(Err(why)) => return Poll::Ready(Err(why)),
-                Poll::Pending => {
-                    unsent.since.get_or_insert_with(Instant::now);
-                    self.unsent = Some(unsent);
-                    return Poll::Pending;
-                }
-            }
+    /// Waits for whatever else wakes the task, or for the client's end. What the client sends ahead is
+    /// kept, one read of it; behind that its end is not seen.
+    fn watch(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Turn {
+        if !self.kept.is_empty() {
+            return Poll::Pending;
         }
-        match Pin::new(&mut self.io).poll_flush(cx) {
-            Poll::Ready(Ok(())) => Poll::Ready(Ok(unsent.answers)),
-            Poll::Ready(Err(why)) => Poll::Ready(Err(why)),
-            Poll::Pending => {
-                unsent.since.get_or_insert_with(Instant::now);
-                self.unsent = Some(unsent);
+        let mut room = ReadBuf::new(&mut scratch.input);
+        match ready!(Pin::new(&mut self.io).poll_read(cx, &mut room)) {
+            Ok(()) if room.filled().is_empty() => end(End::Failed(gone())),
+            Ok(()) => {
+                self.kept.extend_from_slice(room.filled());
+                self.sending.progress = self.sending.progress.wrapping_add(1);
                 Poll::Pending
             }
+            Err(why) => end(End::Failed(why)),
         }
-    }
-
-    fn moved(&mut self, bytes: usize) {
-        self.progress = self.progress.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(bytes as u32);
     }
 }
 
-impl Unsent {
-    fn is_sent(&self) -> bool {
-        self.sent == self.answers.len() && self.body.is_empty()
+/// Asks the quick way, if this is a request for it.
+fn ask<Q: Quick>(quick: &Q, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+    if request.form != Q::FORM || request.names == Names::Repeated {
+        return Quickly::NotMine;
     }
+    let before = out.len();
+    let answer = quick.answer(request, out);
+    if answer == Quickly::NotMine {
+        out.truncate(before);
+        return answer;
+    }
+    debug_assert!(
+        memchr::memmem::find(&out[before..], b"\r\n\r\n").is_some(),
+        "a quick answer has a whole head: Simple::end_head"
+    );
+    answer
+}
 
-    fn waited_ms(&self) -> u32 {
-        self.since.map_or(0, |since| since.elapsed().as_millis() as u32)
+/// Lends the thread's buffers, the one for reading with its full length.
+fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    if scratch.input.is_empty() {
+        scratch.input.resize(INPUT_BYTES, 0);
     }
-
-    /// Writes once; how many bytes.
-    fn poll_write<I: AsyncWrite>(
-        &mut self,
-        io: Pin<&mut I>,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<usize>> {
-        let heads = &self.answers[self.sent..];
-        let count = if self.body.is_empty() {
-            ready!(io.poll_write(cx, heads))?
-        } else if heads.is_empty() {
-            ready!(io.poll_write(cx, &self.body))?
-        } else {
-            let pieces = [IoSlice::new(heads), IoSlice::new(&self.body)];
-            ready!(io.poll_write_vectored(cx, &pieces))?
-        };
-        if count == 0 {
-            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-        }
-        let of_heads = count.min(heads.len());
-        self.sent += of_heads;
-        self.body.advance(count - of_heads);
-        Poll::Ready(Ok(count))
-    }
+    let done = work(&mut scratch);
+    scratch.output.clear();
+    SCRATCH.set(scratch);
+    done
 }
 
 /// Whether `input` begins with HTTP/2's preface (`Break`), with a part of it, or otherwise.
@@ -424,4 +477,8 @@ fn preface(input: &[u8]) -> Option<ControlFlow<()>> {
 
 fn cut_off() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the connection ended within a request's head")
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the client went away before its answer")
 }

@@ -68,6 +68,7 @@ fn why(ended: &Result<(), ServeError>) -> &'static str {
         Err(ServeError::TooSlow) => "rate",
         Err(ServeError::Stalled) => "stall",
         Err(ServeError::Io(_)) => "io",
+        Err(ServeError::Answer(_)) => "answer",
         Err(ServeError::Http(_)) => "http",
     }
 }
@@ -217,7 +218,7 @@ fn good_clients_are_served_amid_a_thousand_bad_ones() {
         let work = good_ones.into_iter().map(|mut stream| {
             spawn_local(async move {
                 for number in 0..REQUESTS {
-                    // The second half of them goes by hyper.
+                    // The second half of them is the handler's.
                     good(&mut stream, if number < REQUESTS / 2 { "/page" } else { "/other" }).await;
                 }
                 stream

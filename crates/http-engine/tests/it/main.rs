@@ -6,6 +6,7 @@ mod asks_first;
 mod both_sides;
 mod connections;
 mod crowd;
+mod handlers;
 mod http2_abuse;
 mod http2_pace;
 mod patience;

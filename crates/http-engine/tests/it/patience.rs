@@ -21,7 +21,7 @@ where
 {
     let (client, server) = connection();
     let (done, ended) = oneshot::channel();
-    let serving = serve(server, Versions::Http1And2, Limits::default(), stop, handler);
+    let serving = serve(server, Versions::Http1And2, Limits::default(), Box::pin(stop), handler);
     tokio::task::spawn_local(async move { done.send(serving.await) });
     (client, ended)
 }

@@ -1,6 +1,6 @@
 //! RFC 9112: what is refused before a handler sees it, byte by byte over a real socket.
 
-use crate::support::{exchange, run, server, status};
+use crate::support::{exchange, exchange_all, run, server, status};
 
 /// Sends `wire`; checks the first answer's status and that only `handled` reached the handler.
 fn check(wire: &str, expected: u16, handled: &[&str]) {
@@ -50,10 +50,15 @@ fn a_refusal_also_ends_what_is_pipelined_behind_it() {
     let bad = "POST /bad HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
     run(async {
         let (address, asked) = server().await;
-        // All three are in one read: the fault taints the whole of it, and nothing behind is run.
-        let answer = exchange(address, format!("{first}{bad}{SMUGGLED}").as_bytes()).await;
+        // All three are in one read; nothing behind the fault is run.
+        let answer = exchange_all(address, format!("{first}{bad}{SMUGGLED}").as_bytes()).await;
+        assert_eq!(answer.matches("HTTP/1.1 200").count(), 1, "{answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 2, "{answer}");
+        assert_eq!(*asked.borrow(), ["GET /first 0"]);
+        // Where no request is simple the fault taints the whole read.
+        let answer = exchange(address, format!("\r\n{first}{bad}{SMUGGLED}").as_bytes()).await;
         assert_eq!(status(&answer), 400);
-        assert!(asked.borrow().is_empty(), "{:?}", asked.borrow());
+        assert_eq!(asked.borrow().len(), 1, "{:?}", asked.borrow());
     });
 }
 
@@ -134,8 +139,14 @@ fn heads_are_bounded() {
     check(&head(&"X: y\r\n".repeat(99)), 200, &["GET / 0"]);
     check(&head(&"X: y\r\n".repeat(100)), 431, &[]);
     check(&head(&format!("X: {}\r\n", "y".repeat(70_000))), 431, &[]);
-    let target = "/".repeat(66_000);
-    check(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"), 431, &[]);
+    run(async {
+        let (address, asked) = server().await;
+        let wire = format!("GET {} HTTP/1.1\r\nHost: a\r\n\r\n", "/".repeat(66_000));
+        // Whether the line or the whole head is called too long depends on how the bytes arrive.
+        let status = status(&exchange(address, wire.as_bytes()).await);
+        assert!(matches!(status, 414 | 431), "{status}");
+        assert!(asked.borrow().is_empty());
+    });
 }
 
 #[test]

@@ -64,15 +64,24 @@ pub(crate) async fn server() -> (SocketAddr, Asked) {
     (address, asked)
 }
 
-/// Sends `wire` in one piece, ends writing, and reads what comes back.
+/// Sends `wire` in one piece and reads the first answer.
 pub(crate) async fn exchange(address: SocketAddr, wire: &[u8]) -> String {
+    exchange_until(address, wire, is_whole).await
+}
+
+/// The same until the server closes.
+pub(crate) async fn exchange_all(address: SocketAddr, wire: &[u8]) -> String {
+    exchange_until(address, wire, |_| false).await
+}
+
+async fn exchange_until(address: SocketAddr, wire: &[u8], is_all: fn(&[u8]) -> bool) -> String {
     let talk = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(wire).await.unwrap();
         let mut answer = Vec::new();
         // A server that closes with our bytes unread resets the connection: what came, counts.
         while stream.read_buf(&mut answer).await.is_ok_and(|count| count > 0) {
-            if is_whole(&answer) {
+            if is_all(&answer) {
                 break;
             }
         }
