@@ -10,6 +10,10 @@ use crate::rt::LocalExec;
 use http::{Request, Response};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -18,7 +22,10 @@ pub const RESPONSE_HEAD_BYTES_MAX: usize = 64 << 10;
 /// Header fields in a response; beyond it the response is an error. hyper's own default.
 pub const RESPONSE_HEADERS_MAX: usize = 100;
 /// The header list of an HTTP/2 response, by its own measure (RFC 9113 §6.5.2).
-const HTTP2_HEADER_LIST_BYTES_MAX: u32 = 16 << 10;
+const HTTP2_HEADER_LIST_BYTES_MAX: u32 = RESPONSE_HEAD_BYTES_MAX as u32;
+/// Requests that go out over HTTP/2 before the server has said how many it takes at once: more could
+/// be refused, and one whose body has begun cannot go out again.
+const HTTP2_STREAMS_AT_FIRST: usize = 1;
 /// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +37,8 @@ pub struct Sender(Version);
 #[derive(Debug)]
 enum Version {
     Http1(http1::SendRequest<Body>),
-    Http2(http2::SendRequest<Body>),
+    /// With what the server takes at once.
+    Http2(http2::SendRequest<Body>, Arc<AtomicUsize>),
 }
 
 /// A request that got no answer.
@@ -67,15 +75,22 @@ pub async fn connect_http2<I>(io: I) -> Result<Sender, hyper::Error>
 where
     I: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let (sender, connection) = http2::Builder::new(LocalExec)
+    let (sender, mut connection) = http2::Builder::new(LocalExec)
         .timer(TokioTimer::new())
+        .initial_max_send_streams(HTTP2_STREAMS_AT_FIRST)
         .max_header_list_size(HTTP2_HEADER_LIST_BYTES_MAX)
         .keep_alive_interval(HTTP2_PING_EVERY)
         .keep_alive_timeout(HTTP2_PING_TIMEOUT)
         .handshake(TokioIo::new(io))
         .await?;
-    tokio::task::spawn_local(async move { drop(connection.await) });
-    Ok(Sender(Version::Http2(sender)))
+    let room = Arc::new(AtomicUsize::new(HTTP2_STREAMS_AT_FIRST));
+    let noted = Arc::clone(&room);
+    tokio::task::spawn_local(poll_fn(move |cx| {
+        let polled = Pin::new(&mut connection).poll(cx);
+        noted.store(connection.current_max_send_streams(), Relaxed);
+        polled.map(drop)
+    }));
+    Ok(Sender(Version::Http2(sender, room)))
 }
 
 impl Sender {
@@ -83,7 +98,7 @@ impl Sender {
     pub async fn ready(&mut self) -> Result<(), hyper::Error> {
         match &mut self.0 {
             Version::Http1(sender) => sender.ready().await,
-            Version::Http2(sender) => sender.ready().await,
+            Version::Http2(sender, _) => sender.ready().await,
         }
     }
 
@@ -91,7 +106,7 @@ impl Sender {
     pub fn is_ready(&self) -> bool {
         match &self.0 {
             Version::Http1(sender) => sender.is_ready(),
-            Version::Http2(sender) => sender.is_ready(),
+            Version::Http2(sender, _) => sender.is_ready(),
         }
     }
 
@@ -99,7 +114,7 @@ impl Sender {
     pub fn is_closed(&self) -> bool {
         match &self.0 {
             Version::Http1(sender) => sender.is_closed(),
-            Version::Http2(sender) => sender.is_closed(),
+            Version::Http2(sender, _) => sender.is_closed(),
         }
     }
 
@@ -108,7 +123,18 @@ impl Sender {
     pub fn share(&self) -> Option<Self> {
         match &self.0 {
             Version::Http1(_) => None,
-            Version::Http2(sender) => Some(Self(Version::Http2(sender.clone()))),
+            Version::Http2(sender, room) => {
+                Some(Self(Version::Http2(sender.clone(), Arc::clone(room))))
+            }
+        }
+    }
+
+    /// How many requests the server takes at once over this connection: 1 with HTTP/1.1; with HTTP/2
+    /// what it has announced, and 1 until then.
+    pub fn streams_max(&self) -> usize {
+        match &self.0 {
+            Version::Http1(_) => 1,
+            Version::Http2(_, room) => room.load(Relaxed),
         }
     }
 
@@ -119,7 +145,7 @@ impl Sender {
     pub async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
         let sent = match &mut self.0 {
             Version::Http1(sender) => sender.try_send_request(request).await,
-            Version::Http2(sender) => sender.try_send_request(request).await,
+            Version::Http2(sender, _) => sender.try_send_request(request).await,
         };
         sent.map(|answer| answer.map(Incoming::from)).map_err(|mut why| {
             let unsent = why.take_message().map(Box::new);

@@ -10,7 +10,7 @@ use super::error::{DialError, SendError, Unanswered};
 use super::origin::{Host, Origin, OriginScheme};
 use super::parent::{Parent, ParentKind};
 use super::pool::Open;
-use super::send::{Opened, Origins};
+use super::send::{Opened, Origins, send_on};
 use super::way::{Known, Step, Way};
 use crate::resolver::{self, connect_through};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
@@ -73,19 +73,18 @@ impl Origins {
         let parent = &known.parent;
         if parent.kind == ParentKind::Socks5 || origin.scheme == OriginScheme::Https {
             let via = request.headers().clone();
-            let key = self.key(origin.clone(), known.number);
-            return self
-                .send_over(key, request, guard_of_parents(), async || {
-                    let dialer = self.dialer();
-                    let to = (&origin.host, origin.port);
-                    let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
-                    let connection = match origin.scheme {
-                        OriginScheme::Http => connection,
-                        OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
-                    };
-                    opened(connection, peer).await
-                })
-                .await;
+            let course = self.usual(origin.clone(), known.number);
+            return send_on(&course, request, guard_of_parents(), async || {
+                let dialer = self.dialer();
+                let to = (&origin.host, origin.port);
+                let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
+                let connection = match origin.scheme {
+                    OriginScheme::Http => connection,
+                    OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
+                };
+                opened(connection, peer).await
+            })
+            .await;
         }
         let path = request.uri().clone();
         let Ok(absolute) = format!("{origin}{path}").parse::<Uri>() else {
@@ -96,8 +95,8 @@ impl Origins {
         if let Some(field) = parent.authorization() {
             request.headers_mut().insert(PROXY_AUTHORIZATION, field);
         }
-        let key = self.key(parent.origin(), known.number);
-        let sent = self.send_over(key, request, guard_of_parents(), async || {
+        let course = self.usual(parent.origin(), known.number);
+        let sent = send_on(&course, request, guard_of_parents(), async || {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
             opened(connection, peer).await
         });
@@ -114,7 +113,7 @@ impl Origins {
 async fn opened(connection: Connection, peer: SocketAddr) -> Opened {
     let sender =
         connect_http1(connection).await.map_err(|why| SendError::BadResponse(why.to_string()))?;
-    Ok(Open { sender, peer })
+    Ok(Open::new(sender, Some(peer)))
 }
 
 /// A parent is where the owner's configuration says.
