@@ -25,6 +25,10 @@ use http::{Request, Response};
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -33,7 +37,10 @@ pub const RESPONSE_HEAD_BYTES_MAX: usize = 64 << 10;
 /// Header fields in a response; beyond it the response is an error. hyper's own default.
 pub const RESPONSE_HEADERS_MAX: usize = 100;
 /// The header list of an HTTP/2 response, by its own measure (RFC 9113 §6.5.2).
-const HTTP2_HEADER_LIST_BYTES_MAX: u32 = 16 << 10;
+const HTTP2_HEADER_LIST_BYTES_MAX: u32 = RESPONSE_HEAD_BYTES_MAX as u32;
+/// Requests that go out over HTTP/2 before the server has said how many it takes at once: more could
+/// be refused, and one whose body has begun cannot go out again.
+const HTTP2_STREAMS_AT_FIRST: usize = 1;
 /// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,7 +55,8 @@ enum Form {
     Direct(Direct),
     /// HTTP/1.1 in hyper's hands.
     Http1(http1::SendRequest<Body>),
-    Http2(http2::SendRequest<Body>),
+    /// With what the server takes at once.
+    Http2(http2::SendRequest<Body>, Arc<AtomicUsize>),
 }
 
 /// Why there is no answer.
@@ -97,15 +105,22 @@ pub async fn connect_http2<I>(io: I) -> Result<Sender, hyper::Error>
 where
     I: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let (sender, connection) = http2::Builder::new(LocalExec)
+    let (sender, mut connection) = http2::Builder::new(LocalExec)
         .timer(TokioTimer::new())
+        .initial_max_send_streams(HTTP2_STREAMS_AT_FIRST)
         .max_header_list_size(HTTP2_HEADER_LIST_BYTES_MAX)
         .keep_alive_interval(HTTP2_PING_EVERY)
         .keep_alive_timeout(HTTP2_PING_TIMEOUT)
         .handshake(TokioIo::new(io))
         .await?;
-    tokio::task::spawn_local(async move { drop(connection.await) });
-    Ok(Sender(Form::Http2(sender)))
+    let room = Arc::new(AtomicUsize::new(HTTP2_STREAMS_AT_FIRST));
+    let noted = Arc::clone(&room);
+    tokio::task::spawn_local(poll_fn(move |cx| {
+        let polled = Pin::new(&mut connection).poll(cx);
+        noted.store(connection.current_max_send_streams(), Relaxed);
+        polled.map(drop)
+    }));
+    Ok(Sender(Form::Http2(sender, room)))
 }
 
 /// Has hyper go on with a connection on which nothing is under way.
@@ -126,7 +141,7 @@ impl Sender {
         match &mut self.0 {
             Form::Direct(direct) => direct.ready().await,
             Form::Http1(sender) => sender.ready().await.map_err(Error::Engine),
-            Form::Http2(sender) => sender.ready().await.map_err(Error::Engine),
+            Form::Http2(sender, _) => sender.ready().await.map_err(Error::Engine),
         }
     }
 
@@ -136,7 +151,7 @@ impl Sender {
         match &mut self.0 {
             Form::Direct(direct) => direct.is_here(),
             Form::Http1(sender) => sender.is_ready(),
-            Form::Http2(sender) => sender.is_ready(),
+            Form::Http2(sender, _) => sender.is_ready(),
         }
     }
 
@@ -146,7 +161,7 @@ impl Sender {
         match &mut self.0 {
             Form::Direct(direct) => direct.is_closed(),
             Form::Http1(sender) => sender.is_closed(),
-            Form::Http2(sender) => sender.is_closed(),
+            Form::Http2(sender, _) => sender.is_closed(),
         }
     }
 
@@ -155,7 +170,16 @@ impl Sender {
     pub fn share(&self) -> Option<Self> {
         match &self.0 {
             Form::Direct(_) | Form::Http1(_) => None,
-            Form::Http2(sender) => Some(Self(Form::Http2(sender.clone()))),
+            Form::Http2(sender, room) => Some(Self(Form::Http2(sender.clone(), Arc::clone(room)))),
+        }
+    }
+
+    /// How many requests the server takes at once over this connection: 1 with HTTP/1.1; with HTTP/2
+    /// what it has announced, and 1 until then.
+    pub fn streams_max(&self) -> usize {
+        match &self.0 {
+            Form::Direct(_) | Form::Http1(_) => 1,
+            Form::Http2(_, room) => room.load(Relaxed),
         }
     }
 
@@ -185,7 +209,7 @@ impl Sender {
         let sent = match &mut self.0 {
             Form::Direct(_) => return Err(SendError::closed(request)),
             Form::Http1(sender) => sender.try_send_request(request).await,
-            Form::Http2(sender) => sender.try_send_request(request).await,
+            Form::Http2(sender, _) => sender.try_send_request(request).await,
         };
         sent.map(|answer| answer.map(Incoming::from)).map_err(SendError::from)
     }

@@ -30,6 +30,7 @@ mod rt;
 pub mod scan;
 pub mod serve;
 mod taken;
+pub mod unprocessed;
 pub mod upgrade;
 mod watch;
 

@@ -3,7 +3,7 @@
 //! The server side takes its certificates from the signer or from PEM files, offers `h2` and
 //! `http/1.1`, and says in one enum why a handshake failed: doors record it, and learn from it which
 //! clients do not trust the authority. The client side trusts the public roots and what it is told
-//! to trust besides; only [`ClientTls::checking`] asks for less, or for more.
+//! to trust besides; only [`ClientTls::checking`] and [`ClientTls::with_options`] ask for less, or for more.
 
 mod client;
 mod client_hello;
@@ -17,7 +17,7 @@ mod server;
 mod sites;
 mod under_way;
 
-pub use client::{ClientTls, ClientTlsStream, ConnectError};
+pub use client::{BadClientTls, ClientTls, ClientTlsOptions, ClientTlsStream, ConnectError};
 pub use client_hello::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 pub use failed::record_failure;
 pub use files::{

@@ -90,18 +90,20 @@ impl Fetch for Way {
         };
         onward.prepare(request.headers_mut(), None).map_err(|_| Failed::GoingRound)?;
         let (client, priority) = (errand.client, errand.priority);
+        let ends = errand.caller.ends_for(client);
         let sending = reproxy::Errand {
             setup: &errand.setup,
             route: &errand.route,
             pool: &errand.pool,
             url: &errand.url,
-            asker: Asker { client, priority, stickiness: Stickiness::Never },
+            asker: Asker { client, ends, priority, stickiness: Stickiness::Never },
             now: errand.now,
         };
         let response = reproxy::exchange(&sending, request).await.map_err(Failed::NoAnswer)?;
         shape::answers(&response).map_err(|why| Failed::NoAnswer(NoAnswer::Failed(why)))?;
         // A fetch may outlive the client whose own patience would end it.
-        let stall = errand.response_timeout.unwrap_or(errand.setup.settings.response_timeout.0.0);
+        let stall = errand.response_timeout.or(errand.pool.terms().options().between_bytes);
+        let stall = stall.unwrap_or(errand.setup.settings.response_timeout.0.0);
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
     }
 }

@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use transport::near::CameTo;
+use transport::proxy_protocol::Addresses;
 use transport::{Stream, near};
 use upstream::origins::BecomesTunnel;
 use vocab::NearWanted;
@@ -14,8 +15,8 @@ use vocab::NearWanted;
 pub(crate) struct Caller {
     /// The other end, or the client of whom a PROXY header has told.
     pub(crate) peer: IpAddr,
-    /// The port that the client came to; none where the connection is gone already.
-    pub(crate) port: Option<u16>,
+    /// Both ends, as they are; none where the connection is gone already.
+    pub(crate) ends: Option<Addresses>,
     /// Where it came in, where a rule asks for that.
     pub(crate) local: Option<CameTo>,
     /// The handshake that began it, if it has TLS.
@@ -43,11 +44,26 @@ impl Caller {
     ) -> Self {
         Self {
             peer: stream.peer().ip().to_canonical(),
-            port: stream.local().ok().as_ref().map(SocketAddr::port),
+            ends: stream.local().ok().map(|server| Addresses { client: stream.peer(), server }),
             local: near::local(wanted, stream),
             secured,
             tunnel,
         }
+    }
+
+    /// The port that the client came to.
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.ends.map(|ends| ends.server.port())
+    }
+
+    /// Between whom a server is told that the connection is: `client` and us. Of one for whom a proxy
+    /// in front speaks, no port is known.
+    pub(crate) fn ends_for(&self, client: IpAddr) -> Option<Addresses> {
+        let ends = self.ends?;
+        if client == self.peer {
+            return Some(ends);
+        }
+        Some(Addresses { client: SocketAddr::new(client, 0), server: ends.server })
     }
 
     /// How the client speaks with us.

@@ -11,6 +11,7 @@ use crate::route::{self, Route};
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use crate::uploads::Uploads;
+use crate::ways;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve};
@@ -239,6 +240,7 @@ impl Door {
 /// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
 pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     let mut complaints = secure::check_files(settings, base);
+    complaints.extend(ways::check_files(settings, base));
     complaints.extend(route::check_files(settings, base));
     complaints
 }
@@ -281,7 +283,7 @@ impl Setup {
         parts: &Parts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let pools = pools_of(&settings, before);
+        let pools = pools_of(&settings, parts, before)?;
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
@@ -353,16 +355,28 @@ impl Setup {
     }
 }
 
-/// The pools of `settings`. One whose settings are as before goes on as it is, with what was changed
-/// while it ran.
-fn pools_of(settings: &Settings, before: Option<&Setup>) -> BTreeMap<String, Arc<Pool>> {
-    let pools = settings.pools.iter().map(|(name, settings)| {
+/// The pools of `settings`. One whose settings and certificates are as before goes on as it is, with
+/// what was changed while it ran.
+fn pools_of(
+    settings: &Settings,
+    parts: &Parts,
+    before: Option<&Setup>,
+) -> Result<BTreeMap<String, Arc<Pool>>, Vec<Complaint>> {
+    let (mut pools, mut complaints) = (BTreeMap::new(), Vec::new());
+    for (name, settings) in &settings.pools {
         let before = before.and_then(|setup| setup.pools.get(name));
-        let pool = match before {
-            Some(pool) if pool.settings() == settings => Arc::clone(pool),
-            Some(_) | None => Arc::new(Pool::new(settings, before.map(Arc::as_ref))),
+        let terms = match ways::terms(settings, &parts.base, &parts.dialer) {
+            Ok(terms) => terms,
+            Err(why) => {
+                complaints.push(why.under(&format!("pools.{name}")));
+                continue;
+            }
         };
-        (name.clone(), pool)
-    });
-    pools.collect()
+        let pool = match before {
+            Some(pool) if pool.settings() == settings && *pool.terms() == terms => Arc::clone(pool),
+            Some(_) | None => Arc::new(Pool::new(settings, terms, before.map(Arc::as_ref))),
+        };
+        pools.insert(name.clone(), pool);
+    }
+    if complaints.is_empty() { Ok(pools) } else { Err(complaints) }
 }

@@ -96,7 +96,7 @@ fn tell_x(headers: &mut HeaderMap, caller: &Caller) {
     // A proxy in front that told of another scheme was come to at another port.
     if !headers.contains_key(PROTO) {
         headers.insert(PROTO, HeaderValue::from_static(caller.scheme()));
-        if let Some(port) = caller.port {
+        if let Some(port) = caller.port() {
             headers.entry(PORT).or_insert(HeaderValue::from(port));
         }
     }
@@ -153,6 +153,8 @@ fn drop_look_alikes(headers: &mut HeaderMap) {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use std::net::SocketAddr;
+    use transport::proxy_protocol::Addresses;
     use upstream::origins::BecomesTunnel;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -168,7 +170,9 @@ mod tests {
 
     fn caller(peer: &str) -> Caller {
         let tunnel = BecomesTunnel::default();
-        Caller { peer: ip(peer), port: Some(8081), local: None, secured: None, tunnel }
+        let client = SocketAddr::new(ip(peer), 50_000);
+        let ends = Some(Addresses { client, server: ([127, 0, 0, 1], 8081).into() });
+        Caller { peer: ip(peer), ends, local: None, secured: None, tunnel }
     }
 
     const fn telling(trusted: &[Network], style: ForwardedStyle) -> Telling<'_> {

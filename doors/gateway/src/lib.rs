@@ -29,6 +29,7 @@ mod settings;
 mod shape;
 mod ticket;
 mod uploads;
+mod ways;
 mod websocket;
 
 pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
@@ -40,10 +41,11 @@ pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
     ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
-    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthKind, HealthSettings, LimitSettings,
-    PassiveSettings, PatternSource, PoolSettings, Priority, QueueSettings, ReliefSettings,
-    ReproxySettings, RequestsSettings, RetryCause, RetryOn, RetrySettings, RouteSettings,
-    ServerDetails, ServerSettings, Settings, Silence, StickySettings, TlsSettings, UploadMode,
-    UploadSettings, UploadThreshold, WEIGHT_MAX,
+    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthKind, HealthSettings, HttpChoice,
+    KeepAliveSettings, LimitSettings, PassiveSettings, PatternSource, PoolSettings, Priority,
+    ProxyProtocolChoice, QueueSettings, ReliefSettings, ReproxySettings, RequestsSettings,
+    RetryCause, RetryOn, RetrySettings, RouteSettings, ServerDetails, ServerSettings,
+    ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings, TlsSettings, UploadMode,
+    UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
 };
 pub use http_cache::Around;

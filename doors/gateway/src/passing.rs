@@ -168,12 +168,13 @@ impl Trip<'_> {
     /// What is sent, and for whom.
     fn errand<'t>(&'t self, wish: &'t Wish) -> reproxy::Errand<'t> {
         let (client, priority) = (wish.client, self.route.priority);
+        let ends = self.caller.ends_for(client);
         reproxy::Errand {
             setup: self.setup,
             route: self.route,
             pool: self.pool,
             url: &wish.url,
-            asker: Asker { client, priority, stickiness: Stickiness::AsSet },
+            asker: Asker { client, ends, priority, stickiness: Stickiness::AsSet },
             now: self.now,
         }
     }

@@ -42,7 +42,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use transport::clock;
-use upstream::origins::{Host, Origin};
+use upstream::origins::{Host, Origin, Terms};
 use vocab::Now;
 
 /// The shortest time that a client is asked to wait before it comes again.
@@ -54,6 +54,7 @@ const RETRY_AFTER_MAX_MS: u64 = 30_000;
 #[derive(Debug)]
 pub(crate) struct Pool {
     settings: PoolSettings,
+    terms: Terms,
     hash: HashKey,
     patience: Patience,
     slow_start_ms: u64,
@@ -104,7 +105,7 @@ pub(crate) enum Pick {
 impl Pool {
     /// A pool of settings that were checked; what is no server is left out, as are those over the
     /// cap. What is known of servers that were in the pool of `before` stays known.
-    pub(crate) fn new(settings: &PoolSettings, before: Option<&Self>) -> Self {
+    pub(crate) fn new(settings: &PoolSettings, terms: Terms, before: Option<&Self>) -> Self {
         let known = before.map(|pool| pool.members.load_full());
         let mut servers = Vec::new();
         for details in settings.servers.iter().take(SERVERS_MAX).map(ServerSettings::details) {
@@ -141,12 +142,18 @@ impl Pool {
             signs: [&settings.queue.high, &settings.queue.low]
                 .map(|signs| signs.iter().filter_map(|sign| Sign::parse(sign)).collect()),
             settings: settings.clone(),
+            terms,
         }
     }
 
     /// What it was made from.
     pub(crate) fn settings(&self) -> &PoolSettings {
         &self.settings
+    }
+
+    /// How its servers are spoken to.
+    pub(crate) fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     /// How many servers it has.
@@ -156,12 +163,12 @@ impl Pool {
 
     /// Whether a server stands there.
     pub(crate) fn stands_at(&self, origin: &Origin) -> bool {
-        self.members.load().servers.iter().any(|server| server.origin == *origin)
+        self.members.load().servers.iter().any(|server| server.address.stands_at(origin))
     }
 
     /// Whether a server has this host.
     pub(crate) fn has_host(&self, host: &Host) -> bool {
-        self.members.load().servers.iter().any(|server| server.origin.host == *host)
+        self.members.load().servers.iter().any(|server| server.address.has_host(host))
     }
 
     /// What of a request counts when a server is picked for it. Counts it.

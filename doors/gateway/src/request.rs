@@ -141,7 +141,7 @@ pub(crate) async fn answer(
         Decision::Block(..) | Decision::Nowhere(_) => None,
     };
     let finish = Finish::of(&setup, route, (&wish, caller), &request);
-    let stall = route.and_then(|route| route.response_timeout);
+    let stall = route.and_then(|route| route.silence_max());
 
     // act
     let stood = RefCell::new(Stood::default());

@@ -78,6 +78,12 @@ pub(crate) struct Around<'s> {
 }
 
 impl Route {
+    /// How long a server may be silent within its answer: what the route says, or else its pool.
+    pub(crate) fn silence_max(&self) -> Option<Duration> {
+        let of_pool = || self.pool.as_ref()?.terms().options().between_bytes;
+        self.response_timeout.or_else(of_pool)
+    }
+
     pub(crate) fn new(
         index: usize,
         settings: &RouteSettings,

@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use transport::clock;
-use upstream::origins::{Anywhere, ResponseTimeout, SendError, Unanswered};
+use transport::proxy_protocol::Addresses;
+use upstream::origins::{ResponseTimeout, SendError, Unanswered};
 use vocab::Now;
 
 /// What a client is told to wait for that found all servers busy.
@@ -31,6 +32,8 @@ const RETRY_AFTER_SECS_MAX: u32 = 60;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker {
     pub(crate) client: IpAddr,
+    /// The client's connection, of which servers with a PROXY header are told.
+    pub(crate) ends: Option<Addresses>,
     pub(crate) stickiness: Stickiness,
     /// What its route says.
     pub(crate) priority: Priority,
@@ -94,7 +97,8 @@ pub(crate) async fn send(
         asking.stuck_to = None;
     }
     let class = pool.class(request.headers(), asker.priority);
-    let mut sending = Sending { setup, pool, asking, class, tried: Tried::default(), asked: 0 };
+    let (ends, tried) = (asker.ends, Tried::default());
+    let mut sending = Sending { setup, pool, asking, class, ends, tried, asked: 0 };
     let mut lease = sending.first(now).await?;
     let mut request = request;
     loop {
@@ -107,7 +111,7 @@ pub(crate) async fn send(
             }
             (_, kept) => {
                 copy = kept;
-                exchange(setup, lease, request).await
+                exchange(setup, lease, request, ends).await
             }
         };
         sending.asked += 1;
@@ -133,6 +137,7 @@ struct Sending<'s> {
     pool: &'s Arc<Pool>,
     asking: Asking,
     class: Priority,
+    ends: Option<Addresses>,
     tried: Tried,
     /// Servers that something was sent to.
     asked: u32,
@@ -233,7 +238,7 @@ impl Sending<'_> {
         copy: Request<Body>,
         after: Duration,
     ) -> Exchanged {
-        let mut first = pin!(exchange(self.setup, lease, request));
+        let mut first = pin!(exchange(self.setup, lease, request, self.ends));
         tokio::select! {
             biased;
             done = &mut first => return done,
@@ -244,7 +249,7 @@ impl Sending<'_> {
             Pick::Server(second) if self.pool.may_retry(now) => second,
             Pick::Server(_) | Pick::Full | Pick::Tried | Pick::Nobody(_) => return first.await,
         };
-        let mut second = pin!(exchange(self.setup, second, copy));
+        let mut second = pin!(exchange(self.setup, second, copy, self.ends));
         let (done, rest) = tokio::select! {
             biased;
             done = &mut first => (done, second),
@@ -292,11 +297,15 @@ impl Exchanged {
     }
 }
 
-async fn exchange(setup: &Setup, lease: Lease, request: Request<Body>) -> Exchanged {
+async fn exchange(
+    setup: &Setup,
+    lease: Lease,
+    request: Request<Body>,
+    ends: Option<Addresses>,
+) -> Exchanged {
     let watch = Watch { lease: Some(lease), began: Instant::now() };
-    let origin = watch.lease.as_ref().map(|lease| lease.origin().clone());
-    let origin = origin.expect("the lease was put there two lines above");
-    let outcome = setup.origins.send(&origin, request, &Anywhere).await;
+    let lease = watch.lease.as_ref().expect("it was put there one line above");
+    let outcome = setup.origins.send_to(lease.address(), lease.terms(), request, ends).await;
     let took_us = micros(watch.began.elapsed());
     Exchanged { lease: watch.done(), took_us, outcome }
 }

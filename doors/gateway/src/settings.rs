@@ -15,6 +15,7 @@ mod routes;
 mod sending;
 mod servers;
 mod uploads;
+mod ways;
 
 pub(crate) use self::balancing::is_token;
 pub use self::balancing::{Balance, PassiveSettings, StickySettings};
@@ -37,6 +38,10 @@ pub use self::sending::{
 };
 pub use self::servers::{ServerDetails, ServerSettings, WEIGHT_MAX};
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
+pub use self::ways::{
+    HttpChoice, KeepAliveSettings, ProxyProtocolChoice, ServerTlsSettings, TimeoutSettings,
+    VerifyChoice,
+};
 use crate::guards::LIMITS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,9 @@ use super::pins::Checks;
 use super::{
     Alpn, BadPem, HandshakeError, PROVIDER, Verify, certificates, delegate, library_error,
 };
-use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::pki_types::ServerName;
+use rustls::client::{Resumption, WantsClientCert, WebPkiServerVerifier};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +40,26 @@ pub enum ConnectError {
     Other(String),
 }
 
+/// What is known of the servers that a client speaks TLS with.
+#[derive(Clone, Copy, Default)]
+pub struct ClientTlsOptions<'p> {
+    /// The authorities that alone are trusted, as PEM; those trusted until now where there are none.
+    pub authorities: Option<&'p [u8]>,
+    /// What the client shows when a server asks who it is: a chain, leaf first, and its key, as PEM.
+    pub certificate: Option<(&'p [u8], &'p [u8])>,
+    /// How servers' certificates are checked.
+    pub verify: Verify,
+}
+
+/// What of [`ClientTlsOptions`] cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadClientTls {
+    /// The authorities.
+    Authorities(BadPem),
+    /// The certificate, or its key.
+    Certificate(BadPem),
+}
+
 impl ClientTls {
     /// Trusts the public roots.
     pub fn new() -> Self {
@@ -59,24 +80,29 @@ impl ClientTls {
     /// resuming one skips the check.
     #[must_use]
     pub fn checking(&self, verify: Verify, pins: &[[u8; 32]]) -> Self {
-        let roots = &self.roots;
-        let usual = match verify {
-            Verify::Full => Some(
-                WebPkiServerVerifier::builder_with_provider(
-                    Arc::clone(roots),
-                    Arc::clone(&PROVIDER),
-                )
-                .build()
-                .expect("roots are never empty, and no revocation list can be wrong"),
-            ),
-            Verify::Nothing => None,
+        let config = checked(&self.roots, verify, pins).with_no_client_auth();
+        Self { config: Arc::new(config), roots: Arc::clone(&self.roots) }
+    }
+
+    /// For servers about which more is known than about any. Sessions are not shared with `self`.
+    pub fn with_options(&self, options: &ClientTlsOptions<'_>) -> Result<Self, BadClientTls> {
+        let roots = match options.authorities {
+            None => Arc::clone(&self.roots),
+            Some(pem) => Arc::new(roots_of(pem).map_err(BadClientTls::Authorities)?),
         };
-        let checks = Checks::new(usual, pins, roots);
-        let config = builder()
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(checks))
-            .with_no_client_auth();
-        Self { config: Arc::new(config), roots: Arc::clone(roots) }
+        let builder = checked(&roots, options.verify, &[]);
+        let config = match options.certificate {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => {
+                let chain = certificates(chain).map_err(BadClientTls::Certificate)?;
+                let key = PrivateKeyDer::from_pem_slice(key)
+                    .map_err(|why| BadClientTls::Certificate(BadPem(why.to_string())))?;
+                builder
+                    .with_client_auth_cert(chain, key)
+                    .map_err(|why| BadClientTls::Certificate(BadPem(why.to_string())))?
+            }
+        };
+        Ok(Self { config: Arc::new(config), roots })
     }
 
     fn with_roots(roots: RootCertStore) -> Self {
@@ -129,6 +155,32 @@ fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
         .expect("the provider's own suites serve the default versions")
 }
 
+/// The beginning of a configuration that checks certificates so.
+fn checked(
+    roots: &Arc<RootCertStore>,
+    verify: Verify,
+    pins: &[[u8; 32]],
+) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    let usual = match verify {
+        Verify::Full => Some(
+            WebPkiServerVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(&PROVIDER))
+                .build()
+                .expect("roots are never empty, and no revocation list can be wrong"),
+        ),
+        Verify::Nothing => None,
+    };
+    let checks = Checks::new(usual, pins, roots);
+    builder().dangerous().with_custom_certificate_verifier(Arc::new(checks))
+}
+
+fn roots_of(pem: &[u8]) -> Result<RootCertStore, BadPem> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(pem)? {
+        roots.add(certificate).map_err(|why| BadPem(why.to_string()))?;
+    }
+    Ok(roots)
+}
+
 impl Default for ClientTls {
     fn default() -> Self {
         Self::new()
@@ -154,6 +206,16 @@ impl<I> ClientTlsStream<I> {
 }
 
 delegate!(ClientTlsStream<I>, I: AsyncRead, AsyncWrite, Unpin);
+
+impl fmt::Display for BadClientTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Authorities(why) | Self::Certificate(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BadClientTls {}
 
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

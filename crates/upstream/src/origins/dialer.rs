@@ -7,14 +7,17 @@
 
 use super::error::DialError;
 use super::origin::{Host, Origin, OriginScheme};
+use super::server::{Place, Server};
 use crate::resolver::{self, NoAddresses, Proxy, ResolveError, Resolver, connect_through};
 use http_engine::upgrade::UpgradedStream;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, Verify};
@@ -60,6 +63,8 @@ pub enum Connection {
     Tls(Box<ClientTlsStream<Connection>>),
     /// Through a proxy's tunnel.
     Carried(Box<UpgradedStream>),
+    /// To a socket of this machine.
+    Local(UnixStream),
 }
 
 impl Dialer {
@@ -106,16 +111,29 @@ impl Dialer {
         connection: Connection,
         host: &Host,
     ) -> Result<Connection, DialError> {
-        let name = match host {
-            Host::Name(name) => name.as_str().to_owned(),
-            Host::Address(address) => address.to_string(),
-        };
-        // Boxed: TLS may stand upon TLS, where a proxy is spoken to so.
-        let shaken = Box::pin(self.tls.connect(connection, &name, &[Alpn::Http1]));
-        match timeout(CONNECT_TIMEOUT, shaken).await {
-            Ok(Ok(stream)) => Ok(Connection::Tls(Box::new(stream))),
-            Ok(Err(why)) => Err(DialError::Tls(why.to_string())),
-            Err(_) => Err(DialError::Timeout),
+        let name = tls_name(host);
+        let shaken = shake_hands(&self.tls, connection, &name, &[Alpn::Http1]);
+        timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
+    }
+
+    /// With what it speaks TLS.
+    pub(super) const fn tls(&self) -> &ClientTls {
+        &self.tls
+    }
+
+    /// Connects to `server` without TLS, wherever that is. One address may take `patience`.
+    pub(super) async fn reach(
+        &self,
+        server: &Server,
+        patience: Duration,
+    ) -> Result<(Connection, Option<SocketAddr>), DialError> {
+        match server.place() {
+            Place::Socket(path) => Ok((connect_socket(path).await?, None)),
+            Place::Origin(origin) => {
+                let at = (&origin.host, origin.port);
+                let (stream, peer) = self.dial_within(at, &Anywhere, patience).await?;
+                Ok((Connection::Plain(stream), Some(peer)))
+            }
         }
     }
 
@@ -125,6 +143,15 @@ impl Dialer {
         host: &Host,
         port: u16,
         guard: &dyn Guard,
+    ) -> Result<(Stream, SocketAddr), DialError> {
+        self.dial_within((host, port), guard, CONNECT_TIMEOUT).await
+    }
+
+    async fn dial_within(
+        &self,
+        (host, port): (&Host, u16),
+        guard: &dyn Guard,
+        patience: Duration,
     ) -> Result<(Stream, SocketAddr), DialError> {
         if let Some(proxy) = &self.proxy {
             return dial_through(proxy, host, port, guard).await;
@@ -140,8 +167,8 @@ impl Dialer {
         permitted.truncate(ADDRESSES_MAX);
         match permitted.as_slice() {
             [] => Err(DialError::Forbidden),
-            [only] => connect(*only).await,
-            [_, _, ..] => race(permitted).await,
+            [only] => connect(*only, patience).await,
+            [_, _, ..] => race(permitted, patience).await,
         }
     }
 
@@ -168,7 +195,7 @@ async fn dial_through(
     if !guard.permits(proxy.address) {
         return Err(DialError::Forbidden);
     }
-    let (mut stream, address) = connect(proxy.address).await?;
+    let (mut stream, address) = connect(proxy.address, CONNECT_TIMEOUT).await?;
     let host = match host {
         Host::Name(name) => resolver::Host::Name(name.clone()),
         Host::Address(address) => resolver::Host::Ip(*address),
@@ -199,8 +226,39 @@ fn families_in_turn(addresses: Vec<IpAddr>) -> impl Iterator<Item = IpAddr> {
     })
 }
 
-async fn connect(address: SocketAddr) -> Result<(Stream, SocketAddr), DialError> {
-    match transport::dial(address, CONNECT_TIMEOUT).await {
+/// The name of `host` as certificates have it.
+pub(super) fn tls_name(host: &Host) -> String {
+    match host {
+        Host::Name(name) => name.as_str().to_owned(),
+        Host::Address(address) => address.to_string(),
+    }
+}
+
+/// Speaks TLS over `connection` with whoever is called `name`, offering `alpn`. Sets no deadline.
+pub(super) async fn shake_hands(
+    tls: &ClientTls,
+    connection: Connection,
+    name: &str,
+    alpn: &[Alpn],
+) -> Result<Connection, DialError> {
+    // Boxed: TLS may stand upon TLS, where a proxy is spoken to so.
+    match Box::pin(tls.connect(connection, name, alpn)).await {
+        Ok(stream) => Ok(Connection::Tls(Box::new(stream))),
+        Err(why) => Err(DialError::Tls(why.to_string())),
+    }
+}
+
+/// The kernel takes a connection at once or not at all.
+async fn connect_socket(path: &Path) -> Result<Connection, DialError> {
+    let refused = |why: io::Error| DialError::Refused(format!("{}: {why}", path.display()));
+    UnixStream::connect(path).await.map(Connection::Local).map_err(refused)
+}
+
+async fn connect(
+    address: SocketAddr,
+    patience: Duration,
+) -> Result<(Stream, SocketAddr), DialError> {
+    match transport::dial(address, patience).await {
         Ok(stream) => Ok((stream, address)),
         Err(why) => Err(match why.reason {
             DialReason::Timeout => DialError::Timeout,
@@ -212,11 +270,14 @@ async fn connect(address: SocketAddr) -> Result<(Stream, SocketAddr), DialError>
 }
 
 /// Tries the addresses in turn; a failure or a spent head start brings in the next.
-async fn race(addresses: Vec<SocketAddr>) -> Result<(Stream, SocketAddr), DialError> {
+async fn race(
+    addresses: Vec<SocketAddr>,
+    patience: Duration,
+) -> Result<(Stream, SocketAddr), DialError> {
     let mut waiting = addresses.into_iter();
     let mut attempts = JoinSet::new();
     let mut failure = DialError::Timeout;
-    join_in(&mut attempts, &mut waiting);
+    join_in(&mut attempts, &mut waiting, patience);
     loop {
         let more = !waiting.as_slice().is_empty();
         tokio::select! {
@@ -224,21 +285,35 @@ async fn race(addresses: Vec<SocketAddr>) -> Result<(Stream, SocketAddr), DialEr
                 Some(Ok(Ok(connected))) => return Ok(connected),
                 Some(Ok(Err(why))) => {
                     failure = why;
-                    join_in(&mut attempts, &mut waiting);
+                    join_in(&mut attempts, &mut waiting, patience);
                 }
-                Some(Err(_)) => join_in(&mut attempts, &mut waiting),
+                Some(Err(_)) => join_in(&mut attempts, &mut waiting, patience),
                 None => return Err(failure),
             },
-            () = sleep(HEAD_START), if more => join_in(&mut attempts, &mut waiting),
+            () = sleep(HEAD_START), if more => join_in(&mut attempts, &mut waiting, patience),
         }
     }
 }
 
 type Attempts = JoinSet<Result<(Stream, SocketAddr), DialError>>;
 
-fn join_in(attempts: &mut Attempts, waiting: &mut std::vec::IntoIter<SocketAddr>) {
+fn join_in(
+    attempts: &mut Attempts,
+    waiting: &mut std::vec::IntoIter<SocketAddr>,
+    patience: Duration,
+) {
     if let Some(address) = waiting.next() {
-        attempts.spawn(connect(address));
+        attempts.spawn(connect(address, patience));
+    }
+}
+
+impl Connection {
+    /// What was agreed on to be spoken within TLS, if there is TLS and its other end knows ALPN.
+    pub(super) fn alpn(&self) -> Option<Alpn> {
+        match self {
+            Self::Tls(stream) => stream.alpn(),
+            Self::Plain(_) | Self::Carried(_) | Self::Local(_) => None,
+        }
     }
 }
 
@@ -252,6 +327,7 @@ impl AsyncRead for Connection {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Carried(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Local(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -266,6 +342,7 @@ impl AsyncWrite for Connection {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Carried(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Local(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
@@ -278,6 +355,7 @@ impl AsyncWrite for Connection {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             Self::Carried(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Local(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
         }
     }
 
@@ -286,6 +364,7 @@ impl AsyncWrite for Connection {
             Self::Plain(stream) => stream.is_write_vectored(),
             Self::Tls(stream) => stream.is_write_vectored(),
             Self::Carried(stream) => stream.is_write_vectored(),
+            Self::Local(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -294,6 +373,7 @@ impl AsyncWrite for Connection {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
             Self::Carried(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Local(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
@@ -306,6 +386,7 @@ impl AsyncWrite for Connection {
             }
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Carried(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Local(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }
@@ -330,7 +411,7 @@ mod tests {
             let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             gone.local_addr().expect("bound")
         };
-        let (_, winner) = race(vec![closed, open]).await.expect("one is open");
+        let (_, winner) = race(vec![closed, open], CONNECT_TIMEOUT).await.expect("one is open");
         assert_eq!(winner, open);
     }
 }

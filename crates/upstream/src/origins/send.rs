@@ -1,30 +1,36 @@
-//! One request to an origin, over an idle connection where there is one, else over a new one.
+//! One request to an origin, over a connection that is there already, else over a new one.
 //!
 //! A connection that was idle may be dead without anybody's fault: the request goes out once more
-//! over a new one, if not a byte of it was sent or if repeating it changes nothing. Nothing else is
-//! ever repeated. The doors call it with a request whose headers are already theirs to send.
+//! over a new one, if not a byte of it was sent, if its server says that it has not looked at it, or if
+//! repeating it changes nothing. Nothing else is ever repeated. The doors call it with a request whose
+//! headers are already theirs to send.
 
+use super::again::{Again, Failed, Over, Refusals, may_repeat};
 use super::dialer::{Dialer, Guard};
 use super::error::{SendError, Unanswered};
+use super::http2;
+use super::leased::Lease;
 use super::metered::Metered;
 use super::origin::Origin;
 use super::pool::{self, Caps, Idleness, Key, Open};
-use bytes::Bytes;
+use super::server::Server;
+use super::shared::{self, Begin};
+use super::terms::Versions;
 use http::{Request, Response, StatusCode};
-use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_body_util::LengthLimitError;
-use http_engine::Incoming;
-use http_engine::body::{Body, BodyError};
-use http_engine::client::{Error as EngineError, connect_http1};
+use http_body::Body as _;
+use http_engine::body::Body;
+use http_engine::client::connect_http1;
+use http_engine::unprocessed::Fate;
 use std::cell::Cell;
-use std::error::Error;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
+/// How often one request goes out, at most: over a connection that was there, and where a server refuses
+/// it there over a new one, and a third where that goes away at the same moment.
+const TURNS: u32 = 3;
 /// A client that sends nothing of a body it announced is cut by its door after a minute; this is
 /// the bound where a door sets none.
 const UPLOAD_STALL: Duration = Duration::from_mins(5);
@@ -61,31 +67,25 @@ pub struct ResponseTimeout(pub Duration);
 
 /// Sends requests and keeps idle connections, apart for every core.
 pub struct Origins {
-    owner: u64,
+    pub(super) owner: u64,
     dialer: Dialer,
-    caps: Caps,
-    response_timeout: Duration,
+    pub(super) caps: Caps,
+    pub(super) response_timeout: Duration,
 }
 
 /// A connection that was opened for a request.
 pub(super) type Opened = Result<Open, SendError>;
 
-/// Whether a request may go out once more after its connection broke.
-#[derive(Clone, Copy)]
-enum Again {
-    /// It has no body, and repeating it changes nothing (RFC 9110 §9.2.2).
-    Repeatable,
-    /// It may not.
-    Never,
-}
-
-/// A request that got no answer over a connection, and the request where it is still whole.
-struct Lost {
-    why: SendError,
-    /// Not a byte of it was sent.
-    unsent: Option<Box<Request<Body>>>,
-    /// It was sent, and nothing came.
-    unanswered: Option<Box<Request<Body>>>,
+/// How one request is sent.
+pub(super) struct Course {
+    /// Whose connections it may use.
+    pub(super) key: Key,
+    pub(super) caps: Caps,
+    pub(super) versions: Versions,
+    /// From its last byte to the head of the response.
+    pub(super) first_byte: Duration,
+    /// How long its response's body may be silent.
+    pub(super) between_bytes: Option<Duration>,
 }
 
 impl Origins {
@@ -99,6 +99,8 @@ impl Origins {
                 per_origin: limits.idle_per_origin_max,
                 total: limits.idle_max,
                 idle: limits.idle_timeout,
+                age: None,
+                requests: None,
             },
             response_timeout: limits.response_timeout,
         }
@@ -117,106 +119,157 @@ impl Origins {
         request: Request<Body>,
         guard: &dyn Guard,
     ) -> Result<Response<Body>, Unanswered> {
-        let key = self.key(origin.clone(), 0);
-        self.send_over(key, request, guard, async || self.open(origin, guard).await).await
+        let course = self.usual(origin.clone(), 0);
+        send_on(&course, request, guard, async || self.open(origin, guard).await).await
     }
 
-    /// Whose connection it is: through which parent, by its number; 0 without one.
-    pub(super) fn key(&self, origin: Origin, parent: u64) -> Key {
-        Key { owner: self.owner, origin, parent }
-    }
-
-    /// Sends `request` over an idle connection of `key`, or one that `open` opens.
-    pub(super) async fn send_over(
-        &self,
-        key: Key,
-        request: Request<Body>,
-        guard: &dyn Guard,
-        open: impl AsyncFnOnce() -> Opened,
-    ) -> Result<Response<Body>, Unanswered> {
-        let mut request = request;
-        let again = Again::of(&request);
-        // What cannot go out twice goes over a connection that has just served, or over a new one.
-        let idleness = match again {
-            Again::Repeatable => Idleness::Any,
-            Again::Never => Idleness::Moment,
-        };
-        if let Some(open) = idle(&key, idleness, guard).await {
-            let copy = match again {
-                Again::Repeatable if !open.sender.keeps(&request) => Some(copy_of(&request)),
-                Again::Repeatable | Again::Never => None,
-            };
-            let lost = match self.exchange(key.clone(), open, request).await {
-                Ok(response) => return Ok(response),
-                Err(lost) => lost,
-            };
-            let back = match again {
-                _ if lost.unsent.is_some() => lost.unsent,
-                Again::Repeatable if lost.why == SendError::Closed => lost.unanswered.or(copy),
-                Again::Repeatable | Again::Never => None,
-            };
-            let Some(back) = back else {
-                return Err(Unanswered { why: lost.why, unsent: None });
-            };
-            request = *back;
+    /// How requests to `origin` go out through a parent, by its number; 0 without one.
+    pub(super) fn usual(&self, origin: Origin, parent: u64) -> Course {
+        let server = Server::from(origin);
+        Course {
+            key: Key { owner: self.owner, server, parent, terms: 0, client: None },
+            caps: self.caps,
+            versions: Versions::Http1,
+            first_byte: self.response_timeout,
+            between_bytes: None,
         }
-        let open = match open().await {
-            Ok(open) => open,
-            Err(why) => return Err(Unanswered { why, unsent: Some(Box::new(request)) }),
-        };
-        let sent = self.exchange(key, open, request).await;
-        sent.map_err(|lost| Unanswered { why: lost.why, unsent: lost.unsent })
     }
 
     async fn open(&self, origin: &Origin, guard: &dyn Guard) -> Opened {
         let (connection, peer) = self.dialer.dial(origin, guard).await?;
-        Ok(Open { sender: connect_http1(connection), peer })
-    }
-
-    async fn exchange(
-        &self,
-        key: Key,
-        mut open: Open,
-        request: Request<Body>,
-    ) -> Result<Response<Body>, Lost> {
-        let own = request.extensions().get::<ResponseTimeout>();
-        let patience = own.map_or(self.response_timeout, |own| own.0);
-        let sent = within(patience, request, async |request| open.sender.send(request).await).await;
-        let Some(sent) = sent else {
-            return Err(Lost { why: SendError::Timeout, unsent: None, unanswered: None });
-        };
-        let response = sent.map_err(|why| Lost {
-            why: blamed(&why.why),
-            unsent: why.unsent,
-            unanswered: why.unanswered,
-        })?;
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            return Ok(response.map(Body::from));
-        }
-        // A body that came with its head needs the connection no more.
-        let is_free = response.body().is_end_stream() || open.sender.is_ready();
-        let lease = Lease { key, open, caps: self.caps };
-        if is_free {
-            lease.give_back();
-            return Ok(response.map(Body::from));
-        }
-        Ok(response.map(|body| Body::boxed(Leased { body, lease: Some(lease) })))
+        Ok(Open::new(connect_http1(connection), Some(peer)))
     }
 }
 
-/// An idle connection that takes a request at once.
-async fn idle(key: &Key, idleness: Idleness, guard: &dyn Guard) -> Option<Open> {
+/// Sends `request` over a connection of `course` that is there, or one that `open` opens.
+pub(super) async fn send_on(
+    course: &Course,
+    request: Request<Body>,
+    guard: &dyn Guard,
+    open: impl AsyncFn() -> Opened,
+) -> Result<Response<Body>, Unanswered> {
+    let mut request = request;
+    let mut kept = at_hand(course, &request, guard).await;
+    let mut turn = 1;
     loop {
-        let mut open = pool::take(key, idleness, |open| guard.permits(open.peer))?;
+        let over = if kept.is_some() { Over::Used } else { Over::Fresh };
+        let lease = match kept.take() {
+            Some(lease) => lease,
+            None => match fresh(course, &open).await {
+                Ok(lease) => lease,
+                Err(why) => return Err(Unanswered { why, unsent: Some(Box::new(request)) }),
+            },
+        };
+        let refusals = lease.refusals();
+        let again = Again::keep(&request, over, &lease);
+        let is_last = turn == TURNS || (over, refusals) == (Over::Fresh, Refusals::None);
+        match exchange(course, lease, request).await {
+            Ok(response) => return Ok(response),
+            Err(failed) if is_last => return Err(again.at_last(*failed)),
+            Err(failed) => request = again.after(*failed)?,
+        }
+        turn += 1;
+    }
+}
+
+/// A connection that is there and takes a request at once.
+async fn at_hand(course: &Course, request: &Request<Body>, guard: &dyn Guard) -> Option<Lease> {
+    let Course { key, caps, versions, .. } = course;
+    let permitted = |peer: Option<_>| peer.is_none_or(|peer| guard.permits(peer));
+    if *versions != Versions::Http1
+        && let Some(stream) = shared::take(key, permitted)
+    {
+        return Some(Lease::Shared(stream));
+    }
+    // What cannot go out twice goes over a connection that has just served, or over a new one.
+    let idleness = if may_repeat(request) { Idleness::Any } else { Idleness::Moment };
+    loop {
+        let mut open = pool::take(key, caps, idleness, |open| permitted(open.peer))?;
         if !open.sender.is_ready() {
             // Its own task may still have to see the end of the last answer. If that takes longer
             // than a turn, the last request is still being sent: of no use to us.
             tokio::task::yield_now().await;
         }
         if open.sender.is_ready() {
-            return Some(open);
+            return Some(Lease::own(key.clone(), open, *caps));
         }
     }
+}
+
+/// A new connection, or a place on one that somebody else has opened meanwhile.
+async fn fresh(course: &Course, open: &impl AsyncFn() -> Opened) -> Result<Lease, SendError> {
+    let Course { key, caps, versions, .. } = course;
+    let own = |open: Open| Lease::own(key.clone(), open, *caps);
+    let gone = || SendError::Closed;
+    if *versions == Versions::Http1 {
+        return open().await.map(own);
+    }
+    loop {
+        match shared::begin(key) {
+            Begin::Take(stream) => return Ok(Lease::Shared(stream)),
+            Begin::Wait(waiting) => waiting.done().await?,
+            Begin::Alone => {
+                let opened = open().await?;
+                if !opened.is_http2() {
+                    return Ok(own(opened));
+                }
+                return shared::alone(opened, *caps).map(Lease::Shared).ok_or_else(gone);
+            }
+            Begin::Open(opening) => match open().await {
+                Ok(opened) if opened.is_http2() => {
+                    return opening.shares(opened, *caps).map(Lease::Shared).ok_or_else(gone);
+                }
+                Ok(opened) => {
+                    opening.is_http1();
+                    return Ok(own(opened));
+                }
+                Err(why) => {
+                    opening.fails(&why);
+                    return Err(why);
+                }
+            },
+        }
+    }
+}
+
+async fn exchange(
+    course: &Course,
+    mut lease: Lease,
+    mut request: Request<Body>,
+) -> Result<Response<Body>, Box<Failed>> {
+    let own = request.extensions().get::<ResponseTimeout>();
+    let patience = own.map_or(course.first_byte, |own| own.0);
+    let before = match lease.refusals() {
+        Refusals::None => None,
+        Refusals::Single => match http2::dress(&mut request, &course.key.server) {
+            Ok(before) => Some(before),
+            Err(http2::BadHost) => return Err(Box::new(Failed::unsendable())),
+        },
+    };
+    let sent = within(patience, request, async |request| lease.sender().send(request).await).await;
+    let response = match sent {
+        Some(Ok(response)) => response,
+        Some(Err(why)) => {
+            let mut failed = Failed::from(why);
+            lease.failed(failed.fate);
+            if let (Some(unsent), Some(before)) = (&mut failed.unsent, before) {
+                before.undress(unsent);
+            }
+            return Err(Box::new(failed));
+        }
+        None => {
+            lease.failed(Fate::Unknown);
+            return Err(Box::new(Failed::silent()));
+        }
+    };
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(response.map(Body::from));
+    }
+    let response = response.map(|body| lease.hold(body));
+    Ok(match course.between_bytes {
+        Some(stall) => response.map(|body| Metered::wrap(body, stall, |_, _| ())),
+        None => response,
+    })
 }
 
 /// Runs `exchange`, giving up `patience` after the last byte of the request's body was taken. How long
@@ -247,113 +300,5 @@ async fn within<T>(
                 deadline = due;
             }
         }
-    }
-}
-
-impl Again {
-    fn of(request: &Request<Body>) -> Self {
-        if request.method().is_idempotent() && request.body().is_end_stream() {
-            Self::Repeatable
-        } else {
-            Self::Never
-        }
-    }
-}
-
-/// A copy of a request without a body, for a connection that does not keep it.
-fn copy_of(request: &Request<Body>) -> Box<Request<Body>> {
-    let mut copy = Request::new(Body::empty());
-    *copy.method_mut() = request.method().clone();
-    *copy.uri_mut() = request.uri().clone();
-    *copy.version_mut() = request.version();
-    *copy.headers_mut() = request.headers().clone();
-    if let Some(own) = request.extensions().get::<ResponseTimeout>() {
-        copy.extensions_mut().insert(*own);
-    }
-    Box::new(copy)
-}
-
-/// Finds out what broke: the client's body, the connection, or the answer.
-fn blamed(failure: &EngineError) -> SendError {
-    let engine = match failure {
-        EngineError::Closed => return SendError::Closed,
-        EngineError::BadHead(why) => return SendError::BadResponse(why.to_string()),
-        EngineError::Engine(why) => why,
-    };
-    let mut cause = engine.source();
-    while let Some(why) = cause {
-        if why.is::<LengthLimitError>() {
-            return SendError::BodyTooLarge;
-        }
-        if let Some(body) = why.downcast_ref::<BodyError>() {
-            return body_blamed(body);
-        }
-        cause = why.source();
-    }
-    if engine.is_parse() { SendError::BadResponse(engine.to_string()) } else { SendError::Closed }
-}
-
-/// A body that is wrapped carries its cause as deep as it is wrapped.
-fn body_blamed(failure: &BodyError) -> SendError {
-    match failure {
-        BodyError::Other(why) if why.is::<LengthLimitError>() => SendError::BodyTooLarge,
-        BodyError::Other(why) => {
-            why.downcast_ref::<BodyError>().map_or(SendError::BodyBroken, body_blamed)
-        }
-        BodyError::Received(_) | BodyError::Answer(_) | BodyError::TooSlow | BodyError::Aborted => {
-            SendError::BodyBroken
-        }
-    }
-}
-
-/// A connection on loan to a response body.
-struct Lease {
-    key: Key,
-    open: Open,
-    caps: Caps,
-}
-
-impl Lease {
-    fn give_back(self) {
-        pool::give(self.key, self.open, self.caps);
-    }
-}
-
-/// A response body that gives its connection back once it was read to its end. Dropped before
-/// that, it closes the connection: what is left unread would precede the next answer.
-struct Leased {
-    body: Incoming,
-    lease: Option<Lease>,
-}
-
-impl HttpBody for Leased {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        let ended = match &frame {
-            None => true,
-            Some(Ok(_)) => self.body.is_end_stream(),
-            Some(Err(_)) => {
-                self.lease = None;
-                false
-            }
-        };
-        if ended && let Some(lease) = self.lease.take() {
-            lease.give_back();
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

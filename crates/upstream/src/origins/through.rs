@@ -10,7 +10,7 @@ use super::error::{DialError, SendError, Unanswered};
 use super::origin::{Host, Origin, OriginScheme};
 use super::parent::{Parent, ParentKind};
 use super::pool::Open;
-use super::send::Origins;
+use super::send::{Origins, send_on};
 use super::way::{Known, Step, Way};
 use crate::resolver::{self, connect_through};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
@@ -73,19 +73,18 @@ impl Origins {
         let parent = &known.parent;
         if parent.kind == ParentKind::Socks5 || origin.scheme == OriginScheme::Https {
             let via = request.headers().clone();
-            let key = self.key(origin.clone(), known.number);
-            return self
-                .send_over(key, request, guard_of_parents(), async || {
-                    let dialer = self.dialer();
-                    let to = (&origin.host, origin.port);
-                    let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
-                    let connection = match origin.scheme {
-                        OriginScheme::Http => connection,
-                        OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
-                    };
-                    Ok(opened(connection, peer))
-                })
-                .await;
+            let course = self.usual(origin.clone(), known.number);
+            return send_on(&course, request, guard_of_parents(), async || {
+                let dialer = self.dialer();
+                let to = (&origin.host, origin.port);
+                let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
+                let connection = match origin.scheme {
+                    OriginScheme::Http => connection,
+                    OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
+                };
+                Ok(opened(connection, peer))
+            })
+            .await;
         }
         let path = request.uri().clone();
         let Ok(absolute) = format!("{origin}{path}").parse::<Uri>() else {
@@ -96,8 +95,8 @@ impl Origins {
         if let Some(field) = parent.authorization() {
             request.headers_mut().insert(PROXY_AUTHORIZATION, field);
         }
-        let key = self.key(parent.origin(), known.number);
-        let sent = self.send_over(key, request, guard_of_parents(), async || {
+        let course = self.usual(parent.origin(), known.number);
+        let sent = send_on(&course, request, guard_of_parents(), async || {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
             Ok(opened(connection, peer))
         });
@@ -112,7 +111,7 @@ impl Origins {
 }
 
 fn opened(connection: Connection, peer: SocketAddr) -> Open {
-    Open { sender: connect_http1(connection), peer }
+    Open::new(connect_http1(connection), Some(peer))
 }
 
 /// A parent is where the owner's configuration says.

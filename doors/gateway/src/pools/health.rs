@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use transport::clock;
-use upstream::origins::{Anywhere, Dialer, Limits, Origins};
+use upstream::origins::{Dialer, Limits, Origins, Terms};
 
 /// Servers that are asked at once; further ones are asked later.
 const CHECKS_MAX: usize = 256;
@@ -98,12 +98,8 @@ async fn check(pool: Arc<Pool>, server: Arc<Server>, origins: Arc<Origins>) {
     let Some(settings) = &pool.settings().health else { return };
     let asked = async {
         match settings.kind {
-            HealthKind::Tcp => {
-                let origin = &server.origin;
-                let dialer = origins.dialer();
-                dialer.dial_tcp(&origin.host, origin.port, &Anywhere).await.is_ok()
-            }
-            HealthKind::Http => answers_well(&server, settings, &origins).await,
+            HealthKind::Tcp => origins.connects(&server.address, pool.terms()).await.is_ok(),
+            HealthKind::Http => answers_well(&server, settings, (&origins, pool.terms())).await,
         }
     };
     let well = timeout(settings.timeout.0.0, asked).await == Ok(true);
@@ -117,8 +113,12 @@ async fn check(pool: Arc<Pool>, server: Arc<Server>, origins: Arc<Origins>) {
     pool.serve_line();
 }
 
-async fn answers_well(server: &Server, settings: &HealthSettings, origins: &Origins) -> bool {
-    let host = settings.host.clone().unwrap_or_else(|| server.origin.authority());
+async fn answers_well(
+    server: &Server,
+    settings: &HealthSettings,
+    (origins, terms): (&Origins, &Terms),
+) -> bool {
+    let host = settings.host.clone().unwrap_or_else(|| server.address.authority());
     let (Ok(host), Ok(path)) = (HeaderValue::from_str(&host), settings.path.parse::<Uri>()) else {
         return false;
     };
@@ -126,7 +126,8 @@ async fn answers_well(server: &Server, settings: &HealthSettings, origins: &Orig
     *request.uri_mut() = path;
     request.headers_mut().insert(HOST, host);
     request.headers_mut().insert(USER_AGENT, HeaderValue::from_static("tidegate-health"));
-    let Ok(response) = origins.send(&server.origin, request, &Anywhere).await else { return false };
+    let asked = origins.send_to(&server.address, terms, request, None);
+    let Ok(response) = asked.await else { return false };
     let status = response.status();
     if settings.status.is_empty() {
         status.is_success() || status.is_redirection()

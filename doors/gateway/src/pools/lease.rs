@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use transport::clock;
-use upstream::origins::Origin;
+use upstream::origins::{Server as Address, Terms};
 use vocab::Now;
 
 /// A place on a server.
@@ -41,8 +41,13 @@ impl Lease {
     }
 
     /// Where the server stands.
-    pub(crate) fn origin(&self) -> &Origin {
-        &self.server.origin
+    pub(crate) fn address(&self) -> &Address {
+        &self.server.address
+    }
+
+    /// How it is spoken to.
+    pub(crate) fn terms(&self) -> &Terms {
+        self.pool.terms()
     }
 
     /// Notes what the request met.

@@ -129,7 +129,7 @@ impl Pool {
         match change {
             PoolChange::Add(details) => {
                 let settings = ServerSettings::Detailed(details.clone());
-                if let Some(complaint) = settings.check().into_iter().next() {
+                if let Some(complaint) = self.settings.check_server(&settings).into_iter().next() {
                     return Err(Unchanged::Wrong(complaint.to_string()));
                 }
                 if find(&details.url).is_ok() {

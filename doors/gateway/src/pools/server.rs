@@ -14,7 +14,7 @@ use std::hash::Hasher;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
-use upstream::origins::Origin;
+use upstream::origins::Server as Address;
 use vocab::Now;
 
 /// What a failure counts for in the average: as if the answer had taken so long. A server that fails
@@ -41,7 +41,7 @@ pub(crate) enum Standing {
 pub(crate) struct Server {
     /// Its URL, as it was written.
     pub(crate) url: Box<str>,
-    pub(crate) origin: Origin,
+    pub(crate) address: Address,
     pub(crate) backup: bool,
     /// What stands for it where hashes choose, and in cookies.
     pub(super) tag: u64,
@@ -77,7 +77,7 @@ impl Server {
         let mut hasher = SipHasher13::new();
         hasher.write(details.url.as_bytes());
         Some(Self {
-            origin: details.url.parse().ok()?,
+            address: details.url.parse().ok()?,
             url: details.url.as_str().into(),
             backup: details.backup,
             tag: hasher.finish(),

@@ -18,7 +18,7 @@ fn detailed(settings: &mut PoolSettings, index: usize, change: impl FnOnce(&mut 
 
 fn pool(settings: &PoolSettings) -> Arc<Pool> {
     assert_eq!(settings.check(), []);
-    Arc::new(Pool::new(settings, None))
+    Arc::new(Pool::new(settings, Terms::default(), None))
 }
 
 fn at(mono_ms: u64) -> Now {
@@ -27,7 +27,7 @@ fn at(mono_ms: u64) -> Now {
 
 /// The last byte of a server's address.
 fn name(lease: &Lease) -> usize {
-    lease.origin().host.to_string().rsplit('.').next().unwrap().parse().unwrap()
+    lease.address().authority().rsplit('.').next().unwrap().parse().unwrap()
 }
 
 /// Picks without holding the place; `dice` differs from one to the next.
@@ -227,6 +227,7 @@ fn a_server_that_comes_back_begins_slowly() {
 fn a_reload_forgets_nothing_of_a_server_that_stays() {
     let before = pool(&settings(2, Balance::RoundRobin));
     meets(&before, 2, Met::NoConnection, at(0));
-    let after = Arc::new(Pool::new(&settings(3, Balance::RoundRobin), Some(&before)));
+    let after =
+        Arc::new(Pool::new(&settings(3, Balance::RoundRobin), Terms::default(), Some(&before)));
     assert!(!picks(&after, 6, at(500)).contains(&2));
 }

@@ -6,6 +6,9 @@ use super::balancing::{Balance, PassiveSettings, StickySettings};
 use super::health::HealthSettings;
 use super::sending::{QueueSettings, RetrySettings};
 use super::servers::ServerSettings;
+use super::ways::{
+    HttpChoice, KeepAliveSettings, ProxyProtocolChoice, ServerTlsSettings, TimeoutSettings,
+};
 use crate::pools::HashKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,9 +25,24 @@ const SLOW_START_MAX: Duration = Duration::from_hours(1);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolSettings {
-    /// `http://HOST:PORT` or `https://HOST:PORT` of each, or a mapping with `url`, `weight`,
-    /// `backup`, `max_requests` and `drain`. At most 256.
+    /// `http://HOST:PORT`, `https://HOST:PORT`, `h2c://HOST:PORT` or `unix:/PATH` of each, or a mapping
+    /// with `url`, `weight`, `backup`, `max_requests` and `drain`. At most 256.
     pub servers: Vec<ServerSettings>,
+    /// TLS with `https://` servers.
+    pub tls: ServerTlsSettings,
+    /// Which HTTP is spoken. Default `auto`. WebSockets need HTTP/1.1, which `auto` speaks for them.
+    pub http: HttpChoice,
+    /// The PROXY header that every connection begins with. Default `off`. With one, connections are
+    /// not shared among clients.
+    pub proxy_protocol: ProxyProtocolChoice,
+    /// How long servers are waited for.
+    pub timeouts: TimeoutSettings,
+    /// Which connections are kept for the next request.
+    pub keep_alive: KeepAliveSettings,
+    /// Whether a fresh connection first asks `OPTIONS *`, and carries a request only once that is
+    /// answered, by anything but 5xx: the kernel takes connections for a server that is stuck.
+    /// Default false.
+    pub verify_connection: bool,
     /// How one is chosen. Default `p2c`.
     pub balance: Balance,
     /// What `consistent_hash` keeps together: `uri`, `host+uri`, `client`, `header:NAME` or
@@ -54,6 +72,12 @@ impl Default for PoolSettings {
     fn default() -> Self {
         Self {
             servers: Vec::new(),
+            tls: ServerTlsSettings::default(),
+            http: HttpChoice::default(),
+            proxy_protocol: ProxyProtocolChoice::default(),
+            timeouts: TimeoutSettings::default(),
+            keep_alive: KeepAliveSettings::default(),
+            verify_connection: false,
             balance: Balance::default(),
             hash: "uri".into(),
             sticky: None,
@@ -71,6 +95,10 @@ impl PoolSettings {
     /// Everything that is wrong.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = self.check_servers();
+        let tls = self.tls.check(&self.servers).into_iter().map(|it| it.under("tls"));
+        let timeouts = self.timeouts.check().into_iter().map(|it| it.under("timeouts"));
+        let keep_alive = self.keep_alive.check().into_iter().map(|it| it.under("keep_alive"));
+        complaints.extend(tls.chain(timeouts).chain(keep_alive));
         if let Err(why) = self.hash.parse::<HashKey>() {
             complaints.push(
                 Complaint::new("hash", why.to_string())
@@ -90,6 +118,13 @@ impl PoolSettings {
         complaints
     }
 
+    /// What is wrong with one server in this pool.
+    pub(crate) fn check_server(&self, server: &ServerSettings) -> Vec<Complaint> {
+        let mut complaints = server.check();
+        complaints.extend(self.http.check(server));
+        complaints
+    }
+
     fn check_servers(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         if self.servers.is_empty() {
@@ -106,7 +141,7 @@ impl PoolSettings {
         let mut known = BTreeSet::new();
         for (index, server) in self.servers.iter().enumerate() {
             let place = format!("servers.{index}");
-            complaints.extend(server.check().into_iter().map(|it| it.under(&place)));
+            complaints.extend(self.check_server(server).into_iter().map(|it| it.under(&place)));
             if !known.insert(server.url()) {
                 complaints.push(
                     Complaint::new(place, format!("{} stands in the pool twice", server.url()))

@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use upstream::origins::Origin;
+use upstream::origins::Server;
 use vocab::Complaint;
 
 /// The largest weight: how many times one server may outweigh another.
@@ -24,7 +24,8 @@ pub enum ServerSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerDetails {
-    /// `http://HOST:PORT` or `https://HOST:PORT`. Needed.
+    /// `http://HOST:PORT`, `https://HOST:PORT`, `h2c://HOST:PORT` (HTTP/2 without TLS and without asking
+    /// first), `unix:/PATH` (a socket of this machine) or `h2c+unix:/PATH`. Needed.
     pub url: String,
     /// How much it gets beside the others. Default 1, from 1 to 100.
     pub weight: u32,
@@ -63,10 +64,10 @@ impl ServerSettings {
     /// Everything that is wrong.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        if let Err(why) = self.url().parse::<Origin>() {
+        if let Err(why) = self.url().parse::<Server>() {
             complaints.push(
                 Complaint::new("", format!("{:?}: {why}", self.url()))
-                    .remedy("write it as http://10.0.0.11:8080"),
+                    .remedy("write it as http://10.0.0.11:8080 or unix:/run/app.sock"),
             );
         }
         if let Self::Detailed(details) = self

@@ -1,0 +1,174 @@
+//! Whether a request that got no answer may go out once more, and whose fault that was.
+//!
+//! It may if not a byte of it was sent, if the server says that it has done nothing about it, or if its
+//! connection had been idle and repeating it changes nothing (RFC 9110 §9.2.2). It sends nothing. Called
+//! by [`super::send`].
+
+use super::error::{SendError, Unanswered};
+use super::leased::Lease;
+use super::send::ResponseTimeout;
+use http::Request;
+use http_body::Body as _;
+use http_body_util::LengthLimitError;
+use http_engine::body::{Body, BodyError};
+use http_engine::client::SendError as EngineError;
+use http_engine::unprocessed::Fate;
+use std::error::Error;
+
+/// What is kept of a request for a second try. Its body was empty.
+pub(super) enum Again {
+    /// It goes out again if its connection broke.
+    IfBroken(Box<Request<Body>>),
+    /// The same, and its connection gives it back then: no copy is needed.
+    IfGivenBack,
+    /// It goes out again if its server has done nothing about it.
+    IfUnprocessed(Box<Request<Body>>),
+    /// It does not.
+    Never,
+}
+
+/// A request that got no answer.
+pub(super) struct Failed {
+    pub(super) why: SendError,
+    pub(super) fate: Fate,
+    /// The request, if not a byte of it was sent.
+    pub(super) unsent: Option<Box<Request<Body>>>,
+    /// The request, if its connection kept it and not a byte of an answer came.
+    pub(super) unanswered: Option<Box<Request<Body>>>,
+}
+
+/// The connection that a request is about to go over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// It was there before: it may be dead without anybody's fault.
+    Used,
+    /// It is new.
+    Fresh,
+}
+
+/// What a server can say of one request alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusals {
+    /// Nothing: HTTP/1.1.
+    None,
+    /// That it has not looked at it: HTTP/2.
+    Single,
+}
+
+/// Whether repeating the request changes nothing, and it could be repeated.
+pub(super) fn may_repeat(request: &Request<Body>) -> bool {
+    request.method().is_idempotent() && request.body().is_end_stream()
+}
+
+impl Again {
+    /// What is kept of `request` before it goes over `lease`.
+    pub(super) fn keep(request: &Request<Body>, over: Over, lease: &Lease) -> Self {
+        match (over, lease.refusals()) {
+            (Over::Used, _) if may_repeat(request) && lease.keeps(request) => Self::IfGivenBack,
+            (Over::Used, _) if may_repeat(request) => Self::IfBroken(copy_of(request)),
+            (_, Refusals::Single) if request.body().is_end_stream() => {
+                Self::IfUnprocessed(copy_of(request))
+            }
+            (Over::Used | Over::Fresh, Refusals::None | Refusals::Single) => Self::Never,
+        }
+    }
+
+    /// The request, if it may go out again after it has failed so.
+    pub(super) fn after(self, failed: Failed) -> Result<Request<Body>, Unanswered> {
+        let Failed { why, fate, unsent, unanswered } = failed;
+        if let Some(unsent) = unsent {
+            return Ok(*unsent);
+        }
+        match self {
+            Self::IfGivenBack if why == SendError::Closed => {
+                unanswered.map(|back| *back).ok_or(Unanswered { why, unsent: None })
+            }
+            Self::IfBroken(copy) | Self::IfUnprocessed(copy) if fate.is_unprocessed() => Ok(*copy),
+            // A connection that has ended may have been dead before; one that is reset was not.
+            Self::IfBroken(copy) if why == SendError::Closed && fate != Fate::Reset => Ok(*copy),
+            Self::IfBroken(_) | Self::IfGivenBack | Self::IfUnprocessed(_) | Self::Never => {
+                Err(Unanswered { why, unsent: None })
+            }
+        }
+    }
+
+    /// What is said of the last failure: the request goes along if it may be sent elsewhere.
+    pub(super) fn at_last(self, failed: Failed) -> Unanswered {
+        let Failed { why, fate, unsent, .. } = failed;
+        let unsent = match (unsent, self) {
+            (Some(unsent), _) => Some(unsent),
+            (None, Self::IfBroken(copy) | Self::IfUnprocessed(copy)) if fate.is_unprocessed() => {
+                Some(copy)
+            }
+            (None, _) => None,
+        };
+        Unanswered { why, unsent }
+    }
+}
+
+fn copy_of(request: &Request<Body>) -> Box<Request<Body>> {
+    let mut copy = Request::new(Body::empty());
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    if let Some(own) = request.extensions().get::<ResponseTimeout>() {
+        copy.extensions_mut().insert(*own);
+    }
+    Box::new(copy)
+}
+
+impl Failed {
+    /// The head of the answer did not come in time.
+    pub(super) const fn silent() -> Self {
+        Self { why: SendError::Timeout, fate: Fate::Unknown, unsent: None, unanswered: None }
+    }
+
+    /// It cannot be written as HTTP/2 has it.
+    pub(super) fn unsendable() -> Self {
+        let why = SendError::BadResponse("its Host cannot be sent over HTTP/2".into());
+        Self { why, fate: Fate::Misanswered, unsent: None, unanswered: None }
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(failure: EngineError) -> Self {
+        Self {
+            why: blamed(&failure),
+            fate: failure.fate(),
+            unsent: failure.unsent,
+            unanswered: failure.unanswered,
+        }
+    }
+}
+
+/// Finds out what broke: the client's body, the connection, or the answer.
+fn blamed(failure: &EngineError) -> SendError {
+    let mut cause: Option<&(dyn Error + 'static)> = failure.why.source();
+    while let Some(why) = cause {
+        if why.is::<LengthLimitError>() {
+            return SendError::BodyTooLarge;
+        }
+        if let Some(body) = why.downcast_ref::<BodyError>() {
+            return body_blamed(body);
+        }
+        cause = why.source();
+    }
+    match failure.fate() {
+        Fate::Misanswered => SendError::BadResponse(failure.why.to_string()),
+        Fate::Refused | Fate::LeftBehind | Fate::Reset | Fate::Unknown => SendError::Closed,
+    }
+}
+
+/// A body that is wrapped carries its cause as deep as it is wrapped.
+fn body_blamed(failure: &BodyError) -> SendError {
+    match failure {
+        BodyError::Other(why) if why.is::<LengthLimitError>() => SendError::BodyTooLarge,
+        BodyError::Other(why) => {
+            why.downcast_ref::<BodyError>().map_or(SendError::BodyBroken, body_blamed)
+        }
+        BodyError::Received(_) | BodyError::Answer(_) | BodyError::TooSlow | BodyError::Aborted => {
+            SendError::BodyBroken
+        }
+    }
+}

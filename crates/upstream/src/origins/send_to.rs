@@ -1,0 +1,173 @@
+//! Requests to a server that the owner's configuration names, under the terms of its pool.
+//!
+//! A connection is ready when it has told of its client, has TLS, knows its version of HTTP and, where
+//! that is agreed, has answered `OPTIONS *`; all of it within one deadline. What goes over it then is
+//! [`super::send`]'s. The gateway calls it, for requests and for health checks.
+
+use super::dialer::{Anywhere, Connection, Dialer, shake_hands, tls_name};
+use super::error::{DialError, SendError, Unanswered};
+use super::pool::{Key, Open};
+use super::send::{Course, Opened, Origins, send_on};
+use super::server::{Place, Server};
+use super::terms::{Fresh, Terms, Versions};
+use http::header::{HOST, HeaderValue};
+use http::{Method, Request, Response, Uri, Version};
+use http_engine::body::{Body, read_all};
+use http_engine::client::{connect_http1, connect_http2};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+use transport::proxy_protocol::Addresses;
+use transport::tls::Alpn;
+
+/// Bytes of the answer to `OPTIONS *`, at most; a longer one means that the connection is not used.
+const VERIFY_BYTES_MAX: usize = 64 << 10;
+
+impl Origins {
+    /// Sends `request` to `server` under `terms`. Its URI is the path and query alone and `Host` is
+    /// set, whichever HTTP is spoken. Where connections begin with a PROXY header, `client` is whom it
+    /// tells of, and the connection is used for nobody else; without one it tells of us.
+    pub async fn send_to(
+        &self,
+        server: &Server,
+        terms: &Terms,
+        request: Request<Body>,
+        client: Option<Addresses>,
+    ) -> Result<Response<Body>, Unanswered> {
+        let options = terms.options();
+        let client = client.filter(|_| options.proxy_protocol.is_some());
+        let versions = terms.versions(server, request.headers());
+        let course = Course {
+            key: Key {
+                owner: self.owner,
+                server: server.clone(),
+                parent: 0,
+                terms: terms.number(),
+                client,
+            },
+            caps: terms.caps(self.caps.total),
+            versions,
+            first_byte: options.first_byte.unwrap_or(self.response_timeout),
+            between_bytes: options.between_bytes,
+        };
+        let fresh = Opener { dialer: self.dialer(), server, terms, versions, client };
+        send_on(&course, request, &Anywhere, async || fresh.ready().await).await
+    }
+
+    /// Whether `server` takes a connection.
+    pub async fn connects(&self, server: &Server, terms: &Terms) -> Result<(), DialError> {
+        let patience = terms.options().connect;
+        let reached = self.dialer().reach(server, patience);
+        timeout(patience, reached).await.unwrap_or(Err(DialError::Timeout)).map(drop)
+    }
+}
+
+/// Opens connections for one request.
+struct Opener<'s> {
+    dialer: &'s Dialer,
+    server: &'s Server,
+    terms: &'s Terms,
+    versions: Versions,
+    client: Option<Addresses>,
+}
+
+/// What came of verifying a connection.
+enum Verified {
+    Ready(Open),
+    /// It answered well, and closed.
+    Closed,
+}
+
+impl Opener<'_> {
+    /// A connection that can carry a request.
+    async fn ready(&self) -> Opened {
+        let patience = self.terms.options().connect;
+        let ready = async {
+            let open = self.open(patience).await?;
+            match self.terms.options().fresh {
+                Fresh::Trusted => Ok(open),
+                Fresh::Verified => match self.verify(open, patience).await? {
+                    Verified::Ready(open) => Ok(open),
+                    // Its server keeps no connection: all that can be known is known.
+                    Verified::Closed => self.open(patience).await,
+                },
+            }
+        };
+        timeout(patience, ready).await.unwrap_or_else(|_| Err(DialError::Timeout.into()))
+    }
+
+    async fn open(&self, patience: Duration) -> Opened {
+        let (mut connection, peer) = self.dialer.reach(self.server, patience).await?;
+        if let Some(version) = self.terms.options().proxy_protocol {
+            let told = connection.write_all(&version.header(self.client)).await;
+            told.map_err(|why| DialError::Refused(why.to_string()))?;
+        }
+        if self.server.is_secure() {
+            connection = self.secure(connection).await?;
+        }
+        let version = match (self.versions, connection.alpn()) {
+            (Versions::Http1, _) => Version::HTTP_11,
+            (Versions::Http2 | Versions::Either, Some(Alpn::Http2)) => Version::HTTP_2,
+            (Versions::Either, _) => Version::HTTP_11,
+            (Versions::Http2, _) if self.server.is_secure() => {
+                return Err(DialError::Tls("it speaks no HTTP/2".into()).into());
+            }
+            (Versions::Http2, _) => Version::HTTP_2,
+        };
+        speak(connection, peer, version).await
+    }
+
+    async fn secure(&self, connection: Connection) -> Result<Connection, DialError> {
+        let alpn: &[Alpn] = match self.versions {
+            Versions::Http1 => &[Alpn::Http1],
+            Versions::Http2 => &[Alpn::Http2],
+            Versions::Either => &[Alpn::Http2, Alpn::Http1],
+        };
+        let name = match (&self.terms.options().tls.name, self.server.place()) {
+            (Some(name), _) => name.clone(),
+            (None, Place::Origin(origin)) => tls_name(&origin.host),
+            (None, Place::Socket(_)) => self.server.authority(),
+        };
+        let tls = self.terms.tls().unwrap_or(self.dialer.tls());
+        shake_hands(tls, connection, &name, alpn).await
+    }
+
+    /// Asks `OPTIONS *` (RFC 9110 §9.3.7).
+    async fn verify(&self, mut open: Open, patience: Duration) -> Result<Verified, SendError> {
+        let unfit = |why: String| SendError::from(DialError::Refused(why));
+        let host = HeaderValue::try_from(self.server.authority());
+        let host = host.map_err(|why| unfit(why.to_string()))?;
+        let mut question = Request::new(Body::empty());
+        *question.method_mut() = Method::OPTIONS;
+        *question.uri_mut() = Uri::from_static("*");
+        question.headers_mut().insert(HOST, host);
+        if open.is_http2() {
+            super::http2::dress(&mut question, self.server)
+                .map_err(|_| unfit("its name cannot be sent".into()))?;
+        }
+        open.sender.ready().await.map_err(|why| unfit(why.to_string()))?;
+        let answer = open.sender.send(question).await.map_err(|why| unfit(why.to_string()))?;
+        let status = answer.status();
+        if status.is_server_error() || status.is_informational() {
+            return Err(unfit(format!("a fresh connection answered OPTIONS * with {status}")));
+        }
+        let read = read_all(answer.into_body(), VERIFY_BYTES_MAX, patience).await;
+        read.map_err(|why| unfit(why.to_string()))?;
+        open.requests += 1;
+        match open.sender.ready().await {
+            Ok(()) => Ok(Verified::Ready(open)),
+            Err(_) => Ok(Verified::Closed),
+        }
+    }
+}
+
+async fn speak(connection: Connection, peer: Option<SocketAddr>, version: Version) -> Opened {
+    let sender = match version {
+        Version::HTTP_2 => connect_http2(connection)
+            .await
+            .map_err(|why| SendError::BadResponse(why.to_string()))?,
+        _ => connect_http1(connection),
+    };
+    Ok(Open::new(sender, peer))
+}

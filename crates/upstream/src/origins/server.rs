@@ -1,0 +1,242 @@
+//! A server that the owner's configuration names: where it stands, and what is spoken there.
+//!
+//! `http://10.0.0.11:8080`, `https://app.internal`, `h2c://10.0.0.11:8080` for HTTP/2 without TLS and
+//! without asking first (RFC 9113 §3.3), `unix:/run/app.sock` for a socket of this machine, and
+//! `h2c+unix:/run/app.sock`. It connects to nobody. Made from settings; [`super::Origins::send_to`]
+//! sends to it.
+
+use super::origin::{Host, Origin, OriginError, OriginScheme};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Bytes of a socket's path, at most: `sun_path` of Linux less its final zero.
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// A server, and what is spoken there. Cheap to clone where it is a socket.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Server {
+    place: Place,
+    cleartext: Cleartext,
+}
+
+/// Where a server stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// At a host and port.
+    Origin(Origin),
+    /// At a socket of this machine.
+    Socket(Arc<Path>),
+}
+
+/// What its URL says of HTTP without TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Cleartext {
+    /// Nothing.
+    AsAgreed,
+    /// HTTP/2, by prior knowledge.
+    Http2,
+}
+
+/// Why a text is no server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerError {
+    /// None of the known schemes in front.
+    Scheme,
+    /// The host and port are wrong.
+    Origin(OriginError),
+    /// The path of a socket does not begin with one slash.
+    SocketPath,
+    /// The path of a socket is longer than [`SOCKET_PATH_BYTES_MAX`], or has a byte 0 in it.
+    SocketPathLength,
+}
+
+impl Server {
+    /// The `Host` that it stands for: its own authority, and `localhost` for a socket.
+    pub fn authority(&self) -> String {
+        match &self.place {
+            Place::Origin(origin) => origin.authority(),
+            Place::Socket(_) => "localhost".into(),
+        }
+    }
+
+    /// Whether a URL at `origin` leads to it. A socket takes itself for `http://localhost`.
+    pub fn stands_at(&self, origin: &Origin) -> bool {
+        match &self.place {
+            Place::Origin(own) => own == origin,
+            Place::Socket(_) => {
+                origin.scheme == OriginScheme::Http && origin.authority() == "localhost"
+            }
+        }
+    }
+
+    /// Whether this is its host.
+    pub fn has_host(&self, host: &Host) -> bool {
+        match &self.place {
+            Place::Origin(own) => own.host == *host,
+            Place::Socket(_) => false,
+        }
+    }
+
+    /// Whether it is spoken to over TLS.
+    pub fn is_secure(&self) -> bool {
+        match &self.place {
+            Place::Origin(origin) => origin.scheme == OriginScheme::Https,
+            Place::Socket(_) => false,
+        }
+    }
+
+    /// Whether its URL asks for HTTP/2 without TLS.
+    pub fn is_h2c(&self) -> bool {
+        self.cleartext == Cleartext::Http2
+    }
+
+    pub(super) const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The scheme of URLs that lead to it.
+    pub(super) fn scheme(&self) -> http::uri::Scheme {
+        if self.is_secure() { http::uri::Scheme::HTTPS } else { http::uri::Scheme::HTTP }
+    }
+}
+
+impl From<Origin> for Server {
+    fn from(origin: Origin) -> Self {
+        Self { place: Place::Origin(origin), cleartext: Cleartext::AsAgreed }
+    }
+}
+
+impl FromStr for Server {
+    type Err = ServerError;
+
+    fn from_str(text: &str) -> Result<Self, ServerError> {
+        let (cleartext, rest) = match text.strip_prefix("h2c") {
+            Some(rest) if rest.starts_with("://") || rest.starts_with('+') => {
+                (Cleartext::Http2, rest)
+            }
+            Some(_) | None => (Cleartext::AsAgreed, text),
+        };
+        let place = match cleartext {
+            Cleartext::Http2 => match rest.strip_prefix("+unix:") {
+                Some(path) => socket(path)?,
+                None if rest.starts_with("://") => origin(&format!("http{rest}"))?,
+                None => return Err(ServerError::Scheme),
+            },
+            Cleartext::AsAgreed => match rest.strip_prefix("unix:") {
+                Some(path) => socket(path)?,
+                None => origin(rest)?,
+            },
+        };
+        Ok(Self { place, cleartext })
+    }
+}
+
+fn origin(text: &str) -> Result<Place, ServerError> {
+    text.parse().map(Place::Origin).map_err(|why| match why {
+        OriginError::Scheme => ServerError::Scheme,
+        other => ServerError::Origin(other),
+    })
+}
+
+fn socket(path: &str) -> Result<Place, ServerError> {
+    // `unix://run/app.sock` is `/run/app.sock` to the one and `//run/app.sock` to the other.
+    if !path.starts_with('/') || path.starts_with("//") || path.ends_with('/') {
+        return Err(ServerError::SocketPath);
+    }
+    if path.len() > SOCKET_PATH_BYTES_MAX || path.contains('\0') {
+        return Err(ServerError::SocketPathLength);
+    }
+    Ok(Place::Socket(Path::new(path).into()))
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.place, self.cleartext) {
+            (Place::Origin(origin), Cleartext::AsAgreed) => origin.fmt(f),
+            (Place::Origin(origin), Cleartext::Http2) => write!(f, "h2c://{}", origin.authority()),
+            (Place::Socket(path), Cleartext::AsAgreed) => write!(f, "unix:{}", path.display()),
+            (Place::Socket(path), Cleartext::Http2) => write!(f, "h2c+unix:{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scheme => f.write_str("http://, https://, h2c:// or unix: should stand in front"),
+            Self::Origin(why) => why.fmt(f),
+            Self::SocketPath => {
+                f.write_str("the path of a socket should be absolute, as in unix:/run/app.sock")
+            }
+            Self::SocketPathLength => write!(
+                f,
+                "the path of a socket should have at most {SOCKET_PATH_BYTES_MAX} bytes, and no zero"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    fn server(text: &str) -> Server {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn servers_print_as_they_are_read() {
+        for (text, printed) in [
+            ("http://10.0.0.11:8080", "http://10.0.0.11:8080"),
+            ("https://App.internal/", "https://app.internal"),
+            ("h2c://10.0.0.11:50051", "h2c://10.0.0.11:50051"),
+            ("h2c://[::1]:80", "h2c://[::1]"),
+            ("unix:/run/app.sock", "unix:/run/app.sock"),
+            ("h2c+unix:/run/app.sock", "h2c+unix:/run/app.sock"),
+        ] {
+            let read = server(text);
+            assert_eq!(read.to_string(), printed);
+            assert_eq!(server(printed), read);
+        }
+    }
+
+    #[test]
+    fn what_is_no_server_is_refused() {
+        let long = format!("unix:/{}", "x".repeat(SOCKET_PATH_BYTES_MAX));
+        for (text, why) in [
+            ("10.0.0.1:80", ServerError::Scheme),
+            ("h2://10.0.0.1", ServerError::Scheme),
+            ("h2c10.0.0.1", ServerError::Scheme),
+            ("h2c+https://10.0.0.1", ServerError::Scheme),
+            ("unix+h2c:/x", ServerError::Scheme),
+            ("http://a.example/x", ServerError::Origin(OriginError::Path)),
+            ("h2c://a.example:0", ServerError::Origin(OriginError::Port)),
+            ("unix:run/app.sock", ServerError::SocketPath),
+            ("unix://run/app.sock", ServerError::SocketPath),
+            ("unix:/run/", ServerError::SocketPath),
+            ("unix:", ServerError::SocketPath),
+            ("unix:/a\0b", ServerError::SocketPathLength),
+            (long.as_str(), ServerError::SocketPathLength),
+        ] {
+            assert_eq!(text.parse::<Server>(), Err(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_knows_what_leads_to_it() {
+        let leads = |to: &str, server: &str| self::server(server).stands_at(&to.parse().unwrap());
+        assert!(leads("http://10.0.0.11:8080", "h2c://10.0.0.11:8080"));
+        assert!(!leads("https://10.0.0.11:8080", "http://10.0.0.11:8080"));
+        assert!(leads("http://localhost", "unix:/run/app.sock"));
+        assert!(!leads("http://localhost:8080", "unix:/run/app.sock"));
+        assert_eq!(server("unix:/run/app.sock").authority(), "localhost");
+        assert_eq!(server("h2c://a.example:80").authority(), "a.example");
+        assert!(server("h2c://a.example").has_host(&"a.example".parse().unwrap()));
+        assert!(server("https://a.example").is_secure() && !server("h2c://a.example").is_secure());
+    }
+}

@@ -1,0 +1,284 @@
+//! Connections of HTTP/2, each shared by all requests of its core to the same server.
+//!
+//! A line carries as many requests at once as its server takes; when none has room, one more is
+//! opened, by one request for all that wait. A line that is too old, has carried enough or is going away
+//! gets no more requests, and ends with the last that it carries; so does one that nobody has used for a
+//! while. It opens no connection itself. Called by [`super::send`].
+
+use super::error::SendError;
+use super::pool::{Caps, Key, Open, SWEEP_EVERY, Sweeping};
+use http_engine::client::Sender;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Requests at once over one line, however many its server takes: what RFC 9113 §6.5.2 would have
+/// every server take. Then one more is opened.
+const STREAMS_MAX: usize = 100;
+
+#[derive(Default)]
+struct Lines {
+    known: HashMap<Key, Known>,
+    sweeping: Sweeping,
+}
+
+/// What is known of one server.
+#[derive(Default)]
+struct Known {
+    lines: Vec<Rc<Line>>,
+    /// Somebody opens a connection, and will say what came of it.
+    opening: Option<watch::Receiver<Option<Opened>>>,
+    speaks: Speaks,
+}
+
+/// What a server has agreed to speak.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Speaks {
+    #[default]
+    Unknown,
+    /// HTTP/1.1 alone: every request opens its own connection.
+    Http1,
+}
+
+/// What came of opening a connection.
+type Opened = Result<(), SendError>;
+
+/// A connection of HTTP/2.
+#[derive(Debug)]
+struct Line {
+    sender: RefCell<Sender>,
+    peer: Option<SocketAddr>,
+    caps: Caps,
+    since: Instant,
+    used: Cell<Instant>,
+    under_way: Cell<usize>,
+    requests: Cell<u32>,
+    standing: Cell<Standing>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Serves,
+    /// Its server is leaving.
+    GoesAway,
+}
+
+/// A place for one request on a line, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) sender: Sender,
+    line: Rc<Line>,
+}
+
+/// What a request does that needs a connection.
+pub(super) enum Begin {
+    /// Goes over this one.
+    Take(Stream),
+    /// Opens one for all that come meanwhile.
+    Open(Opening),
+    /// Opens one for itself.
+    Alone,
+    /// Waits for what another request opens.
+    Wait(Waiting),
+}
+
+/// The right to open a connection. Dropped without a word, somebody else gets it.
+pub(super) struct Opening {
+    key: Key,
+    tell: watch::Sender<Option<Opened>>,
+}
+
+/// Waits for what another request opens.
+pub(super) struct Waiting(watch::Receiver<Option<Opened>>);
+
+thread_local! {
+    static LINES: RefCell<Lines> = RefCell::default();
+}
+
+/// A place on a line of `key` that has room and `fits`.
+pub(super) fn take(key: &Key, fits: impl Fn(Option<SocketAddr>) -> bool) -> Option<Stream> {
+    LINES.with_borrow(|lines| lines.known.get(key)?.take(fits))
+}
+
+/// What a request to `key` does that has found no connection.
+pub(super) fn begin(key: &Key) -> Begin {
+    LINES.with_borrow_mut(|lines| {
+        let known = lines.known.entry(key.clone()).or_default();
+        if let Some(stream) = known.take(|_| true) {
+            return Begin::Take(stream);
+        }
+        if known.speaks == Speaks::Http1 {
+            return Begin::Alone;
+        }
+        if let Some(opening) = &known.opening {
+            return Begin::Wait(Waiting(opening.clone()));
+        }
+        let (tell, told) = watch::channel(None);
+        known.opening = Some(told);
+        Begin::Open(Opening { key: key.clone(), tell })
+    })
+}
+
+/// A place on a line that nobody else will use.
+pub(super) fn alone(open: Open, caps: Caps) -> Option<Stream> {
+    Rc::new(Line::new(open, caps)).stream()
+}
+
+impl Opening {
+    /// It speaks HTTP/2: those that wait share it. Gives the place of whoever opened it.
+    pub(super) fn shares(self, open: Open, caps: Caps) -> Option<Stream> {
+        let line = Rc::new(Line::new(open, caps));
+        let stream = line.stream();
+        let sweep = LINES.with_borrow_mut(|lines| {
+            let count: usize = lines.known.values().map(|known| known.lines.len()).sum();
+            let most = caps.total_for(&self.key);
+            let known = lines.known.entry(self.key.clone()).or_default();
+            known.speaks = Speaks::Unknown;
+            // One that is too many serves the request it was opened for, and no other.
+            if count < most {
+                known.lines.push(line);
+            }
+            std::mem::replace(&mut lines.sweeping, Sweeping::Yes) == Sweeping::No
+        });
+        start_sweeping(sweep);
+        self.tell.send_replace(Some(Ok(())));
+        stream
+    }
+
+    /// It speaks HTTP/1.1: everybody opens one.
+    pub(super) fn is_http1(self) {
+        let sweep = LINES.with_borrow_mut(|lines| {
+            lines.known.entry(self.key.clone()).or_default().speaks = Speaks::Http1;
+            std::mem::replace(&mut lines.sweeping, Sweeping::Yes) == Sweeping::No
+        });
+        start_sweeping(sweep);
+        self.tell.send_replace(Some(Ok(())));
+    }
+
+    /// None came about: those that wait fail as this one does.
+    pub(super) fn fails(self, why: &SendError) {
+        self.tell.send_replace(Some(Err(why.clone())));
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        LINES.with_borrow_mut(|lines| {
+            if let Some(known) = lines.known.get_mut(&self.key) {
+                known.opening = None;
+                if known.lines.is_empty() && known.speaks == Speaks::Unknown {
+                    lines.known.remove(&self.key);
+                }
+            }
+        });
+    }
+}
+
+impl Waiting {
+    /// Waits until something came of it; an error is why there is no connection.
+    pub(super) async fn done(mut self) -> Opened {
+        match self.0.wait_for(Option::is_some).await {
+            Ok(told) => told.clone().unwrap_or(Ok(())),
+            // Whoever opened it has given up: somebody else may try.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl Known {
+    fn take(&self, fits: impl Fn(Option<SocketAddr>) -> bool) -> Option<Stream> {
+        let now = Instant::now();
+        let line = self.lines.iter().find(|it| it.has_room(now) && fits(it.peer))?;
+        line.stream()
+    }
+}
+
+impl Line {
+    fn new(open: Open, caps: Caps) -> Self {
+        let Open { sender, peer, since, requests } = open;
+        Self {
+            sender: RefCell::new(sender),
+            peer,
+            caps,
+            since,
+            used: Cell::new(since),
+            under_way: Cell::new(0),
+            requests: Cell::new(requests),
+            standing: Cell::new(Standing::Serves),
+        }
+    }
+
+    /// Whether it will carry further requests.
+    fn goes_on(&self, now: Instant) -> bool {
+        let is_idle = self.under_way.get() == 0;
+        let is_forgotten = is_idle && self.used.get() + self.caps.idle <= now;
+        self.standing.get() == Standing::Serves
+            && !is_forgotten
+            && !self.sender.borrow_mut().is_closed()
+            && self.caps.permit(self.since, self.requests.get(), now)
+    }
+
+    fn has_room(&self, now: Instant) -> bool {
+        // Until its server has said what it takes, what it will say is guessed: what is too much waits.
+        let most = match self.sender.borrow().streams_max() {
+            1 => STREAMS_MAX,
+            said => said.min(STREAMS_MAX),
+        };
+        self.under_way.get() < most && self.goes_on(now)
+    }
+
+    fn stream(self: &Rc<Self>) -> Option<Stream> {
+        let sender = self.sender.borrow().share()?;
+        self.under_way.set(self.under_way.get() + 1);
+        self.requests.set(self.requests.get().saturating_add(1));
+        Some(Stream { sender, line: Rc::clone(self) })
+    }
+}
+
+impl Stream {
+    /// Its server is leaving: the line gets no further request.
+    pub(super) fn goes_away(&self) {
+        self.line.standing.set(Standing::GoesAway);
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.line.under_way.set(self.line.under_way.get() - 1);
+        self.line.used.set(Instant::now());
+    }
+}
+
+fn start_sweeping(sweep: bool) {
+    if sweep {
+        tokio::task::spawn_local(sweep_until_empty());
+    }
+}
+
+/// Looks the lines over until none is left.
+async fn sweep_until_empty() {
+    loop {
+        tokio::time::sleep(SWEEP_EVERY).await;
+        let is_empty = LINES.with_borrow_mut(|lines| {
+            let now = Instant::now();
+            lines.known.retain(|_, known| {
+                // Asked anew from time to time: servers change.
+                if known.speaks == Speaks::Http1 && known.opening.is_none() {
+                    return false;
+                }
+                known.lines.retain(|line| line.goes_on(now));
+                !known.lines.is_empty() || known.opening.is_some()
+            });
+            if lines.known.is_empty() {
+                lines.sweeping = Sweeping::No;
+            }
+            lines.known.is_empty()
+        });
+        if is_empty {
+            return;
+        }
+    }
+}

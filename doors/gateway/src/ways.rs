@@ -1,0 +1,80 @@
+//! How a pool's servers are spoken to, made from its settings and the files that they name.
+//!
+//! It opens no connection. Called by `door` for every pool, and by `tidegate check`.
+
+use crate::settings::{PoolSettings, ServerTlsSettings, Settings};
+use std::path::Path;
+use std::sync::Arc;
+use transport::tls::{BadClientTls, read_pem};
+use upstream::origins::{Dialer, Fresh, KeepAlive, OwnCertificate, Terms, TermsOptions, TlsTerms};
+use vocab::Complaint;
+
+/// The terms of the pool's servers, whose connections `dialer` opens; files are read from `base`.
+/// Complaints have paths relative to the pool.
+pub(crate) fn terms(
+    settings: &PoolSettings,
+    base: &Path,
+    dialer: &Dialer,
+) -> Result<Terms, Complaint> {
+    Terms::new(options(settings, base)?, dialer).map_err(|why| unusable(&why))
+}
+
+/// Reads the files that pools name, relative ones from `base`, and says what is wrong with them.
+pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+    let wrong = settings.pools.iter().filter_map(|(name, pool)| {
+        let read = options(pool, base);
+        let checked = read.and_then(|options| options.check().map_err(|why| unusable(&why)));
+        checked.err().map(|why| why.under(&format!("pools.{name}")))
+    });
+    wrong.collect()
+}
+
+fn options(settings: &PoolSettings, base: &Path) -> Result<TermsOptions, Complaint> {
+    let PoolSettings { timeouts, keep_alive, .. } = settings;
+    Ok(TermsOptions {
+        tls: tls(&settings.tls, base)?,
+        http: settings.http.into(),
+        proxy_protocol: settings.proxy_protocol.version(),
+        connect: timeouts.connect.0.0,
+        first_byte: timeouts.first_byte.map(|span| span.0.0),
+        between_bytes: timeouts.between_bytes.map(|span| span.0.0),
+        keep_alive: KeepAlive {
+            connections: keep_alive.connections as usize,
+            idle: keep_alive.idle.0.0,
+            age: keep_alive.age.map(|span| span.0.0),
+            requests: Some(keep_alive.requests).filter(|requests| *requests != 0),
+        },
+        fresh: if settings.verify_connection { Fresh::Verified } else { Fresh::Trusted },
+    })
+}
+
+fn tls(settings: &ServerTlsSettings, base: &Path) -> Result<TlsTerms, Complaint> {
+    let read = |setting: &str, path: &Path| -> Result<Arc<[u8]>, Complaint> {
+        // An absolute path stands for itself.
+        let bytes = read_pem(&base.join(path));
+        let bytes =
+            bytes.map_err(|why| Complaint::new(format!("tls.{setting}"), why.to_string()))?;
+        Ok(bytes.into())
+    };
+    let ca = settings.ca.as_deref().map(|path| read("ca", path)).transpose()?;
+    let certificate = match (&settings.certificate, &settings.key) {
+        (Some(chain), Some(key)) => {
+            let (chain, key) = (read("certificate", chain)?, read("key", key)?);
+            Some(OwnCertificate { chain, key })
+        }
+        // Checked: there is neither.
+        _ => None,
+    };
+    let (name, verify) = (settings.name.clone(), settings.verify.into());
+    Ok(TlsTerms { authorities: ca, certificate, name, verify })
+}
+
+fn unusable(why: &BadClientTls) -> Complaint {
+    let (path, remedy) = match why {
+        BadClientTls::Authorities(_) => ("tls.ca", "give certificates of authorities in PEM"),
+        BadClientTls::Certificate(_) => {
+            ("tls.certificate", "give a chain, leaf first, and its key, both in PEM")
+        }
+    };
+    Complaint::new(path, why.to_string()).remedy(remedy)
+}

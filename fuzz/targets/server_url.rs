@@ -1,0 +1,20 @@
+//! Any text as the URL of a server: what is taken prints as a text that means the same, and stands for
+//! a `Host` that a request can carry.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use upstream::origins::{SOCKET_PATH_BYTES_MAX, Server};
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Ok(server) = text.parse::<Server>() else { return };
+    let printed = server.to_string();
+    assert_eq!(printed.parse::<Server>().as_ref(), Ok(&server), "{text:?} became {printed:?}");
+    let authority = server.authority();
+    assert!(authority.bytes().all(|byte| byte.is_ascii_graphic()), "{authority:?}");
+    assert!(!authority.contains(['/', '@', '?', '#']), "{authority:?}");
+    if let Some(path) = printed.split_once("unix:").map(|(_, path)| path) {
+        assert!(path.starts_with('/') && path.len() <= SOCKET_PATH_BYTES_MAX);
+        assert!(!server.is_secure());
+    }
+});
