@@ -19,6 +19,7 @@ pub use answer_head::BadHead;
 
 use crate::body::Body;
 use crate::incoming::Incoming;
+use crate::limits::{HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES};
 use crate::rt::LocalExec;
 use direct::Direct;
 use http::{Request, Response};
@@ -41,6 +42,9 @@ const HTTP2_HEADER_LIST_BYTES_MAX: u32 = RESPONSE_HEAD_BYTES_MAX as u32;
 /// Requests that go out over HTTP/2 before the server has said how many it takes at once: more could
 /// be refused, and one whose body has begun cannot go out again.
 const HTTP2_STREAMS_AT_FIRST: usize = 1;
+/// Bytes that wait here unread, all answers of one connection together: as many whole windows as it is
+/// given streams, so that no answer whose reader is slow keeps another waiting.
+const HTTP2_UNREAD_BYTES_MAX: u32 = 100 * HTTP2_STREAM_WINDOW_BYTES;
 /// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
 const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -108,6 +112,9 @@ where
     let (sender, mut connection) = http2::Builder::new(LocalExec)
         .timer(TokioTimer::new())
         .initial_max_send_streams(HTTP2_STREAMS_AT_FIRST)
+        .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(HTTP2_UNREAD_BYTES_MAX)
+        .max_send_buf_size(HTTP2_SEND_BUFFER_BYTES)
         .max_header_list_size(HTTP2_HEADER_LIST_BYTES_MAX)
         .keep_alive_interval(HTTP2_PING_EVERY)
         .keep_alive_timeout(HTTP2_PING_TIMEOUT)

@@ -82,7 +82,7 @@ pub(crate) const HTTP2_STUCK_MAX: u32 = 16;
 /// HTTP/2: bytes of one answer that wait for the client's window, in frames of its own; hyper's
 /// default is 400 KiB, which times 128 streams would be 50 MiB a connection.
 pub(crate) const HTTP2_SEND_BUFFER_BYTES: usize = 64 << 10;
-/// HTTP/2: bytes of a request body that a client may send ahead, for each stream and for all.
+/// HTTP/2: bytes of one body that the other side may send ahead.
 pub(crate) const HTTP2_STREAM_WINDOW_BYTES: u32 = 256 << 10;
-/// See [`HTTP2_STREAM_WINDOW_BYTES`].
+/// HTTP/2: bytes of request bodies that a client may send ahead, all streams together.
 pub(crate) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 1 << 20;

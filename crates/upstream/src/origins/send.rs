@@ -220,7 +220,7 @@ async fn fresh(course: &Course, open: &impl AsyncFn() -> Opened) -> Result<Lease
                     return opening.shares(opened, *caps).map(Lease::Shared).ok_or_else(gone);
                 }
                 Ok(opened) => {
-                    opening.is_http1();
+                    opening.speaks_http1();
                     return Ok(own(opened));
                 }
                 Err(why) => {

@@ -107,9 +107,8 @@ impl Opener<'_> {
             connection = self.secure(connection).await?;
         }
         let version = match (self.versions, connection.alpn()) {
-            (Versions::Http1, _) => Version::HTTP_11,
             (Versions::Http2 | Versions::Either, Some(Alpn::Http2)) => Version::HTTP_2,
-            (Versions::Either, _) => Version::HTTP_11,
+            (Versions::Http1 | Versions::Either, _) => Version::HTTP_11,
             (Versions::Http2, _) if self.server.is_secure() => {
                 return Err(DialError::Tls("it speaks no HTTP/2".into()).into());
             }

@@ -149,7 +149,7 @@ impl Opening {
     }
 
     /// It speaks HTTP/1.1: everybody opens one.
-    pub(super) fn is_http1(self) {
+    pub(super) fn speaks_http1(self) {
         let sweep = LINES.with_borrow_mut(|lines| {
             lines.known.entry(self.key.clone()).or_default().speaks = Speaks::Http1;
             std::mem::replace(&mut lines.sweeping, Sweeping::Yes) == Sweeping::No

@@ -109,6 +109,27 @@ fn a_connection_that_has_a_hundred_requests_gets_a_sister() {
 }
 
 #[test]
+fn answers_that_nobody_reads_keep_no_other_waiting() {
+    super::support::run(async {
+        let handler = |request: Request<Incoming>| async move {
+            let size = if request.uri().path() == "/large" { 1 << 20 } else { 1000 };
+            Response::new(Body::full(vec![b'x'; size]))
+        };
+        let server = plain(Limits::default(), handler).await;
+        let (client, to) = (Client::new(|_| {}), format!("h2c://{}", server.at));
+        let mut unread = Vec::new();
+        for _ in 0..50 {
+            unread.push(client.send(&to, get("/large")).await.unwrap());
+        }
+        assert_eq!(client.get(&to).await.unwrap().len(), 1000);
+        assert_eq!(server.connections(), 1);
+        for answer in unread {
+            assert_eq!(text(answer).await.len(), 1 << 20);
+        }
+    });
+}
+
+#[test]
 fn no_server_gets_more_at_once_than_it_takes() {
     super::support::run(async {
         let (now, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));

@@ -30,7 +30,7 @@ pub struct PoolSettings {
     pub servers: Vec<ServerSettings>,
     /// TLS with `https://` servers.
     pub tls: ServerTlsSettings,
-    /// Which HTTP is spoken. Default `auto`. WebSockets need HTTP/1.1, which `auto` speaks for them.
+    /// Which HTTP is spoken. Default `auto`. A WebSocket needs HTTP/1.1, which `auto` speaks for it.
     pub http: HttpChoice,
     /// The PROXY header that every connection begins with. Default `off`. With one, connections are
     /// not shared among clients.
