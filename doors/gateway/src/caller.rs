@@ -14,8 +14,10 @@ use vocab::NearWanted;
 pub(crate) struct Caller {
     /// The other end, or the client of whom a PROXY header has told.
     pub(crate) peer: IpAddr,
-    /// The port that the client came to; none where the connection is gone already.
-    pub(crate) port: Option<u16>,
+    /// Its port.
+    pub(crate) peer_port: u16,
+    /// Where the client came to; none where the connection is gone already.
+    pub(crate) server: Option<SocketAddr>,
     /// Where it came in, where a rule asks for that.
     pub(crate) local: Option<CameTo>,
     /// The handshake that began it, if it has TLS.
@@ -43,7 +45,8 @@ impl Caller {
     ) -> Self {
         Self {
             peer: stream.peer().ip().to_canonical(),
-            port: stream.local().ok().as_ref().map(SocketAddr::port),
+            peer_port: stream.peer().port(),
+            server: stream.local().ok(),
             local: near::local(wanted, stream),
             secured,
             tunnel,

@@ -96,8 +96,8 @@ fn tell_x(headers: &mut HeaderMap, caller: &Caller) {
     // A proxy in front that told of another scheme was come to at another port.
     if !headers.contains_key(PROTO) {
         headers.insert(PROTO, HeaderValue::from_static(caller.scheme()));
-        if let Some(port) = caller.port {
-            headers.entry(PORT).or_insert(HeaderValue::from(port));
+        if let Some(server) = caller.server {
+            headers.entry(PORT).or_insert(HeaderValue::from(server.port()));
         }
     }
     if let Some(host) = headers.get(HOST).cloned() {
@@ -168,7 +168,14 @@ mod tests {
 
     fn caller(peer: &str) -> Caller {
         let tunnel = BecomesTunnel::default();
-        Caller { peer: ip(peer), port: Some(8081), local: None, secured: None, tunnel }
+        Caller {
+            peer: ip(peer),
+            peer_port: 50_000,
+            server: Some(SocketAddr::from(([127, 0, 0, 1], 8081))),
+            local: None,
+            secured: None,
+            tunnel,
+        }
     }
 
     const fn telling(trusted: &[Network], style: ForwardedStyle) -> Telling<'_> {

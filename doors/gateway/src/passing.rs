@@ -85,7 +85,10 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         None => None,
     };
     let (mut head, body) = request.into_parts();
-    let Ok(uri) = wish.path.parse::<Uri>() else { return Outcome::Refused(Refusal::Host) };
+    let uri = match trip.route.onward.target(&wish.path) {
+        Ok(uri) => uri,
+        Err(why) => return Outcome::Refused(Refusal::Path(why)),
+    };
     let received = std::mem::replace(&mut head.version, Version::HTTP_11);
     let is_get = head.method == Method::GET || head.method == Method::HEAD;
     if let Some(cache) = &trip.route.cache
@@ -108,6 +111,7 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     if let Some(patience) = trip.route.response_timeout {
         head.extensions.insert(ResponseTimeout(patience));
     }
+    head.extensions.insert(trip.route.onward.host);
     let method = head.method.clone();
     let onward = Request::from_parts(head, capped(body, body_max));
     let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
@@ -223,7 +227,8 @@ async fn changing(
     method: Method,
     response: Response<Body>,
 ) -> Response<Body> {
-    let Some(cache) = &trip.route.cache else { return response };
+    // Another route, for other methods, may keep what this one changes.
+    let Some(cache) = &trip.setup.cache else { return response };
     let (head, body) = response.into_parts();
     let (url, fields) = (wish.url.clone(), HeaderMap::new());
     cache.changed(&Question { method, url, fields, now: trip.now }, &head).await;
