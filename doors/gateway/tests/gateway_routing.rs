@@ -299,7 +299,7 @@ fn servers_are_asked_for_the_path_and_the_host_that_the_route_says() {
         assert!(answer.ends_with(&format!("\r\n\r\n{expected}")), "{path}: {answer}");
     }
     // What a rewrite makes is read like what a client sends.
-    assert_eq!(status(&get(&gateway, "/v1/x../../etc")), "400");
+    assert_eq!(status(&get(&gateway, "/v1/x..")), "400");
 }
 
 #[test]
