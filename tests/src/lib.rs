@@ -14,6 +14,7 @@ pub mod compare_pack;
 pub mod list_server;
 pub mod namespace;
 pub mod origin;
+pub mod php;
 pub mod resolver;
 pub mod tidegate;
 pub mod wait;

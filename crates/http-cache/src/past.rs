@@ -16,8 +16,14 @@ use store::{Answer, Found};
 use tokio::sync::oneshot;
 
 impl Cache {
-    /// Takes note of a request that went past the cache, and of its answer: what it may have changed is
-    /// not used any longer (RFC 9111 §4.4). The answer to a `POST` that says it is what a `GET` of the
+    /// Takes note of a request that went past the cache and of its answer's head: what it may have changed
+    /// is not used any longer (RFC 9111 §4.4).
+    pub async fn changed(&self, question: &Question, response: &http::response::Parts) {
+        let answered = answered(response, question.now, (self.clock)());
+        self.store().invalidate(&question.asked(), &answered).await;
+    }
+
+    /// The same, and the answer to a `POST` that says it is what a `GET` of the
     /// same URL gives, and for how long, is stored on its way (RFC 9110 §9.3.3). `fetch` makes the way to
     /// that URL, for readers that fall behind; it is asked for only then. Within a `LocalSet` or local
     /// runtime only.

@@ -82,6 +82,7 @@ impl Fetch for Way {
         if let Some(patience) = errand.response_timeout {
             request.extensions_mut().insert(ResponseTimeout(patience));
         }
+        request.extensions_mut().insert(errand.route.onward.host);
         let onward = Onward {
             setup: &errand.setup,
             caller: &errand.caller,

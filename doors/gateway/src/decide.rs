@@ -1,10 +1,10 @@
 //! What is to be done with a request: the routes in their order, then the policy.
 //!
-//! It touches no socket. Called by `request`.
+//! It touches no socket. Called by `request`, and by `reproxy` for a path that a server names.
 
 use crate::door::{Door, Setup};
 use crate::guards::{Block, Mode, decide_in_both_spellings};
-use crate::pools::Pool;
+use crate::matching::Asked;
 use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::Verdict;
@@ -16,16 +16,20 @@ use vocab::{Action, Cause, Now};
 pub(crate) enum Decision {
     /// By the policy, or by this block.
     Block(Verdict, Option<Arc<Block>>),
-    /// To this pool, as this route has it.
-    Pass(Verdict, Arc<Route>, Arc<Pool>),
+    /// Where this route leads.
+    Pass(Verdict, Arc<Route>),
     /// No route fits.
     Nowhere(Verdict),
 }
 
-/// The first route that fits decides; a route whose patterns do not hit and that has no pool leaves
+/// The first route that fits decides; a route whose patterns do not hit and that leads nowhere leaves
 /// it to those that follow. Patterns come before the policy: they are the nearer rule.
-pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decision {
-    let path = wish.path.split('?').next().unwrap_or(&wish.path);
+pub(crate) fn decide(
+    (door, setup): (&Door, &Setup),
+    wish: &Wish,
+    asked: Asked<'_>,
+    now: Now,
+) -> Decision {
     let (mut taken, mut would) = (None, None);
     // A hit of what only logs is noted, and the search goes on.
     let mut hit = |block: &Option<Arc<Block>>| {
@@ -45,19 +49,16 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
     if let Some(blocked) = hit(&setup.block) {
         return blocked;
     }
-    for route in &setup.routes {
-        let host_fits = route.host.as_ref().is_none_or(|host| host.fits(wish.host.as_name()));
-        if !host_fits || !route.path.fits(path) {
-            continue;
-        }
-        if route.internal && wish.led == Led::ByClient {
+    for number in setup.table.candidates(wish.host.as_name()) {
+        let route = &setup.routes[usize::from(*number)];
+        if route.internal && wish.led == Led::ByClient || !route.takes.fits(wish, asked) {
             continue;
         }
         if let Some(blocked) = hit(&route.block) {
             return blocked;
         }
-        if let Some(pool) = &route.pool {
-            taken = Some((Arc::clone(route), Arc::clone(pool)));
+        if route.to.is_some() {
+            taken = Some(Arc::clone(route));
             break;
         }
     }
@@ -70,7 +71,7 @@ pub(crate) fn decide(door: &Door, setup: &Setup, wish: &Wish, now: Now) -> Decis
     }
     match (verdict.action, taken) {
         (Action::Block, _) => Decision::Block(verdict, None),
-        (Action::Pass, Some((route, pool))) => Decision::Pass(verdict, route, pool),
+        (Action::Pass, Some(route)) => Decision::Pass(verdict, route),
         (Action::Pass, None) => Decision::Nowhere(verdict),
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::caller::Caller;
 use crate::fields::FieldRules;
+use crate::folders::OpenFolders;
 use crate::forwarded::Telling;
 use crate::guards::{Block, Numbers};
 use crate::leaving::Left;
+use crate::matching::Table;
 use crate::pools::{Checker, Pool, PoolChange, PoolState, Unchanged};
 use crate::request;
 use crate::route::{self, Route};
@@ -37,6 +39,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// What opens connections to servers.
     pub dialer: Dialer,
+    /// What opens the folders of routes.
+    pub folders: Arc<dyn OpenFolders>,
     /// The folder from which relative paths of pattern files start.
     pub base: PathBuf,
     /// What the cache finds around it.
@@ -59,6 +63,8 @@ pub(crate) struct Setup {
     pub(crate) settings: Settings,
     pub(crate) trusted: Vec<Network>,
     pub(crate) routes: Vec<Arc<Route>>,
+    /// Their numbers by host.
+    pub(crate) table: Table,
     pub(crate) origins: Origins,
     pub(crate) cache: Option<Arc<Cache>>,
     /// What is refused whatever the route.
@@ -295,6 +301,8 @@ impl Setup {
             cache: cache.as_ref(),
             base,
             numbers: &numbers,
+            folders: parts.folders.as_ref(),
+            body_max: settings.body_max.bytes(),
             before: before.map_or(&[], |setup| &setup.routes),
         };
         let uploads = uploads(&settings, parts, before)?;
@@ -322,10 +330,13 @@ impl Setup {
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
         let block = block.map(Arc::new);
+        let hosts: Vec<_> = routes.iter().map(|route| route.takes.host.as_ref()).collect();
+        let table = Table::new(&hosts);
         let (request_fields, response_fields) = settings.headers.compile();
         Ok(Self {
             trusted,
             routes,
+            table,
             origins,
             cache,
             block,

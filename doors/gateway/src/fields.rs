@@ -43,8 +43,8 @@ pub(crate) enum Change {
     Remove(HeaderName),
 }
 
-/// A value with places for facts: `{client}`, `{host}`, `{scheme}`, `{path}`, `{query}`; `{{` and `}}`
-/// stand for braces.
+/// A value with places for facts: `{client}`, `{host}`, `{scheme}`, `{path}`, `{query}`, and `{uri}` for
+/// path and query with what stands between them; `{{` and `}}` stand for braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text(Vec<Piece>);
 
@@ -56,6 +56,7 @@ enum Piece {
     Scheme,
     Path,
     Query,
+    Uri,
 }
 
 /// Why a rule cannot be.
@@ -121,6 +122,7 @@ impl Text {
                 "scheme" => Piece::Scheme,
                 "path" => Piece::Path,
                 "query" => Piece::Query,
+                "uri" => Piece::Uri,
                 _ => return Err(BadRule::Word(word.to_owned())),
             });
             rest = behind;
@@ -133,7 +135,7 @@ impl Text {
     }
 
     /// The value for a request; none where it would be none that a field may have.
-    fn value(&self, facts: &Facts<'_>) -> Option<HeaderValue> {
+    pub(crate) fn value(&self, facts: &Facts<'_>) -> Option<HeaderValue> {
         let mut value = String::new();
         let (path, query) = facts.path.split_once('?').unwrap_or((facts.path, ""));
         for piece in &self.0 {
@@ -144,9 +146,20 @@ impl Text {
                 Piece::Scheme => value.push_str(facts.scheme),
                 Piece::Path => value.push_str(path),
                 Piece::Query => value.push_str(query),
+                Piece::Uri => value.push_str(facts.path),
             }
         }
         HeaderValue::try_from(value).ok()
+    }
+
+    /// Whether it says the host that was asked for.
+    pub(crate) fn says_host(&self) -> bool {
+        self.0.contains(&Piece::Host)
+    }
+
+    /// A text that says nothing of the request.
+    pub(crate) fn plain(text: &str) -> Self {
+        Self(vec![Piece::Literal(text.to_owned())])
     }
 
     /// The whole text, where it says nothing of the request.
@@ -161,6 +174,12 @@ impl Text {
 impl FieldRules {
     pub(crate) const fn new(rules: Vec<FieldChange>) -> Self {
         Self(rules)
+    }
+
+    /// The same with one rule before them.
+    pub(crate) fn after(mut self, first: FieldChange) -> Self {
+        self.0.insert(0, first);
+        self
     }
 
     /// What a message of this request gets.
@@ -215,7 +234,7 @@ impl fmt::Display for BadRule {
             Self::Value(text) => write!(f, "a field cannot hold {text:?}"),
             Self::Brace => f.write_str("a brace has no other half: write {{ or }} for one"),
             Self::Word(word) => {
-                write!(f, "{{{word}}} is unknown: client, host, scheme, path, query are known")
+                write!(f, "{{{word}}} is unknown: client, host, scheme, path, query, uri are known")
             }
         }
     }
@@ -243,6 +262,7 @@ mod tests {
             "{scheme}://{host}{path}?{query} for {client}",
             "https://app.example/a?b=c for 192.0.2.7",
         );
+        check("https://new.example{uri}", "https://new.example/a?b=c");
         check("{{client}}", "{client}");
         check("", "");
         check("plain", "plain");

@@ -1,8 +1,8 @@
 //! The gateway door: stands before web servers, spreads requests over them and turns attacks away.
 //!
-//! It routes by host and path, refuses URLs that a pattern or the policy blocks, and passes the
-//! rest to a pool, both bodies streaming. It serves no file. The binary
-//! makes a [`Door`] and hands it connections.
+//! It routes by what a request asks for and who asks, refuses URLs that a pattern or the policy blocks,
+//! and passes the rest to a pool, both bodies streaming, or answers by itself. Files and scripts are served
+//! by what the binary hands in ([`OpenFolders`]). The binary makes a [`Door`] and hands it connections.
 
 mod cached;
 mod caller;
@@ -11,18 +11,22 @@ mod dice;
 mod door;
 mod fields;
 mod finish;
+mod folders;
 mod forwarded;
 mod guards;
 mod leaving;
+mod matching;
+mod onward;
+mod own;
 mod pages;
 mod passing;
+mod path;
 mod patterns;
 mod pools;
 mod public;
 mod reproxy;
 mod request;
 mod route;
-mod routes;
 mod secure;
 mod sending;
 mod settings;
@@ -33,6 +37,8 @@ mod ways;
 mod websocket;
 
 pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
+pub use crate::folders::{OpenFolders, ServeFolder, Serving, Visitor};
+pub use crate::path::{BadPath, RequestPath};
 pub use crate::patterns::{
     BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
     REGEXES_BARE_MAX, REGEXES_MAX,
@@ -41,11 +47,6 @@ pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
     ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
-    FieldSettings, ForwardAuthSettings, ForwardedStyle, HealthKind, HealthSettings, HttpChoice,
-    KeepAliveSettings, LimitSettings, PassiveSettings, PatternSource, PoolSettings, Priority,
-    ProxyProtocolChoice, QueueSettings, ReliefSettings, ReproxySettings, RequestsSettings,
-    RetryCause, RetryOn, RetrySettings, RouteSettings, ServerDetails, ServerSettings,
-    ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings, TlsSettings, UploadMode,
-    UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
+    FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings, ForwardedStyle, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings, PassiveSettings, PatternSource, PoolSettings, Priority, ProxyProtocolChoice, QueueSettings, RedirectSettings, ReliefSettings, ReproxySettings, RequestsSettings, RetryCause, RetryOn, RetrySettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, ServerDetails, ServerSettings, ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings, TlsSettings, UploadMode, UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
 };
 pub use http_cache::Around;

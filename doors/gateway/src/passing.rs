@@ -85,7 +85,10 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         None => None,
     };
     let (mut head, body) = request.into_parts();
-    let Ok(uri) = wish.path.parse::<Uri>() else { return Outcome::Refused(Refusal::Host) };
+    let uri = match trip.route.onward.target(&wish.path) {
+        Ok(uri) => uri,
+        Err(why) => return Outcome::Refused(Refusal::Path(why)),
+    };
     let received = std::mem::replace(&mut head.version, Version::HTTP_11);
     let is_get = head.method == Method::GET || head.method == Method::HEAD;
     if let Some(cache) = &trip.route.cache
@@ -109,6 +112,7 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     if let Some(patience) = trip.route.response_timeout {
         head.extensions.insert(ResponseTimeout(patience));
     }
+    head.extensions.insert(trip.route.onward.host);
     let onward = Request::from_parts(head, capped(body, body_max));
     let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
         Ok(onward) => onward,
@@ -181,7 +185,7 @@ impl Trip<'_> {
 
     /// A request that goes past the cache, as far as the cache cares; none where there is none.
     fn passing(&self, wish: &Wish, head: &http::request::Parts) -> Option<Question> {
-        self.route.cache.as_ref()?;
+        self.setup.cache.as_ref()?;
         // Only what a POST is answered with may be kept, and then it may vary by these.
         let fields = match head.method {
             Method::POST => head.headers.clone(),
@@ -242,7 +246,13 @@ async fn passed(
     (question, path, received): (Option<Question>, Uri, Version),
     response: Response<Body>,
 ) -> Response<Body> {
-    let (Some(cache), Some(question)) = (&trip.route.cache, question) else { return response };
+    // Another route, for other methods, may keep what this one changes.
+    let (Some(cache), Some(question)) = (&trip.setup.cache, question) else { return response };
+    if trip.route.cache.is_none() {
+        let (head, body) = response.into_parts();
+        cache.changed(&question, &head).await;
+        return Response::from_parts(head, body);
+    }
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.route.response_timeout.unwrap_or(trip.setup.settings.response_timeout.0.0);
     let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));

@@ -36,17 +36,21 @@ pub(crate) enum Cookies {
 pub(crate) fn make(route: &Route, headers: &mut HeaderMap) {
     if let Some(links) = &route.public.links {
         let is_ours = |origin: &Origin| {
-            route.pool.as_ref().is_some_and(|pool| pool.stands_at(origin))
+            route.pool().is_some_and(|pool| pool.stands_at(origin))
                 || links.0.iter().any(|it| it.eq_ignore_ascii_case(&origin.authority()))
         };
+        let public = |url: &str| {
+            let path = path_of(url, &is_ours)?;
+            Some(route.onward.public(path))
+        };
         for name in [LOCATION, CONTENT_LOCATION] {
-            replace(headers, &name, |value| path_of(value, &is_ours));
+            replace(headers, &name, public);
         }
-        replace(headers, &REFRESH, |value| refresh(value, &is_ours));
+        replace(headers, &REFRESH, |value| refresh(value, &public));
     }
     if route.public.cookies == Cookies::Public && headers.contains_key(SET_COOKIE) {
         let is_ours = |name: &DomainName| {
-            let pool = route.pool.as_ref();
+            let pool = route.pool();
             pool.is_some_and(|pool| pool.has_host(&Host::Name(name.clone())))
         };
         let cookies: Vec<HeaderValue> = headers.get_all(SET_COOKIE).iter().cloned().collect();
@@ -88,13 +92,13 @@ fn path_of(url: &str, is_ours: &impl Fn(&Origin) -> bool) -> Option<String> {
     })
 }
 
-/// `5; url=http://10.0.0.11/x` with the path alone; the field has no standard but browsers.
-fn refresh(value: &str, is_ours: &impl Fn(&Origin) -> bool) -> Option<String> {
+/// `5; url=http://10.0.0.11/x` with what is public of the URL; the field has no standard but browsers.
+fn refresh(value: &str, public: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let at = value.to_ascii_lowercase().find("url=")? + "url=".len();
     let (before, url) = value.split_at(at);
     let quote = url.chars().next().filter(|it| matches!(it, '"' | '\''));
     let url = quote.map_or(url, |quote| url.trim_matches(quote));
-    Some(format!("{before}{}", path_of(url, is_ours)?))
+    Some(format!("{before}{}", public(url)?))
 }
 
 /// A cookie without its `Domain`, where that is a name of ours: it is then one of the host that the
@@ -143,7 +147,8 @@ mod tests {
         ] {
             assert_eq!(path_of(url, &is_ours).as_deref(), expected, "{url}");
         }
-        let refreshed = |value: &str| refresh(value, &is_ours);
+        let public = |url: &str| path_of(url, &is_ours);
+        let refreshed = |value: &str| refresh(value, &public);
         assert_eq!(refreshed("5; URL=http://app.internal/a").as_deref(), Some("5; URL=/a"));
         assert_eq!(refreshed("5; url='http://app.internal/a'").as_deref(), Some("5; url=/a"));
         assert_eq!(refreshed("5"), None);

@@ -18,6 +18,7 @@ use self::remembered::{Entry, Remembered};
 pub(crate) use self::reroute::act;
 use self::urls::Target;
 use crate::door::Setup;
+use crate::onward::HostSent;
 use crate::pages;
 use crate::pools::Pool;
 use crate::route::Route;
@@ -96,6 +97,7 @@ struct Asked {
     uri: Uri,
     version: Version,
     headers: HeaderMap,
+    host: HostSent,
     body: Again,
 }
 
@@ -310,6 +312,7 @@ impl Asked {
             uri: request.uri().clone(),
             version: request.version(),
             headers: request.headers().clone(),
+            host: request.extensions().get().copied().unwrap_or_default(),
             body,
         }
     }
@@ -330,6 +333,7 @@ impl Asked {
         *request.uri_mut() = self.uri.clone();
         *request.version_mut() = self.version;
         *request.headers_mut() = self.headers.clone();
+        request.extensions_mut().insert(self.host);
         Some(request)
     }
 }

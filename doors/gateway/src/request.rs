@@ -6,16 +6,19 @@ use crate::door::{Door, Setup};
 use crate::finish::Finish;
 use crate::guards::{Block, Stood, Turned, Visit};
 use crate::leaving::Leaving;
+use crate::matching::Asked;
 use crate::passing::{Trip, pass};
+use crate::path::{BadPath, RequestPath};
 use crate::pools::Lease;
 use crate::reproxy;
-use crate::routes::{self, DotSegment};
+use crate::route::Destination;
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
 use crate::websocket::{self, Connect};
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
+use http_body::Body as _;
 use http_engine::{Body, Incoming, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
@@ -26,7 +29,7 @@ use std::time::Duration;
 use transport::clock;
 use transport::near::CameTo;
 use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
-use vocab::{DomainName, Kind, Name, Now};
+use vocab::{DomainName, Kind, Name, Now, Source};
 
 /// What a client wants, once it is understood.
 #[derive(Clone)]
@@ -37,9 +40,11 @@ pub(crate) struct Wish {
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
     pub(crate) kind: Kind,
-    /// Path and query.
+    /// Path and query; the path in normal form.
     pub(crate) path: String,
-    /// For the policy and the ledger.
+    /// The path percent-decoded, where that is another text.
+    pub(crate) plain: Option<String>,
+    /// For the policy and the ledger: with that path.
     pub(crate) url: String,
     pub(crate) led: Led,
 }
@@ -67,10 +72,20 @@ impl Wish {
     /// The same at another path and query that a server names, if that is one.
     pub(crate) fn led_to(&self, path: &str) -> Option<Self> {
         let target: PathAndQuery = path.parse().ok()?;
-        routes::check_path(target.path()).ok()?;
+        let (path, plain) = aim(target.path(), target.query()).ok()?;
         let before = self.url.strip_suffix(&self.path).unwrap_or("");
-        let url = format!("{before}{target}");
-        Some(Self { path: target.to_string(), url, led: Led::ByServer, ..self.clone() })
+        let url = format!("{before}{path}");
+        Some(Self { path, plain, url, led: Led::ByServer, ..self.clone() })
+    }
+
+    /// The path percent-decoded, which routes are held against.
+    pub(crate) fn plain_path(&self) -> &str {
+        self.plain.as_deref().unwrap_or_else(|| self.split().0)
+    }
+
+    /// The path in normal form, and the query or nothing.
+    pub(crate) fn split(&self) -> (&str, &str) {
+        self.path.split_once('?').unwrap_or((&self.path, ""))
     }
 }
 
@@ -78,7 +93,7 @@ impl Wish {
 pub(crate) enum Refusal {
     Method,
     Host,
-    Path(DotSegment),
+    Path(BadPath),
     BodyTooLarge,
     /// The connection was made for another name.
     Misdirected,
@@ -96,6 +111,8 @@ pub(crate) enum Outcome {
         block: Option<Arc<Block>>,
     },
     Nowhere,
+    /// The route's own answer, or what its folder has.
+    Answered(Response<Body>, Source),
     /// A guard of its route did not let it through.
     Turned(Box<Turned>),
     Fetched(Response<Body>),
@@ -131,13 +148,13 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, Subject::url(&wish.url));
 
     // decide
-    let decision = decide(door, &setup, &wish, now);
-    let (Decision::Block(verdict, _) | Decision::Pass(verdict, ..) | Decision::Nowhere(verdict)) =
+    let decision = decide((door, &setup), &wish, Asked::of(&request), now);
+    let (Decision::Block(verdict, _) | Decision::Pass(verdict, _) | Decision::Nowhere(verdict)) =
         &decision;
     ticket.decided(verdict.action, verdict.cause);
 
     let route = match &decision {
-        Decision::Pass(_, route, _) => Some(route),
+        Decision::Pass(_, route) => Some(route),
         Decision::Block(..) | Decision::Nowhere(_) => None,
     };
     let finish = Finish::of(&setup, route, (&wish, caller), &request);
@@ -174,15 +191,33 @@ pub(crate) async fn act(
             Outcome::Blocked { verdict, host: wish.host.clone(), block }
         }
         Decision::Nowhere(_) => Outcome::Nowhere,
-        Decision::Pass(_, route, pool) => {
+        Decision::Pass(_, route) => {
+            let Some(to) = &route.to else { return Outcome::Nowhere };
             let method = request.method().clone();
             let visit = Visit { setup, wish, method: &method, caller, now };
             match route.guards.stand(&visit, request.headers_mut()).await {
-                Err(turned) => Outcome::Turned(turned),
-                Ok(through) => {
-                    scene.stood.borrow_mut().add(through);
-                    let trip = Trip { setup, route: &route, pool: &pool, caller, now };
+                Err(turned) => return Outcome::Turned(turned),
+                Ok(through) => scene.stood.borrow_mut().add(through),
+            }
+            // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
+            if method == Method::CONNECT && route.pool().is_none() {
+                return Outcome::Refused(Refusal::Method);
+            }
+            match to {
+                Destination::Pool(pool) => {
+                    let trip = Trip { setup, route: &route, pool, caller, now };
                     pass(&trip, wish, request).await
+                }
+                Destination::Own(own) => {
+                    Outcome::Answered(own.give(wish, caller, &request), Source::Local)
+                }
+                Destination::Folder(mount) => {
+                    let body_max = route.body_max.unwrap_or(setup.settings.body_max.bytes());
+                    if request.body().size_hint().lower() > body_max {
+                        return Outcome::Refused(Refusal::BodyTooLarge);
+                    }
+                    let (response, source) = mount.serve(wish, caller, request, now).await;
+                    Outcome::Answered(response, source)
                 }
             }
         }
@@ -202,9 +237,10 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| Refusal::Host)?;
         request.headers_mut().insert(HOST, host);
     }
-    let path = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
-    let path = path.to_owned();
-    routes::check_path(request.uri().path()).map_err(Refusal::Path)?;
+    let (path, plain) = aim(request.uri().path(), request.uri().query()).map_err(Refusal::Path)?;
+    if path.split('?').next() != Some(request.uri().path()) {
+        *request.uri_mut() = path.parse().map_err(|_| Refusal::Host)?;
+    }
     let headers = request.headers();
     let asked = match headers.get(HOST).map(HeaderValue::to_str) {
         // HTTP/1.0 knows no Host.
@@ -235,9 +271,22 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
+        plain,
         url,
         led: Led::ByClient,
     })
+}
+
+/// Path and query with the path in normal form, and the path decoded where that is another text.
+fn aim(path: &str, query: Option<&str>) -> Result<(String, Option<String>), BadPath> {
+    // An absolute URL without a path asks for the root (RFC 9112 §3.2.1).
+    let path = RequestPath::read(if path.is_empty() { "/" } else { path })?;
+    let (mut text, plain) = path.into_texts();
+    if let Some(query) = query {
+        text.push('?');
+        text.push_str(query);
+    }
+    Ok((text, plain))
 }
 
 /// Closes the ticket when the answer's last byte is gone, or the connection that left HTTP ends.

@@ -3,13 +3,16 @@
 //! Made by `door` from its settings; `decide` walks the routes. It reads pattern files, and nothing
 //! once it is made.
 
-use crate::fields::FieldRules;
+use crate::fields::{FieldChange, FieldRules, Text};
+use crate::folders::{Mount, OpenFolders};
 use crate::guards::{Block, Guards, Numbers};
+use crate::matching::Match;
+use crate::onward::Rewriting;
+use crate::own::Own;
 use crate::pools::Pool;
 use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
-use crate::routes::{HostPattern, PathPattern};
-use crate::settings::{Priority, RouteSettings, Settings, UploadMode};
+use crate::settings::{HostSetting, Priority, RouteSettings, Settings, UploadMode};
 use http::header::HOST;
 use http_cache::Cache;
 use http_engine::encoding::Offer;
@@ -19,13 +22,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use vocab::Complaint;
 
-/// Where requests of one host and path go.
+/// Where a route leads.
+pub(crate) enum Destination {
+    Pool(Arc<Pool>),
+    Own(Own),
+    Folder(Mount),
+}
+
+/// Where some requests go.
 pub(crate) struct Route {
-    pub(crate) host: Option<HostPattern>,
-    pub(crate) path: PathPattern,
+    /// Which requests.
+    pub(crate) takes: Match,
     pub(crate) block: Option<Arc<Block>>,
     pub(crate) guards: Guards,
-    pub(crate) pool: Option<Arc<Pool>>,
+    /// None where it only blocks: those that follow decide then.
+    pub(crate) to: Option<Destination>,
+    /// What servers of its pool are asked for.
+    pub(crate) onward: Rewriting,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<Cache>>,
     /// How urgent its requests are.
@@ -73,6 +86,9 @@ pub(crate) struct Around<'s> {
     pub(crate) cache: Option<&'s Arc<Cache>>,
     pub(crate) base: &'s Path,
     pub(crate) numbers: &'s Numbers,
+    pub(crate) folders: &'s dyn OpenFolders,
+    /// The gateway's `body_max`, in bytes.
+    pub(crate) body_max: u64,
     /// The routes until now.
     pub(crate) before: &'s [Arc<Route>],
 }
@@ -80,7 +96,7 @@ pub(crate) struct Around<'s> {
 impl Route {
     /// How long a server may be silent within its answer: what the route says, or else its pool.
     pub(crate) fn silence_max(&self) -> Option<Duration> {
-        let of_pool = || self.pool.as_ref()?.terms().options().between_bytes;
+        let of_pool = || self.pool()?.terms().options().between_bytes;
         self.response_timeout.or_else(of_pool)
     }
 
@@ -89,8 +105,7 @@ impl Route {
         settings: &RouteSettings,
         around: &Around<'_>,
     ) -> Result<Self, Vec<Complaint>> {
-        let host = settings.host.as_deref().map(HostPattern::parse).transpose();
-        let path = PathPattern::parse(&settings.path);
+        let takes = settings.takes()?;
         let block = match &settings.block {
             None => None,
             Some(block) => {
@@ -99,22 +114,27 @@ impl Route {
                 Some(Arc::new(made.map_err(|why| vec![why.under("block")])?))
             }
         };
-        let before = around.before.get(index).map(|route| &route.guards);
-        let guards = Guards::open(settings, around.base, before)?;
+        let before = around.before.get(index).map(Arc::as_ref);
+        let guards = Guards::open(settings, around.base, before.map(|route| &route.guards))?;
         let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
-        let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
-        let (request_fields, response_fields) = settings.headers.compile();
+        let to = destination(settings, around, before)?;
+        let (mut request_fields, response_fields) = settings.headers.compile();
+        let host = settings.host_sent().map_err(|why| vec![Complaint::new("set_host", why)])?;
+        if let HostSetting::Text(host) = &host {
+            request_fields = request_fields.after(FieldChange::Set(HOST, Text::plain(host)));
+        }
+        let onward = settings.onward(&host).map_err(|why| vec![why])?;
         let hosts = || request_fields.literals(&HOST).map(str::to_owned).collect();
         let public = Public {
             links: settings.rewrite_location.then(|| Links(hosts())),
             cookies: if settings.rewrite_cookies { Cookies::Public } else { Cookies::AsTheyAre },
         };
         Ok(Self {
-            host: host.map_err(|why| vec![Complaint::new("host", why)])?,
-            path: path.map_err(|why| vec![Complaint::new("path", why)])?,
+            takes,
             block,
             guards,
-            pool: pool.cloned(),
+            to,
+            onward,
             cache: around.cache.filter(|_| settings.cache).cloned(),
             priority: settings.priority,
             request_fields,
@@ -128,4 +148,36 @@ impl Route {
             uploads: settings.uploads,
         })
     }
+
+    /// The pool that it leads to, if it does.
+    pub(crate) fn pool(&self) -> Option<&Arc<Pool>> {
+        match &self.to {
+            Some(Destination::Pool(pool)) => Some(pool),
+            Some(Destination::Own(_) | Destination::Folder(_)) | None => None,
+        }
+    }
+
+    fn mount(&self) -> Option<&Mount> {
+        match &self.to {
+            Some(Destination::Folder(mount)) => Some(mount),
+            Some(Destination::Own(_) | Destination::Pool(_)) | None => None,
+        }
+    }
+}
+
+fn destination(
+    settings: &RouteSettings,
+    around: &Around<'_>,
+    before: Option<&Route>,
+) -> Result<Option<Destination>, Vec<Complaint>> {
+    if let Some(own) = Own::new(settings).map_err(|why| vec![why])? {
+        return Ok(Some(Destination::Own(own)));
+    }
+    if let Some(folder) = settings.folder(around.body_max) {
+        let before = before.and_then(Route::mount);
+        let mount = Mount::open(folder, around.base, around.folders, before)?;
+        return Ok(Some(Destination::Folder(mount)));
+    }
+    let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
+    Ok(pool.cloned().map(Destination::Pool))
 }

@@ -5,11 +5,12 @@
 
 use crate::dice;
 use crate::door::Setup;
+use crate::onward::HostSent;
 use crate::pools::{Asking, Lease, Met, Pick, Pool, TRIES_MAX, Tried, Unserved};
 use crate::request::Outcome;
 use crate::settings::{Priority, RetryCause};
 use crate::uploads::Replay;
-use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::header::{HOST, HeaderValue, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_engine::Body;
@@ -175,6 +176,9 @@ impl Sending<'_> {
             if let Some(patience) = request.extensions().get::<ResponseTimeout>() {
                 copy.extensions_mut().insert(*patience);
             }
+            if let Some(host) = request.extensions().get::<HostSent>() {
+                copy.extensions_mut().insert(*host);
+            }
             copy
         })
     }
@@ -300,11 +304,16 @@ impl Exchanged {
 async fn exchange(
     setup: &Setup,
     lease: Lease,
-    request: Request<Body>,
+    mut request: Request<Body>,
     ends: Option<Addresses>,
 ) -> Exchanged {
     let watch = Watch { lease: Some(lease), began: Instant::now() };
     let lease = watch.lease.as_ref().expect("it was put there one line above");
+    if request.extensions().get() == Some(&HostSent::Servers)
+        && let Ok(host) = HeaderValue::try_from(lease.address().authority())
+    {
+        request.headers_mut().insert(HOST, host);
+    }
     let outcome = setup.origins.send_to(lease.address(), lease.terms(), request, ends).await;
     let took_us = micros(watch.began.elapsed());
     Exchanged { lease: watch.done(), took_us, outcome }

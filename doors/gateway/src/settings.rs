@@ -6,9 +6,12 @@
 mod balancing;
 mod compress;
 mod fields;
+mod folder;
 mod guards;
 mod health;
 mod listeners;
+mod onward;
+mod own;
 mod pools;
 mod reproxy;
 mod routes;
@@ -21,6 +24,7 @@ pub(crate) use self::balancing::is_token;
 pub use self::balancing::{Balance, PassiveSettings, StickySettings};
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
+pub use self::folder::{FolderSettings, ScriptChoice, ScriptSettings};
 pub use self::guards::{
     AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, LimitSettings,
     PatternSource, RequestsSettings, Silence,
@@ -28,6 +32,9 @@ pub use self::guards::{
 pub use self::health::{HealthKind, HealthSettings};
 use self::listeners::Https;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
+pub(crate) use self::onward::HostSetting;
+pub use self::onward::RewriteSettings;
+pub use self::own::{FixedAnswerSettings, RedirectSettings};
 pub use self::pools::PoolSettings;
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::reproxy::ReproxySettings;
@@ -50,8 +57,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
 
-/// Routes: each may hold a list of patterns, and lists are numbered in one byte.
-const ROUTES_MAX: usize = 128;
+/// Routes: those of one host are looked at one by one.
+const ROUTES_MAX: usize = 1_024;
 /// Networks of proxies in front: more are better written as wider ones.
 const PROXY_NETWORKS_MAX: usize = 64;
 const TIMEOUT_MAX: Duration = Duration::from_hours(1);
@@ -77,7 +84,7 @@ pub struct Settings {
     pub client: ClientSettings,
     /// The servers behind, by the name of their pool.
     pub pools: BTreeMap<String, PoolSettings>,
-    /// What goes where: the first route whose host and path fit decides. At most 128.
+    /// What goes where: the first route that fits decides. At most 1024.
     pub routes: Vec<RouteSettings>,
     /// URLs to refuse whatever the route. Default none.
     pub block: Option<BlockSettings>,
@@ -175,10 +182,18 @@ impl Settings {
             let found = route.check(&self.pools);
             complaints.extend(found.into_iter().map(|it| it.under(&format!("routes.{index}"))));
         }
+        complaints.extend(routes::check_order(&self.routes));
         complaints.extend(self.check_guards());
         complaints.extend(self.check_internal());
         complaints.extend(self.check_bounds());
         complaints
+    }
+
+    /// The folders that routes serve, by the number of the route.
+    pub fn folders(&self) -> impl Iterator<Item = (usize, FolderSettings)> {
+        let body_max = self.body_max.bytes();
+        let routes = self.routes.iter().enumerate();
+        routes.filter_map(move |(index, route)| Some((index, route.folder(body_max)?)))
     }
 
     fn check_internal(&self) -> Option<Complaint> {
@@ -309,6 +324,7 @@ mod tests {
             RouteSettings {
                 path: "static/*x".into(),
                 root: Some("/srv".into()),
+                cache: true,
                 ..Default::default()
             },
             RouteSettings {
@@ -331,7 +347,7 @@ mod tests {
             "pools.app.hash",
             "pools.app.health.path",
             "routes.0.path",
-            "routes.0.root",
+            "routes.0.cache",
             "routes.1.host",
             "routes.1.pool",
             "routes.2.cache",

@@ -73,6 +73,7 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
         }
         Outcome::Turned(turned) => Shaped::new(turned.response, turned.source),
         Outcome::Nowhere => Shaped::new(pages::no_route(), Source::Local),
+        Outcome::Answered(response, source) => Shaped::new(response, source),
         Outcome::Fetched(response) => Shaped::new(passed_on(response), Source::Origin),
         Outcome::Cached(served) => {
             let source = match served.source {

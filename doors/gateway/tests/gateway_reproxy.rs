@@ -399,7 +399,7 @@ fn a_path_that_a_server_names_is_routed_and_internal_routes_are_reached_only_so(
             names("Content-Type: text/plain\r\nX-Outer: 1\r\nX-Accel-Redirect: /inner/file?a=b")
         }
         "/round" => names("X-Accel-Redirect: /round"),
-        "/up" => names("X-Accel-Redirect: /inner/../secret"),
+        "/up" => names("X-Accel-Redirect: /inner/%2e%2e/../secret"),
         _ => ok("outer"),
     });
     let reproxy = ReproxySettings { reroute: true, ..Default::default() };

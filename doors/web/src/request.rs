@@ -26,7 +26,7 @@ use http_body::Body as _;
 use http_engine::content::{Content, read_now};
 use http_engine::{Body, Incoming, authority, kind};
 use ledger::Subject;
-use policy::{Ask, Policy, Verdict};
+use policy::{Ask, Policy, RuleText, Verdict};
 use std::sync::Arc;
 use transport::clock;
 use vocab::{Action, DomainName, Kind, Name, Now, Source};
@@ -44,7 +44,8 @@ struct Wish {
 /// What came of a request.
 pub(crate) enum Outcome {
     Refused(Refusal),
-    Blocked(Verdict),
+    /// By this rule of the policy.
+    Blocked(Option<RuleText>),
     File(FileSource),
     Listing(Listed),
     /// What a script says, or why it says nothing.
@@ -97,7 +98,7 @@ pub(crate) async fn answer(
 
     // act
     let outcome = match (verdict.action, site, &wish.target) {
-        (Action::Block, _, _) => Outcome::Blocked(verdict),
+        (Action::Block, _, _) => Outcome::Blocked(rule_text(&policy, verdict, &wish)),
         (Action::Pass, _, Err(why)) if reads(&head) => Outcome::Refused(Refusal::Path(*why)),
         (Action::Pass, _, Err(_)) => Outcome::Refused(Refusal::Method),
         (Action::Pass, None, Ok(_)) => Outcome::NotOpened(NotOpened::Nothing),
@@ -113,22 +114,11 @@ pub(crate) async fn answer(
     };
 
     // review
-    let source = match &outcome {
-        Outcome::Refused(_) | Outcome::Unauthorized(_) | Outcome::Busy => Source::Refused,
-        Outcome::Blocked(_) => Source::Policy,
-        Outcome::File(_)
-        | Outcome::Listing(_)
-        | Outcome::Slash(_)
-        | Outcome::Moved(..)
-        | Outcome::Secure(_)
-        | Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
-        Outcome::Script(Ok(_)) => Source::Origin,
-        Outcome::Script(Err(_)) | Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
-    };
+    let source = source(&outcome);
 
     // shape
     let site = site.map(Arc::as_ref);
-    let (mut response, payload) = shape(outcome, site, &policy, (&head, &wish), now);
+    let (mut response, payload) = shape(outcome, site, (&head, wish.target.as_ref().ok()), now);
     if ends.secured.is_some()
         && let Some(hsts) = site.and_then(|site| site.hsts.as_ref())
     {
@@ -178,11 +168,31 @@ fn decide(policy: &Policy, ends: &Ends, wish: &Wish, now: Now) -> Verdict {
     policy.decide(&ask, now)
 }
 
-fn shape(
+/// Where an answer comes from.
+pub(crate) fn source(outcome: &Outcome) -> Source {
+    match outcome {
+        Outcome::Refused(_) | Outcome::Unauthorized(_) | Outcome::Busy => Source::Refused,
+        Outcome::Blocked(_) => Source::Policy,
+        Outcome::File(_)
+        | Outcome::Listing(_)
+        | Outcome::Slash(_)
+        | Outcome::Moved(..)
+        | Outcome::Secure(_)
+        | Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
+        Outcome::Script(Ok(_)) => Source::Origin,
+        Outcome::Script(Err(_)) | Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
+    }
+}
+
+fn rule_text(policy: &Policy, verdict: Verdict, wish: &Wish) -> Option<RuleText> {
+    policy.rule_text(verdict.cause.rule()?, wish.host.as_name())
+}
+
+/// The answer as the client gets it, to a request of `target` where that is one.
+pub(crate) fn shape(
     outcome: Outcome,
     site: Option<&Site>,
-    policy: &Policy,
-    (head, wish): (&request::Parts, &Wish),
+    (head, target): (&request::Parts, Option<&Target>),
     now: Now,
 ) -> (Response<Body>, Payload) {
     let with_query = |path: &str| match head.uri.query() {
@@ -195,7 +205,7 @@ fn shape(
         (Outcome::Script(Ok(answer)), site) => {
             let compress = site.and_then(|site| site.compress.as_ref());
             let mut response = script::shape(answer, compress, head);
-            dress(site, wish, &mut response);
+            dress(site, target, &mut response);
             return (response, Payload::Flowing);
         }
         (Outcome::Script(Err(why)), _) => pages::script_failed(why.status()),
@@ -216,12 +226,10 @@ fn shape(
         | (Outcome::File(_), None) => pages::not_found(),
         (Outcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
         (Outcome::NotOpened(NotOpened::Failed), _) => pages::failed(),
-        (Outcome::Blocked(verdict), _) => {
+        (Outcome::Blocked(rule), _) => {
             // The reason is the answer: no page of the site hides it.
             own_page = None;
-            let rule = verdict.cause.rule();
-            let text = rule.and_then(|rule| policy.rule_text(rule, wish.host.as_name()));
-            pages::blocked(text.as_ref())
+            pages::blocked(rule.as_ref())
         }
         (Outcome::Slash(path), _) => {
             pages::moved(&with_query(&path), StatusCode::MOVED_PERMANENTLY)
@@ -231,7 +239,7 @@ fn shape(
     if let Some(site) = own_page {
         show_own_page(site, &mut response, now);
     }
-    dress(site, wish, &mut response);
+    dress(site, target, &mut response);
     if head.method == Method::HEAD {
         let length = response.body().size_hint().lower();
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -241,8 +249,8 @@ fn shape(
 }
 
 /// Applies the site's rules about header fields.
-fn dress(site: Option<&Site>, wish: &Wish, response: &mut Response<Body>) {
-    if let (Some(site), Ok(target)) = (site, &wish.target) {
+fn dress(site: Option<&Site>, target: Option<&Target>, response: &mut Response<Body>) {
+    if let (Some(site), Some(target)) = (site, target) {
         site.rules.dress(&target.text(), response.headers_mut());
     }
 }

@@ -3,6 +3,7 @@
 //! Each is made anew from every plan, which proves the plan before anything changes; one that runs
 //! already keeps its place, its connections and its listeners, and takes the new settings.
 
+use super::folders::Folders;
 use super::http::Serve;
 use super::{App, build};
 use config::Plan;
@@ -104,6 +105,7 @@ impl Doors {
                     policy: Arc::clone(&app.policy),
                     ledger: app.ledger.clone(),
                     dialer: app.dialer(),
+                    folders: Arc::new(Folders::new(&app.ledger)),
                     base,
                     cache: around(app, "gateway"),
                     signer: Some(Arc::clone(&app.signer)),

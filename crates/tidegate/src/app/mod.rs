@@ -7,6 +7,7 @@ mod build;
 mod cache_files;
 mod control;
 mod doors;
+pub(crate) mod folders;
 mod greeting;
 mod http;
 mod leaves;

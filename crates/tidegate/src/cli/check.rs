@@ -14,7 +14,8 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     let base = plan.base(&state);
     let mut named: Vec<Complaint> = Vec::new();
     if let Some(gateway) = &plan.file.gateway {
-        let found = door_gateway::check_files(gateway, base);
+        let mut found = door_gateway::check_files(gateway, base);
+        found.extend(app::folders::check(gateway, base));
         named.extend(found.into_iter().map(|complaint| complaint.under("gateway")));
     }
     if let Some(proxy) = &plan.file.proxy {

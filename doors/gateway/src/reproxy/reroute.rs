@@ -5,6 +5,7 @@
 
 use super::Rerouted;
 use crate::decide::{Decision, decide};
+use crate::matching::Asked;
 use crate::request::{self, Outcome, Scene, Wish};
 use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, EXPIRES,
@@ -55,7 +56,8 @@ pub(crate) async fn act(
         };
         stand_over(&mut kept, &rerouted.fields);
         let Some(request) = luggage.request(&wish) else { break };
-        let decision = decide(scene.door, scene.setup, &wish, scene.now);
+        let around = (&**scene.door, &**scene.setup);
+        let decision = decide(around, &wish, Asked::of(&request), scene.now);
         outcome = request::act(scene, decision, &wish, request).await;
     }
     Outcome::GoingRound
@@ -78,7 +80,7 @@ fn taken(outcome: &mut Outcome) -> Option<Rerouted> {
 
 /// Puts the fields that were kept on what came in the end.
 fn dress(outcome: &mut Outcome, kept: &HeaderMap) {
-    let response = if let Outcome::Fetched(response) = outcome {
+    let response = if let Outcome::Fetched(response) | Outcome::Answered(response, _) = outcome {
         response
     } else if let Outcome::Cached(served) = outcome {
         &mut served.response
@@ -103,7 +105,7 @@ fn stand_over(headers: &mut HeaderMap, kept: &HeaderMap) {
 impl Luggage {
     /// Of a request whose server may lead elsewhere.
     fn of(decision: &Decision, request: &Request<Incoming>) -> Option<Self> {
-        let Decision::Pass(_, route, _) = decision else { return None };
+        let Decision::Pass(_, route) = decision else { return None };
         route.reproxy.as_ref().filter(|reproxy| reproxy.reroutes())?;
         let mut headers = request.headers().clone();
         for name in &OF_THE_BODY {

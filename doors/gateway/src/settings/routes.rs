@@ -2,29 +2,66 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
+mod check;
+mod order;
+mod takes;
+
+pub(super) use self::order::check_order;
+
 use super::{
-    AuthSettings, BlockSettings, CompressChoice, FieldSettings, ForwardAuthSettings, LimitSettings,
-    PoolSettings, Priority, ReproxySettings, RequestsSettings, TIMEOUT_MAX, UploadMode,
+    AuthSettings, BlockSettings, CompressChoice, FieldSettings, FixedAnswerSettings,
+    FolderSettings, ForwardAuthSettings, HostSetting, LimitSettings, Priority, RedirectSettings,
+    ReproxySettings, RequestsSettings, RewriteSettings, ScriptChoice, UploadMode,
 };
-use crate::routes::{HostPattern, PathPattern};
+use crate::matching::PathPattern;
+use crate::onward::{HostSent, Prefix, Rewriting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
-use std::time::Duration;
-use vocab::{ByteSize, Complaint, Span};
+use vocab::{ByteSize, Complaint, Network, Span};
 
-/// Where requests of one host and path go.
+/// Which requests go where, and what is done to them on the way.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct RouteSettings {
-    /// The host asked for: a name, or `*.NAME` for all below it. Default any.
+    /// The host asked for: a name, `*.NAME` for all below it, or a regular expression after `~`.
+    /// Default any.
     pub host: Option<String>,
-    /// The path: `/exact`, or `/prefix/*` for all that begins so. Default `/*`.
+    /// The path, percent-decoded: `/exact`, `/prefix/*` for all that begins so, `/a/*/b` with stars for
+    /// anything (slashes too), or a regular expression after `~`. Default `/*`.
     pub path: String,
-    /// A folder to serve. Not built yet: must be absent; the web door serves folders.
+    /// The methods, as `[GET, HEAD]`; a WebSocket is a `GET`. At most 16. Default any.
+    pub methods: Vec<String>,
+    /// Header fields that the request must have: a value, `*` for any, or a regular expression after
+    /// `~`. At most 16. Default none.
+    pub with_headers: BTreeMap<String, String>,
+    /// The same for names of the query, read as forms write them. At most 16. Default none.
+    pub with_query: BTreeMap<String, String>,
+    /// The networks that the client must be in. At most 256. Default any.
+    pub clients: Vec<Text<Network>>,
+    /// A folder to serve: what is below the `/prefix/` of the path, or below `strip_prefix`. A relative
+    /// one starts from the configuration's folder. Default none.
     pub root: Option<String>,
+    /// The pages that stand for a folder of `root`, the first one that is there. At most 16. Default
+    /// `[index.html]`.
+    pub index: Vec<String>,
+    /// Whether a folder of `root` without an index page shows what is in it. Default false.
+    pub listing: bool,
+    /// A file below `root` that is served, with 200, where nothing is found: `/index.html` for an
+    /// application of one page. Default none.
+    pub fallback: Option<String>,
+    /// `FastCGI` servers for scripts of `root`, by pattern of path: `"*.php": "unix:///run/php.sock"`.
+    /// Default none.
+    pub fastcgi: BTreeMap<String, ScriptChoice>,
+    /// Sends the client to another place. Default none.
+    pub redirect: Option<RedirectSettings>,
+    /// Answers always the same. Default none.
+    pub answer: Option<FixedAnswerSettings>,
+    /// Answers nothing, of the type that was asked for: an empty script, a transparent picture. Default
+    /// false.
+    pub null_answer: bool,
     /// URLs to refuse. Default none.
     pub block: Option<BlockSettings>,
     /// How often requests may come. Default: any.
@@ -37,6 +74,14 @@ pub struct RouteSettings {
     pub forward_auth: Option<ForwardAuthSettings>,
     /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
     pub pool: Option<String>,
+    /// Whole segments that are taken off the beginning of the path before a server of the pool is
+    /// asked: `/app`. `Location` and its like get them back. Default none.
+    pub strip_prefix: Option<String>,
+    /// Another path for servers of the pool, after `strip_prefix`. Default none.
+    pub rewrite: Option<RewriteSettings>,
+    /// The `Host` that servers of the pool read: `keep` what the client asked for, `server` for that of the
+    /// server, or a host. A rule of `headers` stands over it. Default `keep`.
+    pub set_host: String,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
     /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
@@ -73,13 +118,27 @@ impl Default for RouteSettings {
         Self {
             host: None,
             path: "/*".into(),
+            methods: Vec::new(),
+            with_headers: BTreeMap::new(),
+            with_query: BTreeMap::new(),
+            clients: Vec::new(),
             root: None,
+            index: vec!["index.html".into()],
+            listing: false,
+            fallback: None,
+            fastcgi: BTreeMap::new(),
+            redirect: None,
+            answer: None,
+            null_answer: false,
             block: None,
             limit: None,
             requests: None,
             auth: None,
             forward_auth: None,
             pool: None,
+            strip_prefix: None,
+            rewrite: None,
+            set_host: "keep".into(),
             cache: false,
             priority: Priority::Normal,
             headers: FieldSettings::default(),
@@ -96,104 +155,53 @@ impl Default for RouteSettings {
 }
 
 impl RouteSettings {
-    pub(super) fn check(&self, pools: &BTreeMap<String, PoolSettings>) -> Vec<Complaint> {
-        let mut complaints = Vec::new();
-        if let Some(Err(why)) = self.host.as_deref().map(HostPattern::parse) {
-            complaints.push(
-                Complaint::new("host", why).remedy("write a name, or *.example for all below it"),
-            );
-        }
-        if let Err(why) = PathPattern::parse(&self.path) {
-            complaints.push(Complaint::new("path", why).remedy("write /exact or /prefix/*"));
-        }
-        if self.root.is_some() {
-            complaints.push(
-                Complaint::new("root", "serving a folder is not built yet for the gateway")
-                    .remedy("serve it with the web door, and name that as a server of a pool"),
-            );
-        }
-        let of_pools = [
-            ("limit", self.limit.is_some()),
-            ("requests", self.requests.is_some()),
-            ("auth", self.auth.is_some()),
-            ("forward_auth", self.forward_auth.is_some()),
+    /// The settings by which it leads somewhere, of which it may have one.
+    fn destinations(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("pool", self.pool.is_some()),
+            ("root", self.root.is_some()),
+            ("redirect", self.redirect.is_some()),
+            ("answer", self.answer.is_some()),
+            ("null_answer", self.null_answer),
         ];
-        for (name, _) in of_pools.into_iter().filter(|(_, is_set)| *is_set && self.pool.is_none()) {
-            complaints.push(
-                Complaint::new(name, "without a pool, the route lets nobody through anyway")
-                    .remedy(format!("name a pool, or leave {name} out")),
-            );
-        }
-        if self.cache && self.pool.is_none() {
-            complaints.push(
-                Complaint::new("cache", "the route leads to nothing that could be cached")
-                    .remedy("name a pool, or leave cache out"),
-            );
-        }
-        complaints.extend(self.check_reproxy());
-        match &self.pool {
-            Some(pool) if !pools.contains_key(pool) => {
-                let known: Vec<_> = pools.keys().map(String::as_str).collect();
-                let remedy = if known.is_empty() {
-                    format!("write it under pools: {{ {pool}: {{ servers: [...] }} }}")
-                } else {
-                    format!("known are: {}", known.join(", "))
-                };
-                complaints.push(
-                    Complaint::new("pool", format!("there is no pool {pool:?}")).remedy(remedy),
-                );
-            }
-            None if self.block.is_none() && self.root.is_none() => complaints.push(
-                Complaint::new("pool", "the route neither blocks nor leads anywhere")
-                    .remedy("name a pool, or patterns to block"),
-            ),
-            Some(_) | None => {}
-        }
-        complaints.extend(self.check_guards());
-        complaints.extend(self.check_edge());
-        complaints
+        all.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name)
     }
 
-    /// What is wrong with what is done to messages on their way.
-    fn check_edge(&self) -> Vec<Complaint> {
-        let headers = self.headers.check().into_iter().map(|it| it.under("headers"));
-        let compress = self.compress.check().into_iter().map(|it| it.under("compress"));
-        let mut complaints: Vec<_> = headers.chain(compress).collect();
-        if let Some(size) = self.body_max
-            && size.bytes() < 1 << 10
-        {
-            complaints.push(
-                Complaint::new("body_max", format!("{size} is out of bounds"))
-                    .remedy("write a size of at least 1KiB"),
-            );
-        }
-        if let Some(Text(span)) = self.response_timeout
-            && (span.0 < Duration::from_secs(1) || span.0 > TIMEOUT_MAX)
-        {
-            complaints.push(
-                Complaint::new("response_timeout", format!("{span} is out of bounds"))
-                    .remedy("write a span from 1s to 1h"),
-            );
-        }
-        complaints
+    /// The folder that it serves, if it does; `body_max` is the gateway's, in bytes.
+    pub(crate) fn folder(&self, body_max: u64) -> Option<FolderSettings> {
+        let root = self.root.clone()?;
+        let stripped = self.strip_prefix.as_deref().and_then(|it| Prefix::parse(it).ok());
+        let path = match stripped {
+            Some(prefix) => prefix.folder(),
+            None => PathPattern::parse(&self.path).ok()?.folder().to_owned(),
+        };
+        let scripts = self.fastcgi.iter();
+        Some(FolderSettings {
+            root,
+            path,
+            index: self.index.clone(),
+            listing: self.listing,
+            fallback: self.fallback.clone(),
+            fastcgi: scripts.map(|(paths, it)| (paths.clone(), it.settings())).collect(),
+            body_max: self.body_max.map_or(body_max, |size| size.bytes()),
+        })
     }
 
-    fn check_reproxy(&self) -> Vec<Complaint> {
-        let Some(reproxy) = &self.reproxy else { return Vec::new() };
-        let mut complaints: Vec<_> =
-            reproxy.check().into_iter().map(|it| it.under("reproxy")).collect();
-        if self.pool.is_none() {
-            complaints.push(
-                Complaint::new("reproxy", "the route has no servers that could name anything")
-                    .remedy("name a pool, or leave reproxy out"),
-            );
-        }
-        if self.cache && reproxy.reroute {
-            complaints.push(
-                Complaint::new("reproxy.reroute", "what is routed again is not cached here")
-                    .remedy("cache the route that it leads to, and leave cache out of this one"),
-            );
-        }
-        complaints
+    /// The `Host` that its servers read.
+    pub(crate) fn host_sent(&self) -> Result<HostSetting, String> {
+        HostSetting::parse(&self.set_host)
+    }
+
+    /// What is done to the path before its servers are asked.
+    pub(crate) fn onward(&self, host: &HostSetting) -> Result<Rewriting, Complaint> {
+        let strip = self.strip_prefix.as_deref().map(Prefix::parse).transpose().map_err(|why| {
+            Complaint::new("strip_prefix", why.to_string()).remedy("write strip_prefix: /app")
+        })?;
+        let host = match host {
+            HostSetting::Keep | HostSetting::Text(_) => HostSent::AsAsked,
+            HostSetting::Server => HostSent::Servers,
+        };
+        let made = Rewriting::new(strip, self.rewrite.as_ref(), host);
+        made.map_err(|why| Complaint::new("rewrite", why))
     }
 }

@@ -1,5 +1,6 @@
 //! A gateway on a port of its own, as tests start it.
 
+use super::folders::Told;
 use super::{DEADLINE, ask};
 use arc_swap::ArcSwap;
 use door_gateway::{Around, Door, Parts, PoolSettings, RouteSettings, Settings};
@@ -49,6 +50,7 @@ pub(crate) fn parts(rules: &str) -> Parts {
         policy: policy(rules),
         ledger: open_ledger(),
         dialer: Dialer::new(resolver, ClientTls::new()),
+        folders: Arc::new(Told),
         base: scratch(),
         cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
         signer: None,

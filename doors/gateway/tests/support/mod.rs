@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses its own share")]
 
 mod door;
+mod folders;
 
 pub(crate) use door::{Gateway, closed_port, get, parts, scratch, simple, start};
 use std::fmt::Write as _;

@@ -1,0 +1,106 @@
+//! The hosts that a route is for: one name, all names below one, or those of an expression.
+//!
+//! It parses and compares one host. Called by `matching` and its table.
+
+use super::{Expression, REGEX_SIGN};
+use std::fmt;
+use vocab::{DomainName, Name, NameError};
+
+/// The hosts that a route is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HostPattern {
+    /// This name alone.
+    Exact(DomainName),
+    /// Everything below this name, not the name itself.
+    Below(DomainName),
+    /// Names, in lower case and without a port, that the expression finds something in.
+    Matching(Expression),
+}
+
+/// Why a text is no pattern of hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadHost {
+    Name(NameError),
+    Expression(String),
+}
+
+impl HostPattern {
+    /// Reads `www.example`, `*.example` or `~^www[0-9]+\.example$`.
+    pub(crate) fn parse(text: &str) -> Result<Self, BadHost> {
+        if let Some(expression) = text.strip_prefix(REGEX_SIGN) {
+            return Expression::new(expression).map(Self::Matching).map_err(BadHost::Expression);
+        }
+        let (name, pattern) = match text.strip_prefix("*.") {
+            Some(rest) => (rest, Self::Below as fn(DomainName) -> Self),
+            None => (text, Self::Exact as fn(DomainName) -> Self),
+        };
+        DomainName::parse(name).map(pattern).map_err(BadHost::Name)
+    }
+
+    /// Whether the route is for `host`.
+    pub(crate) fn fits(&self, host: Name<'_>) -> bool {
+        match self {
+            Self::Exact(name) => name.as_name() == host,
+            Self::Below(name) => is_below(host, name.as_name()),
+            Self::Matching(expression) => expression.finds(host.as_str()),
+        }
+    }
+
+    /// Whether it is certain that it fits all hosts that `other` fits.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::Exact(name)) => self.fits(name.as_name()),
+            (Self::Below(name), Self::Below(other)) => other.as_name().is_within(name.as_name()),
+            (Self::Matching(_), Self::Matching(_)) => self == other,
+            (_, _) => false,
+        }
+    }
+}
+
+/// Whether `host` has more labels before those of `name`.
+pub(super) fn is_below(host: Name<'_>, name: Name<'_>) -> bool {
+    name != host && host.is_within(name)
+}
+
+impl fmt::Display for BadHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(why) => write!(f, "this is no host: {why}"),
+            Self::Expression(why) => f.write_str(why),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_fit_whole_labels_or_an_expression() {
+        let fits = |pattern: &str, host: &str| {
+            HostPattern::parse(pattern).unwrap().fits(Name::from_lowercase(host).unwrap())
+        };
+        assert!(fits("App.example", "app.example"));
+        assert!(!fits("app.example", "www.app.example"));
+        assert!(fits("*.example", "a.b.example"));
+        assert!(!fits("*.example", "example"));
+        assert!(!fits("*.example", "badexample"));
+        assert!(fits(r"~^w\d+\.example$", "w12.example"));
+        assert!(!fits(r"~^w\d+\.example$", "w12.example.net"));
+        assert!(HostPattern::parse("a*.example").is_err() && HostPattern::parse("~(").is_err());
+    }
+
+    #[test]
+    fn one_covers_another_only_where_that_is_certain() {
+        let covers = |one: &str, other: &str| {
+            HostPattern::parse(one).unwrap().covers(&HostPattern::parse(other).unwrap())
+        };
+        assert!(covers("a.example", "A.example") && covers("*.example", "a.example"));
+        assert!(covers("*.example", "*.a.example") && covers("*.example", "*.example"));
+        assert!(covers("~^a", "a.example") && covers("~^a", "~^a"));
+        assert!(!covers("*.a.example", "*.example") && !covers("a.example", "*.example"));
+        assert!(!covers("*.example", "example") && !covers("~^a", "~^ab"));
+        assert!(!covers("~example$", "*.example"));
+    }
+}

@@ -1,0 +1,177 @@
+//! The paths that a route is for: one, all that begin so, a pattern with stars, or an expression.
+//!
+//! Patterns are held against the path percent-decoded, so that no spelling is a way around; what
+//! settings write is read by the same reader, so `/a b` and `/a%20b` are one. Called by `matching`.
+
+use super::{Expression, REGEX_SIGN};
+use crate::path::{BadPath, RequestPath};
+use percent_encoding::percent_decode_str;
+use std::fmt;
+
+/// Longest pattern, in bytes.
+const PATTERN_BYTES_MAX: usize = 2_048;
+/// Stars of one pattern: each is one more search through the path.
+const STARS_MAX: usize = 16;
+
+/// The paths that a route is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PathPattern {
+    /// This path alone.
+    Exact(Box<str>),
+    /// Every path that begins so.
+    Prefix(Box<str>),
+    /// Every path with these pieces in their order: the first begins it, the last ends it.
+    Glob(Box<[Box<str>]>),
+    /// Paths that the expression finds something in.
+    Matching(Expression),
+}
+
+/// Why a text is no pattern of paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadPattern {
+    Path(BadPath),
+    TooLong,
+    TooManyStars,
+    Expression(String),
+}
+
+impl PathPattern {
+    /// Reads `/exact`, `/prefix/*`, `/a/*/b` (a star stands for anything, slashes too) or
+    /// `~expression`.
+    pub(crate) fn parse(text: &str) -> Result<Self, BadPattern> {
+        if text.len() > PATTERN_BYTES_MAX {
+            return Err(BadPattern::TooLong);
+        }
+        if let Some(expression) = text.strip_prefix(REGEX_SIGN) {
+            return Expression::new(expression).map(Self::Matching).map_err(BadPattern::Expression);
+        }
+        let path = RequestPath::read(text).map_err(BadPattern::Path)?;
+        let decoded = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into();
+        // Cut before it is decoded: `%2A` is a star that stands for itself.
+        let pieces: Vec<Box<str>> = path.as_url().split('*').map(decoded).collect();
+        match pieces.as_slice() {
+            [exact] => Ok(Self::Exact(exact.clone())),
+            [prefix, rest] if rest.is_empty() => Ok(Self::Prefix(prefix.clone())),
+            pieces if pieces.len() > STARS_MAX + 1 => Err(BadPattern::TooManyStars),
+            pieces => Ok(Self::Glob(pieces.into())),
+        }
+    }
+
+    /// Whether the route is for `path`, decoded.
+    pub(crate) fn fits(&self, path: &str) -> bool {
+        match self {
+            Self::Exact(exact) => **exact == *path,
+            Self::Prefix(prefix) => path.starts_with(&**prefix),
+            Self::Glob(pieces) => glob_fits(pieces, path),
+            Self::Matching(expression) => expression.finds(path),
+        }
+    }
+
+    /// The folder of the paths that it fits, from slash to slash, where they have one.
+    pub(crate) fn folder(&self) -> &str {
+        match self {
+            Self::Prefix(prefix) => &prefix[..=prefix.rfind('/').unwrap_or(0)],
+            Self::Exact(_) | Self::Glob(_) | Self::Matching(_) => "/",
+        }
+    }
+
+    /// Whether it is certain that it fits all paths that `other` fits.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Prefix(prefix), _) if **prefix == *"/" => true,
+            (_, Self::Exact(path)) => self.fits(path),
+            (Self::Prefix(prefix), Self::Prefix(other)) => other.starts_with(&**prefix),
+            (Self::Prefix(prefix), Self::Glob(pieces)) => pieces[0].starts_with(&**prefix),
+            (Self::Glob(_), Self::Glob(_)) | (Self::Matching(_), Self::Matching(_)) => {
+                self == other
+            }
+            (_, _) => false,
+        }
+    }
+}
+
+/// Each piece between the first and the last is taken where it stands first, which is right because
+/// only stars stand between pieces.
+fn glob_fits(pieces: &[Box<str>], path: &str) -> bool {
+    let [first, between @ .., last] = pieces else { return false };
+    let Some(mut rest) = path.strip_prefix(&**first) else { return false };
+    for piece in between {
+        let Some((_, behind)) = rest.split_once(&**piece) else { return false };
+        rest = behind;
+    }
+    rest.ends_with(&**last)
+}
+
+impl fmt::Display for BadPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(why) => why.fmt(f),
+            Self::TooLong => write!(f, "the pattern is over {PATTERN_BYTES_MAX} bytes"),
+            Self::TooManyStars => write!(f, "the pattern has more than {STARS_MAX} stars"),
+            Self::Expression(why) => f.write_str(why),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_fits_its_paths() {
+        for (pattern, yes, no) in [
+            ("/*", ["/", "/a", "/a/b"].as_slice(), ["*"].as_slice()),
+            ("/health", &["/health"], &["/health/", "/health/x", "/healthx", "/Health"]),
+            ("/static/*", &["/static/", "/static/a/b.css"], &["/static", "/staticx"]),
+            ("/static*", &["/static", "/staticx", "/static/a"], &["/stat"]),
+            ("/a/*/b", &["/a/x/b", "/a/x/y/b", "/a//b"], &["/a/b", "/a/x/b/", "/a/x/bc"]),
+            ("/*.php", &["/a.php", "/x/.php"], &["/a.php5", "/a.php/x"]),
+            ("/a*b*c", &["/abc", "/a-b-b-c"], &["/acb", "/ab"]),
+            ("/a%20b", &["/a b"], &["/a%20b"]),
+            ("/a%2Ab", &["/a*b"], &["/axb"]),
+            ("~^/v[12]/", &["/v1/", "/v2/x"], &["/v3/", "/x/v1/"]),
+            (r"~\.(css|js)$", &["/a.css", "/b/c.js"], &["/a.css/x"]),
+        ] {
+            let parsed = PathPattern::parse(pattern).unwrap();
+            for path in yes {
+                assert!(parsed.fits(path), "{pattern} {path}");
+            }
+            for path in no {
+                assert!(!parsed.fits(path), "{pattern} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_says_why() {
+        let why = |text: &str| PathPattern::parse(text).unwrap_err();
+        assert_eq!(why("a"), BadPattern::Path(BadPath::NotAPath));
+        assert_eq!(why("/a%2fb"), BadPattern::Path(BadPath::EncodedSlash));
+        assert_eq!(why(&format!("/{}", "*".repeat(18))), BadPattern::TooManyStars);
+        assert_eq!(why(&format!("/{}", "a".repeat(2_048))), BadPattern::TooLong);
+        assert!(matches!(why("~("), BadPattern::Expression(_)));
+    }
+
+    #[test]
+    fn one_covers_another_only_where_that_is_certain() {
+        let covers = |one: &str, other: &str| {
+            PathPattern::parse(one).unwrap().covers(&PathPattern::parse(other).unwrap())
+        };
+        assert!(covers("/*", "~.") && covers("/a/*", "/a/b") && covers("/a/*", "/a/b/*"));
+        assert!(covers("/a/*", "/a/*/c") && covers("/*/c", "/*/c") && covers("~^/a", "/ab"));
+        assert!(!covers("/a/*", "/a") && !covers("/a", "/a/*") && !covers("/*/c", "/a/*/c"));
+        assert!(!covers("~^/", "/*"));
+    }
+
+    #[test]
+    fn the_folder_of_a_prefix_is_what_a_root_stands_for() {
+        let folder = |text: &str| PathPattern::parse(text).unwrap().folder().to_owned();
+        assert_eq!(folder("/static/*"), "/static/");
+        assert_eq!(folder("/static/img*"), "/static/");
+        assert_eq!(
+            (folder("/*"), folder("/a/b"), folder("~^/a/")),
+            ("/".into(), "/".into(), "/".into())
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! What a route does to the path and the `Host` that its servers are asked with.
+//!
+//! The path that comes out is read like one that comes in, so nothing gets to a server that would not have
+//! been let in. Made with a route from its settings; called by `passing`, `cached` and `public`.
+
+use crate::matching::Expression;
+use crate::path::{BadPath, RequestPath};
+use crate::settings::RewriteSettings;
+use http::Uri;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
+
+/// What is done to the path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rewriting {
+    strip: Option<Prefix>,
+    rewrite: Option<(Expression, String)>,
+    pub(crate) host: HostSent,
+}
+
+/// The `Host` that servers read, where no rule for fields says another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HostSent {
+    #[default]
+    AsAsked,
+    /// Of the server that is asked. Stands in the extensions of requests that go to a pool.
+    Servers,
+}
+
+/// Whole segments at the beginning of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Prefix {
+    /// In normal form, without a slash at its end.
+    sent: String,
+    decoded: String,
+    segments: usize,
+}
+
+impl Prefix {
+    /// Reads `/app`; a slash at the end says nothing.
+    pub(crate) fn parse(text: &str) -> Result<Self, BadPath> {
+        let path = RequestPath::read(text)?;
+        let trimmed = |text: &str| text.trim_end_matches('/').to_owned();
+        let (sent, decoded) = (trimmed(path.as_url()), trimmed(path.decoded()));
+        match sent.matches('/').count() {
+            0 => Err(BadPath::NotAPath),
+            segments => Ok(Self { sent, decoded, segments }),
+        }
+    }
+
+    /// As a folder, from slash to slash, decoded.
+    pub(crate) fn folder(&self) -> String {
+        [&self.decoded, "/"].concat()
+    }
+
+    /// The rest of `path`, in normal form, if it begins so.
+    fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let end = path.match_indices('/').nth(self.segments).map_or(path.len(), |(at, _)| at);
+        let (begin, rest) = path.split_at(end);
+        let begins_so = percent_decode_str(begin).decode_utf8_lossy() == self.decoded;
+        begins_so.then_some(if rest.is_empty() { "/" } else { rest })
+    }
+}
+
+impl Rewriting {
+    pub(crate) fn new(
+        strip: Option<Prefix>,
+        rewrite: Option<&RewriteSettings>,
+        host: HostSent,
+    ) -> Result<Self, String> {
+        let rewrite = rewrite.map(|it| it.compile().map(|from| (from, it.to.clone())));
+        Ok(Self { strip, rewrite: rewrite.transpose()?, host })
+    }
+
+    /// What servers are asked for, of path and query in normal form.
+    pub(crate) fn target(&self, asked: &str) -> Result<Uri, BadPath> {
+        let changed = self.changed(asked)?;
+        // What was read as a path is one, and the query was that of a URL.
+        changed.parse().map_err(|_| BadPath::NotAPath)
+    }
+
+    fn changed<'p>(&self, asked: &'p str) -> Result<Cow<'p, str>, BadPath> {
+        let (path, query) = match asked.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (asked, None),
+        };
+        let stripped = self.strip.as_ref().and_then(|prefix| prefix.rest(path));
+        let path = stripped.unwrap_or(path);
+        let rewritten = match &self.rewrite {
+            Some((from, to)) => from.regex().replace(path, to),
+            None => Cow::Borrowed(path),
+        };
+        if stripped.is_none() && matches!(rewritten, Cow::Borrowed(_)) {
+            return Ok(Cow::Borrowed(asked));
+        }
+        // A question mark can only be one of `to`.
+        let (path, more) = match rewritten.split_once('?') {
+            Some((path, more)) => (path, Some(more)),
+            None => (&*rewritten, None),
+        };
+        let (mut target, _) = RequestPath::read(path)?.into_texts();
+        for (part, sign) in [more, query].into_iter().flatten().zip(['?', '&']) {
+            target.push(sign);
+            target.push_str(part);
+        }
+        Ok(Cow::Owned(target))
+    }
+
+    /// A path of a server as clients have to ask for it.
+    pub(crate) fn public(&self, path: String) -> String {
+        match &self.strip {
+            Some(prefix) => [&*prefix.sent, &path].concat(),
+            None => path,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    fn rewriting(strip: Option<&str>, rewrite: Option<(&str, &str)>) -> Rewriting {
+        let rewrite =
+            rewrite.map(|(from, to)| RewriteSettings { from: from.into(), to: to.into() });
+        let strip = strip.map(|text| Prefix::parse(text).unwrap());
+        Rewriting::new(strip, rewrite.as_ref(), HostSent::AsAsked).unwrap()
+    }
+
+    #[test]
+    fn a_prefix_is_whole_segments_in_any_spelling() {
+        for (prefix, asked, expected) in [
+            ("/api", "/api/x?a=b", "/x?a=b"),
+            ("/api/", "/api", "/"),
+            ("/api", "/api/", "/"),
+            ("/api", "/apix/y", "/apix/y"),
+            ("/api", "/x/api/y", "/x/api/y"),
+            ("/a!b/c", "/a%21b/c/d", "/d"),
+            ("/a%21b", "/a!b?q", "/?q"),
+        ] {
+            let target = rewriting(Some(prefix), None).target(asked).unwrap();
+            assert_eq!(target.to_string(), expected, "{prefix} {asked}");
+        }
+    }
+
+    #[test]
+    fn an_expression_makes_another_path() {
+        for (from, to, asked, expected) in [
+            ("^/old/(.*)$", "/new/$1", "/old/a/b?q", "/new/a/b?q"),
+            ("^/u/([0-9]+)$", "/user?id=${1}", "/u/7", "/user?id=7"),
+            ("^/u/([0-9]+)$", "/user?id=${1}", "/u/7?x=y", "/user?id=7&x=y"),
+            ("^/old/", "/new/", "/other", "/other"),
+            ("^/a$", "/b c", "/a", "/b%20c"),
+        ] {
+            let target = rewriting(None, Some((from, to))).target(asked).unwrap();
+            assert_eq!(target.to_string(), expected, "{from} {asked}");
+        }
+        let both = rewriting(Some("/app"), Some(("^/v1/", "/")));
+        assert_eq!(both.target("/app/v1/x").unwrap().to_string(), "/x");
+        assert_eq!(both.public("/login".into()), "/app/login");
+    }
+
+    #[test]
+    fn what_comes_out_is_read_like_what_comes_in() {
+        let wrong = |from, to, asked| rewriting(None, Some((from, to))).target(asked).unwrap_err();
+        assert_eq!(wrong("^/x(.*)$", "/$1", "/x../b"), BadPath::AboveRoot);
+        assert_eq!(wrong("^/x", "", "/xy"), BadPath::NotAPath);
+        assert_eq!(wrong("^/x", "/%2f", "/x"), BadPath::EncodedSlash);
+    }
+}

@@ -1,0 +1,135 @@
+//! Which requests a route takes, as its settings say it.
+
+use super::RouteSettings;
+use crate::fields::field_name;
+use crate::matching::{HostPattern, Match, PathPattern, ValuePattern};
+use http::Method;
+use http::header::HeaderName;
+use std::collections::BTreeMap;
+use vocab::Complaint;
+
+/// Methods, fields and names of one route.
+const CONDITIONS_MAX: usize = 16;
+/// Networks of one route: each is looked at.
+const CLIENTS_MAX: usize = 256;
+
+impl RouteSettings {
+    /// Which requests it takes, or all that is wrong with that.
+    pub(crate) fn takes(&self) -> Result<Match, Vec<Complaint>> {
+        let mut wrong = Vec::new();
+        let host = self.host.as_deref().and_then(|text| {
+            let parsed = HostPattern::parse(text);
+            parsed.map_err(|why| wrong.push(wrong_host(text, &why.to_string()))).ok()
+        });
+        let path = PathPattern::parse(&self.path).map_err(|why| {
+            wrong.push(
+                Complaint::new("path", format!("{:?}: {why}", self.path))
+                    .remedy("write /exact, /prefix/*, /a/*/b or ~expression"),
+            );
+        });
+        let methods = methods(&self.methods, &mut wrong);
+        let headers = fields(&self.with_headers, &mut wrong);
+        let query = values("with_query", &self.with_query, &mut wrong);
+        let query = query.map(|(name, value)| (name.into(), value)).collect();
+        let clients = self.clients.iter().map(|network| network.0).collect();
+        if self.clients.len() > CLIENTS_MAX {
+            wrong.push(
+                Complaint::new("clients", format!("at most {CLIENTS_MAX} networks"))
+                    .remedy("write wider networks"),
+            );
+        }
+        match path {
+            Ok(path) if wrong.is_empty() => {
+                Ok(Match { host, path, methods, headers, query, clients })
+            }
+            Ok(_) | Err(()) => Err(wrong),
+        }
+    }
+}
+
+fn wrong_host(text: &str, why: &str) -> Complaint {
+    Complaint::new("host", format!("{text:?}: {why}"))
+        .remedy("write a name, *.example for all below it, or ~expression")
+}
+
+fn too_many(path: &str, count: usize) -> Option<Complaint> {
+    let message = format!("{count} are too many: at most {CONDITIONS_MAX}");
+    (count > CONDITIONS_MAX).then(|| Complaint::new(path, message))
+}
+
+fn methods(texts: &[String], wrong: &mut Vec<Complaint>) -> Vec<Method> {
+    wrong.extend(too_many("methods", texts.len()));
+    let mut methods = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        // Methods are told apart by case (RFC 9110 §9.1), and `get` would fit nothing.
+        let is_plain = !text.bytes().any(|byte| byte.is_ascii_lowercase());
+        match Method::from_bytes(text.as_bytes()) {
+            Ok(method) if is_plain && method != Method::CONNECT => methods.push(method),
+            Ok(_) | Err(_) => wrong.push(
+                Complaint::new(format!("methods.{index}"), format!("{text:?} is no method here"))
+                    .remedy("write methods: [GET, HEAD]"),
+            ),
+        }
+    }
+    methods
+}
+
+fn fields(
+    texts: &BTreeMap<String, String>,
+    wrong: &mut Vec<Complaint>,
+) -> Vec<(HeaderName, ValuePattern)> {
+    let mut found = Vec::new();
+    let values: Vec<_> = values("with_headers", texts, wrong).collect();
+    for (name, value) in values {
+        match field_name(name) {
+            Ok(name) => found.push((name, value)),
+            Err(why) => wrong.push(Complaint::new(format!("with_headers.{name}"), why.to_string())),
+        }
+    }
+    found
+}
+
+fn values<'t>(
+    path: &str,
+    texts: &'t BTreeMap<String, String>,
+    wrong: &mut Vec<Complaint>,
+) -> impl Iterator<Item = (&'t str, ValuePattern)> + use<'t> {
+    wrong.extend(too_many(path, texts.len()));
+    let mut found = Vec::new();
+    for (name, text) in texts {
+        match ValuePattern::parse(text) {
+            Ok(value) => found.push((name.as_str(), value)),
+            Err(why) => wrong.push(Complaint::new(format!("{path}.{name}"), why)),
+        }
+    }
+    found.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wrong_condition_is_named() {
+        let map = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
+        let wrong = RouteSettings {
+            host: Some("~(".into()),
+            path: "a".into(),
+            methods: vec!["GET".into(), "get".into(), "CONNECT".into(), "A B".into()],
+            with_headers: map("Transfer-Encoding", "*"),
+            with_query: map("a", "~("),
+            ..RouteSettings::default()
+        };
+        let paths: Vec<_> = wrong.takes().unwrap_err().into_iter().map(|it| it.path).collect();
+        let expected = [
+            "host",
+            "path",
+            "methods.1",
+            "methods.2",
+            "methods.3",
+            "with_headers.Transfer-Encoding",
+            "with_query.a",
+        ];
+        assert_eq!(paths, expected);
+    }
+}
