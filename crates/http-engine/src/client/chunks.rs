@@ -90,7 +90,7 @@ impl Chunks {
                 if digits == SIZE_DIGITS_MAX {
                     return Err(BadBody::Chunk);
                 }
-                let digit = (byte as char).to_digit(16).unwrap_or(0);
+                let digit = char::from(byte).to_digit(16).unwrap_or(0);
                 self.left = self.left << 4 | u64::from(digit);
                 State::Size(digits + 1)
             }
