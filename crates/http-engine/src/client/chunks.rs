@@ -90,7 +90,7 @@ impl Chunks {
                 if digits == SIZE_DIGITS_MAX {
                     return Err(BadBody::Chunk);
                 }
-                let digit = (byte as char).to_digit(16).unwrap_or(0);
+                let digit = char::from(byte).to_digit(16).unwrap_or(0);
                 self.left = self.left << 4 | u64::from(digit);
                 State::Size(digits + 1)
             }
@@ -134,9 +134,8 @@ impl Chunks {
         let fields = match httparse::parse_headers(&self.trailers, &mut room) {
             // Ended earlier, by a bare line feed, it would leave us bytes of the next answer.
             Ok(Status::Complete((length, fields))) if length == self.trailers.len() => fields,
-            Ok(_) => return Err(BadBody::Trailers),
             Err(httparse::Error::TooManyHeaders) => return Err(BadBody::TooLarge),
-            Err(_) => return Err(BadBody::Trailers),
+            Ok(_) | Err(_) => return Err(BadBody::Trailers),
         };
         let mut trailers = HeaderMap::with_capacity(fields.len());
         for field in fields {
