@@ -141,10 +141,19 @@ fn fields_of(
             let value = kept.slice(at..at + field.value.len());
             HeaderValue::from_maybe_shared(value).map_err(|_| BadHead::Syntax)?
         };
-        notes.take(&name, &value)?;
-        fields.append(name, value);
+        if notes.take(&name, &value)? == Field::Counts {
+            fields.append(name, value);
+        }
     }
     Ok(fields)
+}
+
+/// Whether a field is one of the answer's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Counts,
+    /// It says again what another says, and must not be said twice.
+    Repeats,
 }
 
 /// The fields by which a body is framed.
@@ -171,11 +180,14 @@ enum Said {
 }
 
 impl Notes {
-    fn take(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<(), BadHead> {
+    fn take(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<Field, BadHead> {
         if name == CONTENT_LENGTH {
             let length = plain_number(value.as_bytes()).ok_or(BadHead::Length)?;
-            if self.length.replace(length).is_some() {
-                return Err(BadHead::Length);
+            match self.length.replace(length) {
+                None => {}
+                // RFC 9110 §8.6: the same number again may be taken for one.
+                Some(before) if before == length => return Ok(Field::Repeats),
+                Some(_) => return Err(BadHead::Length),
             }
         } else if name == TRANSFER_ENCODING {
             let is_chunked = value.as_bytes().eq_ignore_ascii_case(b"chunked");
@@ -193,7 +205,7 @@ impl Notes {
                 }
             }
         }
-        Ok(())
+        Ok(Field::Counts)
     }
 
     /// RFC 9112 §6.3, in its order; what it leaves to the recipient is refused.

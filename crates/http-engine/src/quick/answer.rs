@@ -109,12 +109,11 @@ pub(super) fn begin(
     let mut framing = asked.may_have_body(head.status).then(|| frame(&said, &body, asked.version));
     let length = match &framing {
         Some(Framing::Length(bytes)) => Some(*bytes),
-        Some(Framing::Chunked(_) | Framing::UntilClose) => None,
         // What `GET` would get, where that is known.
         None if has_length(head.status) => {
             said.length.bytes().or_else(|| body.size_hint().exact().filter(|bytes| *bytes > 0))
         }
-        None => None,
+        Some(Framing::Chunked(_) | Framing::UntilClose) | None => None,
     };
     if let Some(bytes) = length {
         out.extend_from_slice(b"content-length: ");

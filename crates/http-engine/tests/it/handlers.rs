@@ -100,11 +100,11 @@ enum Producer {
 }
 
 /// These pieces, and then the end or none.
-fn fed(fed: &[&'static str], producer: Producer) -> Body {
-    let (mut feed, body) = Body::channel(fed.len());
-    let fed = fed.to_vec();
+fn fed(pieces: &[&'static str], producer: Producer) -> Body {
+    let (mut feed, body) = Body::channel(pieces.len());
+    let pieces = pieces.to_vec();
     tokio::task::spawn_local(async move {
-        for piece in fed {
+        for piece in pieces {
             feed.send(piece).await.unwrap();
         }
         if producer == Producer::Finishes {
@@ -168,8 +168,8 @@ fn served_with(pipe_bytes: usize, stop: impl Future<Output = ()> + 'static) -> S
     let (client, server) = duplex(pipe_bytes);
     let (done, ended) = oneshot::channel();
     let notes = Rc::new(Notes::default());
-    let noted = Rc::clone(&notes);
-    let handler = move |request| handle(Rc::clone(&noted), request);
+    let shared = Rc::clone(&notes);
+    let handler = move |request| handle(Rc::clone(&shared), request);
     let (versions, limits) = (Versions::Http1And2, Limits::default());
     let serving = serve_quickly(server, versions, limits, Box::pin(stop), Still, handler);
     tokio::task::spawn_local(async move { done.send(serving.await) });
@@ -419,14 +419,14 @@ fn a_body_that_fails_breaks_the_connection_off() {
 fn a_body_that_fails_late_leaves_what_was_sent_without_an_end() {
     run(async {
         let (mut client, server) = duplex(64 << 10);
-        let (give_up, given_up) = oneshot::channel::<()>();
-        let given_up = Cell::new(Some(given_up));
+        let (give_up, sign) = oneshot::channel::<()>();
+        let sign = Cell::new(Some(sign));
         let handler = move |_| {
             let (mut feed, body) = Body::channel(1);
-            let given_up = given_up.take().unwrap();
+            let sign = sign.take().unwrap();
             tokio::task::spawn_local(async move {
                 feed.send("ab").await.unwrap();
-                given_up.await.unwrap();
+                sign.await.unwrap();
             });
             async { Response::new(body) }
         };
