@@ -68,20 +68,25 @@ fn a_route_serves_a_folder_as_the_web_door_does() {
 fn scripts_are_run_by_php_fpm_behind_the_routes_guards() {
     let scratch = Scratch::new();
     let echo = "<?php header('Content-Type: text/plain'); foreach (['REQUEST_METHOD', 'SCRIPT_NAME', \
-                'PATH_INFO', 'QUERY_STRING', 'REQUEST_URI', 'REMOTE_ADDR', 'SERVER_NAME', 'MINE'] as $n) \
+                'PATH_INFO', 'QUERY_STRING', 'REQUEST_URI', 'REMOTE_ADDR', 'SERVER_NAME', 'MINE', 'REMOTE_USER'] as $n) \
                 echo $n, '=', $_SERVER[$n] ?? '-', \"\\n\"; echo file_get_contents('php://input');";
     scratch.write("site/echo.php", echo);
     scratch.write("site/front.php", "<?php echo 'front ', $_SERVER['REQUEST_URI'];");
     scratch.write("site/a.txt", "file");
     let php = Php::start(&scratch);
+    // bcrypt of "secret", cost 4.
+    let hash = "$2y$04$iwNqjtuDwvlXg9Jz2OcW0e6W9k/hIy9YvmVpGa0zqhj/GHIFPPLsq";
     let (root, address) = (scratch.path().join("site").display().to_string(), php.address());
     let routes = format!(
         "    - path: \"/app/*\"\n      root: \"{root}\"\n      fallback: /front.php\n      \
          block: {{ patterns: [\"/blocked\"] }}\n      body_max: 1KiB\n      \
+         auth: {{ users: {{ ann: \"{hash}\" }} }}\n      \
          fastcgi: {{ \"*.php\": {{ server: \"{address}\", params: {{ MINE: mine }} }} }}"
     );
     let (_tidegate, base) = start(scratch, "", &routes);
     let url = |path: &str| format!("{base}{path}");
+    assert_eq!(curl(&[&url("/app/echo.php")]).0, 401);
+    let curl = |args: &[&str]| curl(&[&["-u", "ann:secret"], args].concat());
     let (status, told) = curl(&["-d", "sent", &url("/app//echo.php/in/fo?a=b")]);
     for line in [
         "REQUEST_METHOD=POST",
@@ -92,6 +97,7 @@ fn scripts_are_run_by_php_fpm_behind_the_routes_guards() {
         "REMOTE_ADDR=127.0.0.1",
         "SERVER_NAME=127.0.0.1",
         "MINE=mine",
+        "REMOTE_USER=ann",
         "sent",
     ] {
         assert!(status == 200 && told.contains(line), "{line} in {told}");

@@ -2,8 +2,8 @@
 //! goes on, or a page that says why.
 //!
 //! Which one is due ([`due`]), its bytes ([`render`], [`write`]), and words for a person ([`page`]). It
-//! decides nothing about what is blocked, opens nothing and records nothing. Called by the pixel door
-//! and the proxy door.
+//! decides nothing about what is blocked, opens nothing and records nothing. Called by the pixel door,
+//! the proxy door, and the gateway for routes that answer nothing.
 
 mod answer;
 mod callback;

@@ -5,6 +5,7 @@
 use crate::door::{Door, Setup};
 use crate::guards::{Block, Mode, decide_in_both_spellings};
 use crate::matching::Asked;
+use crate::path::BadPath;
 use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::Verdict;
@@ -20,10 +21,35 @@ pub(crate) enum Decision {
     Pass(Verdict, Arc<Route>),
     /// No route fits.
     Nowhere(Verdict),
+    /// Its path leads elsewhere for some servers.
+    Refuse(BadPath),
+}
+
+impl Decision {
+    /// What patterns and policy say, if they were asked.
+    pub(crate) const fn verdict(&self) -> Option<&Verdict> {
+        match self {
+            Self::Block(verdict, _) | Self::Pass(verdict, _) | Self::Nowhere(verdict) => {
+                Some(verdict)
+            }
+            Self::Refuse(_) => None,
+        }
+    }
+
+    /// The route that it takes, if any.
+    pub(crate) const fn route(&self) -> Option<&Arc<Route>> {
+        match self {
+            Self::Pass(_, route) => Some(route),
+            Self::Block(..) | Self::Nowhere(_) | Self::Refuse(_) => None,
+        }
+    }
 }
 
 /// The first route that fits decides; a route whose patterns do not hit and that leads nowhere leaves
 /// it to those that follow. Patterns come before the policy: they are the nearer rule.
+///
+/// Servers of servlets see `/admin;a=b/x` as `/admin/x`: rules are held against both, and where routes
+/// would differ, it is refused.
 pub(crate) fn decide(
     (door, setup): (&Door, &Setup),
     wish: &Wish,
@@ -31,10 +57,12 @@ pub(crate) fn decide(
     now: Now,
 ) -> Decision {
     let (mut taken, mut would) = (None, None);
+    let bare = wish.without_parameters();
     // A hit of what only logs is noted, and the search goes on.
     let mut hit = |block: &Option<Arc<Block>>| {
         let block = block.as_ref()?;
-        let rule = block.hit(wish, now)?;
+        let rule =
+            block.hit(wish, now).or_else(|| bare.as_ref().and_then(|bare| block.hit(bare, now)))?;
         match block.mode {
             Mode::LogOnly => {
                 would.get_or_insert(rule);
@@ -51,7 +79,17 @@ pub(crate) fn decide(
     }
     for number in setup.table.candidates(wish.host.as_name()) {
         let route = &setup.routes[usize::from(*number)];
-        if route.internal && wish.led == Led::ByClient || !route.takes.fits(wish, asked) {
+        if route.internal && wish.led == Led::ByClient {
+            continue;
+        }
+        let fits = route.takes.fits(wish, asked);
+        if let Some(bare) = &bare
+            && !route.takes.path.says_parameters()
+            && route.takes.fits(bare, asked) != fits
+        {
+            return Decision::Refuse(BadPath::Parameter);
+        }
+        if !fits {
             continue;
         }
         if let Some(blocked) = hit(&route.block) {
@@ -65,6 +103,12 @@ pub(crate) fn decide(
     let policy = door.parts.policy.load();
     let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
     let mut verdict = decide_in_both_spellings(&policy, wish, Some(&who), now);
+    if let (Action::Pass, Some(bare)) = (verdict.action, &bare)
+        && verdict.cause != Cause::Paused
+    {
+        let again = decide_in_both_spellings(&policy, bare, Some(&who), now);
+        verdict = if again.action == Action::Block { again } else { verdict };
+    }
     if let (Action::Pass, Some(rule)) = (verdict.action, would) {
         // Recorded with the rule that would have refused it.
         verdict.cause = Cause::Rule(rule);

@@ -49,6 +49,8 @@ pub struct Visitor {
     pub scheme: &'static str,
     /// The certificate that it has shown, as DER, verified.
     pub client_certificate: Option<Vec<u8>>,
+    /// The name that it has proven with a password, if one was due.
+    pub user: Option<Arc<str>>,
     /// When it asked.
     pub now: Now,
 }
@@ -75,10 +77,10 @@ impl Mount {
         Ok(Self { settings, folder })
     }
 
-    /// What it has for a request.
+    /// What it has for a request of this user, if a password was due.
     pub(crate) async fn serve(
         &self,
-        wish: &Wish,
+        (wish, user): (&Wish, Option<Arc<str>>),
         caller: &Caller,
         request: Request<Incoming>,
         now: Now,
@@ -92,6 +94,7 @@ impl Mount {
             host: wish.host.as_str().to_owned(),
             scheme: caller.scheme(),
             client_certificate: shown.and_then(der),
+            user,
             now,
         };
         self.folder.serve(visitor, request).await

@@ -32,6 +32,7 @@ use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_engine::Body;
 use std::path::Path;
+use std::sync::Arc;
 use vocab::{Complaint, Now, Source};
 
 /// Limits by rate of one door: each has a table of half a mebibyte.
@@ -62,6 +63,8 @@ pub(crate) struct Stood {
     told: Option<Told>,
     /// Its places among those under way, to be kept until its answer is over.
     pub(crate) permits: Vec<Permit>,
+    /// The name that was proven with a password.
+    pub(crate) user: Option<Arc<str>>,
 }
 
 /// An answer in place of what was asked for.
@@ -88,6 +91,7 @@ impl Stood {
     pub(crate) fn add(&mut self, other: Self) {
         self.told = self.told.or(other.told);
         self.permits.extend(other.permits);
+        self.user = other.user.or(self.user.take());
     }
 
     /// Tells the client of the limit.
@@ -145,7 +149,7 @@ impl Guards {
             stood.permits.push(requests.enter(visit.wish.client, headers)?);
         }
         if let Some(basic) = &self.basic {
-            basic.admit(visit.wish.client, headers, visit.now).await?;
+            stood.user = Some(basic.admit(visit.wish.client, headers, visit.now).await?);
         }
         if let Some(authority) = &self.authority {
             authority.admit(visit, headers).await?;

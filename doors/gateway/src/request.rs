@@ -78,6 +78,19 @@ impl Wish {
         Some(Self { path, plain, url, led: Led::ByServer, ..self.clone() })
     }
 
+    /// The same as a server sees it that takes the parameters of segments off; none where there are none.
+    pub(crate) fn without_parameters(&self) -> Option<Self> {
+        let (path, query) = self.split();
+        let (mut text, plain) = RequestPath::without_parameters(path)?.into_texts();
+        if !query.is_empty() {
+            text.push('?');
+            text.push_str(query);
+        }
+        let before = self.url.strip_suffix(&self.path).unwrap_or("");
+        let url = format!("{before}{text}");
+        Some(Self { path: text, plain, url, ..self.clone() })
+    }
+
     /// The path percent-decoded, which routes are held against.
     pub(crate) fn plain_path(&self) -> &str {
         self.plain.as_deref().unwrap_or_else(|| self.split().0)
@@ -149,14 +162,10 @@ pub(crate) async fn answer(
 
     // decide
     let decision = decide((door, &setup), &wish, Asked::of(&request), now);
-    let (Decision::Block(verdict, _) | Decision::Pass(verdict, _) | Decision::Nowhere(verdict)) =
-        &decision;
-    ticket.decided(verdict.action, verdict.cause);
-
-    let route = match &decision {
-        Decision::Pass(_, route) => Some(route),
-        Decision::Block(..) | Decision::Nowhere(_) => None,
-    };
+    if let Some(verdict) = decision.verdict() {
+        ticket.decided(verdict.action, verdict.cause);
+    }
+    let route = decision.route();
     let finish = Finish::of(&setup, route, (&wish, caller), &request);
     let stall = route.and_then(|route| route.silence_max());
 
@@ -191,6 +200,7 @@ pub(crate) async fn act(
             Outcome::Blocked { verdict, host: wish.host.clone(), block }
         }
         Decision::Nowhere(_) => Outcome::Nowhere,
+        Decision::Refuse(why) => Outcome::Refused(Refusal::Path(why)),
         Decision::Pass(_, route) => {
             let Some(to) = &route.to else { return Outcome::Nowhere };
             let method = request.method().clone();
@@ -199,6 +209,7 @@ pub(crate) async fn act(
                 Err(turned) => return Outcome::Turned(turned),
                 Ok(through) => scene.stood.borrow_mut().add(through),
             }
+            let user = scene.stood.borrow().user.clone();
             // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
             if method == Method::CONNECT && route.pool().is_none() {
                 return Outcome::Refused(Refusal::Method);
@@ -216,7 +227,7 @@ pub(crate) async fn act(
                     if request.body().size_hint().lower() > body_max {
                         return Outcome::Refused(Refusal::BodyTooLarge);
                     }
-                    let (response, source) = mount.serve(wish, caller, request, now).await;
+                    let (response, source) = mount.serve((wish, user), caller, request, now).await;
                     Outcome::Answered(response, source)
                 }
             }

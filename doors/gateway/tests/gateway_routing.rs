@@ -168,6 +168,7 @@ fn a_redirect_says_what_was_asked_and_nothing_else() {
     assert_eq!(location("/secure/a"), is("308", "https://app.example/secure/a"));
     assert_eq!(location("/old/x?y"), is("301", "/new/old/x?from=y&by=127.0.0.1"));
     assert_eq!(location("/else"), is("302", "http://www.example/"));
+    assert_eq!(location("/old/x;y"), is("301", "/new/old/x;y?from=&by=127.0.0.1"));
     // No spelling begins another field or another host.
     assert_eq!(status(&get(&gateway, "/secure/%0d%0aSet-Cookie:%20a=b")), "400");
     let query = location("/secure/a?%0d%0aSet-Cookie:a");
@@ -322,7 +323,7 @@ fn a_servers_own_address_becomes_the_public_path() {
 }
 
 /// Ways to write `/admin/secret` that servers have fallen for.
-const SPELLINGS: [&str; 30] = [
+const SPELLINGS: [&str; 35] = [
     "/admin/secret",
     "/admin//secret",
     "//admin/secret",
@@ -344,6 +345,11 @@ const SPELLINGS: [&str; 30] = [
     "/x/..%5cadmin/secret",
     "/x/..\\admin/secret",
     "/x//../admin/secret",
+    "/admin;/secret",
+    "/admin;a=b/secret;c",
+    "/;/admin/secret",
+    "/admin/;x/secret",
+    "/x/../admin;y/%73ecret;",
     "/../admin/secret",
     "/%2e%2e/admin/secret",
     "/%c0%ae%c0%ae/admin/secret",
@@ -390,6 +396,7 @@ fn the_server_sees_the_path_that_was_decided_about() {
         ("/a//b/./c/../d?x=../y%2e//", "/a/b/d?x=../y%2e//"),
         ("/%7euser/%c3%bc", "/~user/%C3%BC"),
         ("/a;b=c/d%3be", "/a;b=c/d%3Be"),
+        ("/cart;jsessionid=1?q", "/cart;jsessionid=1?q"),
         ("/%252e%252e/x", "/%252e%252e/x"),
         ("http://app.example/a/../b", "/b"),
         ("http://app.example?q", "/?q"),

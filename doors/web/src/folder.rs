@@ -46,6 +46,8 @@ pub struct Visitor {
     pub host: String,
     /// Its certificate, as DER, verified; none where it has shown none.
     pub client_certificate: Option<Vec<u8>>,
+    /// The name that it has proven to be its own; none where nobody asked.
+    pub user: Option<Arc<str>>,
     /// Whether it came by TLS.
     pub carrier: Carrier,
     /// When it asked.
@@ -110,10 +112,11 @@ impl Folder {
             Ok(target) => match standing(site, target) {
                 None => Outcome::NotOpened(NotOpened::Nothing),
                 Some(standing) => {
+                    let user = visitor.user.clone();
                     let (host, ends) = visitor.introduce();
                     let (host, ends) = (host.as_str(), &ends);
                     let ledger = &self.ledger;
-                    let mut visit = Visit { site, host, user: None, ends, ledger, now };
+                    let mut visit = Visit { site, host, user, ends, ledger, now };
                     visit::answer(&mut visit, standing, target, (&head, body)).await
                 }
             },

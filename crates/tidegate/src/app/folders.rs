@@ -38,9 +38,10 @@ impl OpenFolders for Folders {
 
 impl ServeFolder for Folder {
     fn serve(&self, visitor: Visitor, request: Request<Incoming>) -> Serving<'_> {
-        let Visitor { client, server, host, scheme, client_certificate, now } = visitor;
+        let Visitor { client, server, host, scheme, client_certificate, user, now } = visitor;
         let carrier = if scheme == "https" { Carrier::Tls } else { Carrier::Plain };
-        let visitor = door_web::Visitor { client, server, host, client_certificate, carrier, now };
+        let visitor =
+            door_web::Visitor { client, server, host, client_certificate, user, carrier, now };
         Box::pin(self.0.answer(visitor, request))
     }
 }

@@ -11,6 +11,7 @@ use http::{HeaderValue, StatusCode};
 use passwords::{Desk, Outcome, Users, basic};
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 use transport::{Buckets, Rate, Taken};
 use vocab::{Complaint, Now};
 
@@ -38,12 +39,13 @@ impl Basic {
         Ok(Self { users, challenge, desk, guesses: Buckets::new(GUESSES) })
     }
 
+    /// The name of whoever is let in.
     pub(super) async fn admit(
         &self,
         client: IpAddr,
         headers: &HeaderMap,
         now: Now,
-    ) -> Result<(), Box<Turned>> {
+    ) -> Result<Arc<str>, Box<Turned>> {
         let mut fields = headers.get_all(AUTHORIZATION).iter();
         let shown = match (fields.next(), fields.next()) {
             (Some(field), None) => basic(field.as_bytes()),
@@ -52,8 +54,8 @@ impl Basic {
         };
         let Some(shown) = shown else { return Err(self.asked()) };
         let attempt = self.desk.attempt(0, shown);
-        if self.desk.remembers(&attempt, now).is_some() {
-            return Ok(());
+        if let Some(user) = self.desk.remembers(&attempt, now) {
+            return Ok(user);
         }
         // Taken before the check, so that many at once are no way around.
         if self.guesses.take(client, now.mono_ms) == Taken::No {
@@ -65,7 +67,7 @@ impl Basic {
             self.guesses.give_back(client);
         }
         match outcome {
-            Outcome::Right(_) => Ok(()),
+            Outcome::Right(user) => Ok(user),
             Outcome::Wrong => Err(self.asked()),
             Outcome::Busy => Err(Box::new(Turned::busy("Too many passwords are being checked.\n"))),
         }

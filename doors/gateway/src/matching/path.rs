@@ -67,6 +67,15 @@ impl PathPattern {
         }
     }
 
+    /// Whether it is about the parameters of segments itself.
+    pub(crate) fn says_parameters(&self) -> bool {
+        match self {
+            Self::Exact(text) | Self::Prefix(text) => text.contains(';'),
+            Self::Glob(pieces) => pieces.iter().any(|piece| piece.contains(';')),
+            Self::Matching(expression) => expression.regex().as_str().contains(';'),
+        }
+    }
+
     /// The folder of the paths that it fits, from slash to slash, where they have one.
     pub(crate) fn folder(&self) -> &str {
         match self {

@@ -92,7 +92,7 @@ impl RouteSettings {
         .collect()
     }
 
-    /// What is wrong with what its servers are asked for.
+    /// What is wrong with how its servers are asked.
     fn check_onward(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         match self.host_sent() {
@@ -104,6 +104,9 @@ impl RouteSettings {
             ("rewrite", self.rewrite.is_some()),
             ("set_host", self.set_host != Self::default().set_host),
             ("strip_prefix", self.strip_prefix.is_some() && self.root.is_none()),
+            ("priority", self.priority != Self::default().priority),
+            ("rewrite_cookies", self.rewrite_cookies),
+            ("uploads", self.uploads.is_some()),
         ];
         for (name, _) in of_pools.into_iter().filter(|(_, is_set)| *is_set && self.pool.is_none()) {
             complaints.push(
@@ -224,10 +227,11 @@ mod tests {
             rewrite: rewrite("^/a"),
             set_host: "server".into(),
             strip_prefix: Some("/a".into()),
+            uploads: Some(crate::settings::UploadMode::Buffer),
             cache: true,
             ..answering()
         };
-        let expected = ["fallback", "rewrite", "set_host", "strip_prefix", "cache"];
+        let expected = ["fallback", "rewrite", "set_host", "strip_prefix", "uploads", "cache"];
         assert_eq!(paths(&wrong), expected);
         let pool = || RouteSettings { pool: Some("app".into()), ..Default::default() };
         assert_eq!(paths(&RouteSettings { rewrite: rewrite("("), ..pool() }), ["rewrite"]);

@@ -11,18 +11,18 @@ pub(crate) fn check_order(routes: &[RouteSettings]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for (index, route) in routes.iter().enumerate() {
         let Some(own) = &takes[index] else { continue };
-        let before = routes[..index].iter().zip(&takes);
-        let taker = before.clone().position(|(earlier, takes)| {
+        let mut before = routes[..index].iter().zip(&takes);
+        let first = before.position(|(earlier, takes)| {
             // One that only blocks leaves the rest to others.
             earlier.destinations().next().is_some()
                 && (!earlier.internal || route.internal)
                 && takes.as_ref().is_some_and(|takes| takes.covers(own))
         });
-        if let Some(taker) = taker {
+        if let Some(first) = first {
             complaints.push(
                 Complaint::new(
                     format!("routes.{index}"),
-                    format!("nothing gets here: routes.{taker} takes all of it"),
+                    format!("nothing gets here: routes.{first} takes all of it"),
                 )
                 .remedy("put the narrower route first"),
             );
