@@ -189,13 +189,18 @@ fn a_server_may_be_a_socket_of_this_machine() {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let (mut stream, mut bytes) = (stream.unwrap(), [0; 4096]);
-            while let Ok(count @ 1..) = stream.read(&mut bytes) {
-                noted.lock().unwrap().push(String::from_utf8_lossy(&bytes[..count]).into_owned());
-                let head = "HTTP/1.1 302 Found\r\nLocation: http://localhost/there";
-                stream
-                    .write_all(format!("{head}\r\nContent-Length: 0\r\n\r\n").as_bytes())
-                    .unwrap();
-            }
+            let noted = Arc::clone(&noted);
+            // Each by itself: a kept connection must not keep a health check waiting.
+            std::thread::spawn(move || {
+                while let Ok(count @ 1..) = stream.read(&mut bytes) {
+                    let request = String::from_utf8_lossy(&bytes[..count]).into_owned();
+                    noted.lock().unwrap().push(request);
+                    let head = "HTTP/1.1 302 Found\r\nLocation: http://localhost/there";
+                    stream
+                        .write_all(format!("{head}\r\nContent-Length: 0\r\n\r\n").as_bytes())
+                        .unwrap();
+                }
+            });
         }
     });
     let mut settings = before(format!("unix:{}", path.display()), |pool| {
