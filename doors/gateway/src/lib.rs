@@ -47,6 +47,12 @@ pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
     ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
-    FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings, ForwardedStyle, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings, PassiveSettings, PatternSource, PoolSettings, Priority, ProxyProtocolChoice, QueueSettings, RedirectSettings, ReliefSettings, ReproxySettings, RequestsSettings, RetryCause, RetryOn, RetrySettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, ServerDetails, ServerSettings, ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings, TlsSettings, UploadMode, UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
+    FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings, ForwardedStyle,
+    HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings, PassiveSettings,
+    PatternSource, PoolSettings, Priority, ProxyProtocolChoice, QueueSettings, RedirectSettings,
+    ReliefSettings, ReproxySettings, RequestsSettings, RetryCause, RetryOn, RetrySettings,
+    RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, ServerDetails, ServerSettings,
+    ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings, TlsSettings, UploadMode,
+    UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
 };
 pub use http_cache::Around;
