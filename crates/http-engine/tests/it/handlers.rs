@@ -220,7 +220,6 @@ fn small_answers_leave_with_one_write_and_the_lane_goes_on() {
     run(async {
         let mut served = served();
         served.send(&get("/page?q")).await;
-        // One read takes what one write brought.
         let mut answer = vec![0; 4096];
         let count = served.client.read(&mut answer).await.unwrap();
         let answer = String::from_utf8(answer[..count].to_vec()).unwrap();
@@ -246,7 +245,6 @@ fn a_body_of_unknown_length_is_chunked_and_its_trailers_follow() {
         let (head, body) = parted(&answer);
         assert!(head.contains("\r\ntrailer: sum\r\n"), "{head}");
         assert_eq!(body, "4\r\nabcd\r\n0\r\nsum: 4\r\n\r\n");
-        // Whoever does not say that it takes them gets none.
         assert!(talk(&get("/trailers")).await.ends_with("4\r\nabcd\r\n0\r\n\r\n"));
     });
 }
@@ -495,7 +493,6 @@ fn fields_that_come_twice_are_the_handlers() {
         // The quick way sees no request in which a field stands twice.
         let wire = "GET /still HTTP/1.1\r\nHost: a\r\nCookie: a=b\r\ncookie: c=d\r\n\r\n";
         assert_eq!(parted(&talk(wire).await).1, "/still");
-        // Nor one whose target has another form.
         let wire = "GET http://a/still HTTP/1.1\r\nHost: a\r\n\r\n";
         assert_eq!(parted(&talk(wire).await).1, "/still");
     });
