@@ -227,7 +227,7 @@ impl Door {
         let (stop, caller) = (drain.begun(), Arc::new(caller));
         let handler = move |incoming| {
             let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
-            async move { request::answer(&door, &caller, incoming).await }
+            async move { Box::pin(request::answer(&door, &caller, incoming)).await }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve(stream, versions, limits, stop, handler).await);

@@ -149,10 +149,10 @@ impl Guards {
             stood.permits.push(requests.enter(visit.wish.client, headers)?);
         }
         if let Some(basic) = &self.basic {
-            stood.user = Some(basic.admit(visit.wish.client, headers, visit.now).await?);
+            stood.user = Some(Box::pin(basic.admit(visit.wish.client, headers, visit.now)).await?);
         }
         if let Some(authority) = &self.authority {
-            authority.admit(visit, headers).await?;
+            Box::pin(authority.admit(visit, headers)).await?;
         }
         Ok(stood)
     }

@@ -114,18 +114,17 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
     }
     head.extensions.insert(trip.route.onward.host);
     let onward = Request::from_parts(head, capped(body, body_max));
-    let onward = match uploads::take(&trip.setup.uploads, trip.route.uploads, onward).await {
-        Ok(onward) => onward,
-        Err(why) => return Outcome::Failed(why),
-    };
-    let response = match reproxy::exchange(&trip.errand(wish), onward).await {
-        Err(why) => return why.into(),
+    let response = match exchanged(trip, wish, onward).await {
+        Err(outcome) => return outcome,
         Ok(response) => response,
     };
     match came(&response, leaving, handshake.as_ref()) {
-        Came::Answer => {
-            Outcome::Fetched(passed(trip, wish, (question, uri, received), response).await)
-        }
+        Came::Answer => Outcome::Fetched(match question {
+            None => response,
+            Some(question) => {
+                Box::pin(passed(trip, wish, (question, uri, received), response)).await
+            }
+        }),
         Came::Switched(leaving) => Outcome::Switched(response, leaving),
         Came::WebSocket(leaving) => Outcome::Switched(websocket::accepted(response), leaving),
         Came::Misunderstood => {
@@ -133,6 +132,20 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
             Outcome::Failed(SendError::BadResponse(why.into()))
         }
     }
+}
+
+/// Sends a request, once as much of its body is here as the route wants.
+async fn exchanged(
+    trip: &Trip<'_>,
+    wish: &Wish,
+    mut onward: Request<Body>,
+) -> Result<Response<Body>, Outcome> {
+    if !onward.body().is_end_stream() {
+        // Boxed, like all that most requests do without: each would carry its room.
+        let taken = Box::pin(uploads::take(&trip.setup.uploads, trip.route.uploads, onward));
+        onward = taken.await.map_err(Outcome::Failed)?;
+    }
+    Ok(reproxy::exchange(&trip.errand(wish), onward).await?)
 }
 
 /// What an answer means for the connection.
@@ -243,11 +256,11 @@ async fn through_cache(
 async fn passed(
     trip: &Trip<'_>,
     wish: &Wish,
-    (question, path, received): (Option<Question>, Uri, Version),
+    (question, path, received): (Question, Uri, Version),
     response: Response<Body>,
 ) -> Response<Body> {
     // Another route, for other methods, may keep what this one changes.
-    let (Some(cache), Some(question)) = (&trip.setup.cache, question) else { return response };
+    let Some(cache) = &trip.setup.cache else { return response };
     if trip.route.cache.is_none() {
         let (head, body) = response.into_parts();
         cache.changed(&question, &head).await;

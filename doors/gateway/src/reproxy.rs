@@ -196,6 +196,17 @@ pub(crate) async fn exchange(
         request.headers_mut().remove(CAPABILITIES);
         return send(setup, errand.pool, request, asker, now).await;
     };
+    // Boxed: the routes that do without would carry its room with every request.
+    Box::pin(followed(errand, reproxy, request)).await
+}
+
+/// Sends it, and what servers name in place of an answer.
+async fn followed(
+    errand: &Errand<'_>,
+    reproxy: &Reproxy,
+    mut request: Request<Body>,
+) -> Result<Response<Body>, NoAnswer> {
+    let Errand { setup, asker, now, .. } = *errand;
     request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
     let asked = Asked::of(&request);
     if let Some(answer) = reproxy.recall(errand, &asked).await {

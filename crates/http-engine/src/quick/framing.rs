@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_size_of_a_chunk_is_hexadecimal() {
-        for bytes in [1, 9, 15, 16, 0xff, 0x100, 0xabcdef, usize::MAX] {
+        for bytes in [1, 9, 15, 16, 0xff, 0x100, 0x00ab_cdef, usize::MAX] {
             let mut out = Vec::new();
             push_size(&mut out, bytes);
             assert_eq!(out, format!("{bytes:X}\r\n").into_bytes());

@@ -155,7 +155,8 @@ pub(super) async fn send_on(
         let over = if kept.is_some() { Over::Used } else { Over::Fresh };
         let lease = match kept.take() {
             Some(lease) => lease,
-            None => match fresh(course, &open).await {
+            // Boxed: a new connection is seldom, and every request would carry its room.
+            None => match Box::pin(fresh(course, &open)).await {
                 Ok(lease) => lease,
                 Err(why) => return Err(Unanswered { why, unsent: Some(Box::new(request)) }),
             },

@@ -80,12 +80,11 @@ fn fields(
     let mut found = Vec::new();
     let values: Vec<_> = values("with_headers", texts, wrong).collect();
     for (name, value) in values {
-        match HeaderName::try_from(name) {
-            Ok(name) => found.push((name, value)),
-            Err(_) => {
-                let message = format!("{name:?} is no name of a field");
-                wrong.push(Complaint::new(format!("with_headers.{name}"), message));
-            }
+        if let Ok(name) = HeaderName::try_from(name) {
+            found.push((name, value));
+        } else {
+            let message = format!("{name:?} is no name of a field");
+            wrong.push(Complaint::new(format!("with_headers.{name}"), message));
         }
     }
     found
