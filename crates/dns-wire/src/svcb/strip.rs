@@ -171,7 +171,14 @@ fn cut(message: &mut [u8], record: &Record, hint: u16, cuts: &mut Cuts) -> Resul
         return Ok(());
     }
     let mut shorter = None;
+    let mut last = None;
     for it in parameters(data) {
+        // RFC 9460 §2.2: keys that repeat or go back make a record malformed, and two lists of mandatory
+        // keys could not both be mended here.
+        if last.is_some_and(|last| last >= it.key) {
+            return Err(Malformed);
+        }
+        last = Some(it.key);
         let at = record.data_at + it.at;
         if it.key == hint {
             cuts.push(at, 4 + it.value.len())?;

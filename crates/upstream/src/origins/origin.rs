@@ -144,7 +144,8 @@ fn parse_port(text: &str) -> Result<u16, OriginError> {
 impl FromStr for Host {
     type Err = OriginError;
     fn from_str(text: &str) -> Result<Self, OriginError> {
-        if let Ok(address) = text.parse::<Ipv4Addr>() {
+        // With a dot behind it, too: else it would be a name that reads like an address.
+        if let Ok(address) = text.strip_suffix('.').unwrap_or(text).parse::<Ipv4Addr>() {
             return Ok(Self::Address(address.into()));
         }
         DomainName::parse(text).map(Self::Name).map_err(OriginError::Host)
@@ -214,6 +215,7 @@ mod tests {
         check("http://10.0.0.11:8080", "http://10.0.0.11:8080");
         check("http://[2001:db8::1]:81", "http://[2001:db8::1]:81");
         check("http://www.example:", "http://www.example");
+        check("http://10.0.0.1.:81", "http://10.0.0.1:81");
     }
 
     #[test]
