@@ -35,8 +35,8 @@ impl Cache {
     ) -> Response<Body> {
         let (head, body) = response.into_parts();
         let received = (self.clock)();
+        self.changed(&question, &head).await;
         let answered = answered(&head, question.now, received);
-        self.store().invalidate(&question.asked(), &answered).await;
         let may_be_kept = question.method == Method::POST
             && head.headers.contains_key(CONTENT_LOCATION)
             && store::freshness::storing(&self.rules, &question.asked(), &answered).is_ok();

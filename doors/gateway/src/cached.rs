@@ -20,7 +20,6 @@ use http_engine::Body;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use upstream::origins::{Metered, ResponseTimeout, SendError};
 use vocab::Now;
 
@@ -48,8 +47,6 @@ pub(crate) struct Errand {
     pub(crate) now: Now,
     /// What the rules do to what is sent.
     pub(crate) changes: Vec<Change>,
-    /// How long a server may be silent, where the route says so.
-    pub(crate) response_timeout: Option<Duration>,
 }
 
 /// Answers it from the cache, or through it.
@@ -79,7 +76,7 @@ impl Fetch for Way {
         *request.method_mut() = method.clone();
         *request.uri_mut() = errand.path.clone();
         *request.headers_mut() = fields;
-        if let Some(patience) = errand.response_timeout {
+        if let Some(patience) = errand.route.response_timeout {
             request.extensions_mut().insert(ResponseTimeout(patience));
         }
         request.extensions_mut().insert(errand.route.onward.host);
@@ -103,7 +100,7 @@ impl Fetch for Way {
         let response = reproxy::exchange(&sending, request).await.map_err(Failed::NoAnswer)?;
         shape::answers(&response).map_err(|why| Failed::NoAnswer(NoAnswer::Failed(why)))?;
         // A fetch may outlive the client whose own patience would end it.
-        let stall = errand.response_timeout.or(errand.pool.terms().options().between_bytes);
+        let stall = errand.route.silence_max();
         let stall = stall.unwrap_or(errand.setup.settings.response_timeout.0.0);
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
     }

@@ -222,7 +222,6 @@ impl Trip<'_> {
             received,
             now: self.now,
             changes: self.changes(wish),
-            response_timeout: self.route.response_timeout,
         }
     }
 
@@ -267,7 +266,7 @@ async fn passed(
         return Response::from_parts(head, body);
     }
     // It may be stored on its way, and outlive the client whose own patience would end it.
-    let stall = trip.route.response_timeout.unwrap_or(trip.setup.settings.response_timeout.0.0);
+    let stall = trip.route.silence_max().unwrap_or(trip.setup.settings.response_timeout.0.0);
     let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));
     cache.passed(question, response, || Way::new(trip.way(wish, path, received))).await
 }

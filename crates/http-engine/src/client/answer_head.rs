@@ -252,13 +252,6 @@ fn plain_number(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Whether the option `close` stands in the `Connection` fields of a request.
-pub(super) fn asks_to_close(fields: &HeaderMap) -> bool {
-    let options =
-        fields.get_all(CONNECTION).into_iter().flat_map(|it| it.as_bytes().split(|b| *b == b','));
-    options.into_iter().any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
-}
-
 impl fmt::Display for BadHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,6 +7,7 @@
 use super::answer_head::{self, BadHead, Head, Persistence, Reading};
 use super::{Error, Io, RESPONSE_HEAD_BYTES_MAX, request_head, room};
 use crate::body::Body;
+use crate::hop_by_hop;
 use bytes::{Buf, Bytes, BytesMut};
 use http::Request;
 use std::cell::Cell;
@@ -148,7 +149,7 @@ impl<'r> Exchange<'r> {
                 Reading::Final(mut head, length) => {
                     bytes.advance(length);
                     if !matches!(self.outgoing, Outgoing::Done)
-                        || answer_head::asks_to_close(self.request.headers())
+                        || hop_by_hop::wants_close(self.request.headers())
                     {
                         head.persistence = Persistence::Close;
                     }

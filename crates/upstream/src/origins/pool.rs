@@ -13,8 +13,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use transport::proxy_protocol::Addresses;
 
-/// How often idle connections are looked over.
-pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often connections that are kept are looked over.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// Connections that were opened for one client alone are kept while the pool is no fuller than this
 /// share of its cap: hardly any of them is used again, and they must not crowd out the others.
 const INTRODUCED_SHARE: usize = 4;
@@ -73,6 +73,30 @@ pub(super) enum Sweeping {
     Yes,
     #[default]
     No,
+}
+
+impl Sweeping {
+    /// Has `look_over` called from time to time until it says that nothing is left, unless somebody does
+    /// so already.
+    pub(super) fn begin(&mut self, look_over: fn() -> Left) {
+        if std::mem::replace(self, Self::Yes) == Self::No {
+            tokio::task::spawn_local(async move {
+                loop {
+                    tokio::time::sleep(SWEEP_EVERY).await;
+                    if look_over() == Left::Nothing {
+                        return;
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// What a look has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    Some,
+    Nothing,
 }
 
 thread_local! {
@@ -152,41 +176,33 @@ pub(super) fn give(key: Key, mut open: Open, caps: Caps) {
     if open.sender.is_closed() || !caps.permit(open.since, open.requests, now) {
         return;
     }
-    let sweep = POOL.with_borrow_mut(|pool| {
+    POOL.with_borrow_mut(|pool| {
         if pool.count >= caps.total_for(&key) {
-            return false;
+            return;
         }
         let kept = pool.idle.entry(key).or_default();
         if kept.len() >= caps.per_origin {
-            return false;
+            return;
         }
         kept.push(Idle { open, since: now, until: now + caps.idle });
         pool.count += 1;
-        std::mem::replace(&mut pool.sweeping, Sweeping::Yes) == Sweeping::No
+        pool.sweeping.begin(look_over);
     });
-    if sweep {
-        tokio::task::spawn_local(sweep_until_empty());
-    }
 }
 
-/// Looks the pool over until nothing is left in it; the next [`give`] starts it anew.
-async fn sweep_until_empty() {
-    loop {
-        tokio::time::sleep(SWEEP_EVERY).await;
-        let empty = POOL.with_borrow_mut(|pool| {
-            let now = Instant::now();
-            pool.idle.retain(|_, kept| {
-                kept.retain_mut(|idle| idle.until > now && !idle.open.sender.is_closed());
-                !kept.is_empty()
-            });
-            pool.count = pool.idle.values().map(Vec::len).sum();
-            if pool.count == 0 {
-                pool.sweeping = Sweeping::No;
-            }
-            pool.count == 0
+/// Drops what is of no more use; the next [`give`] begins anew once nothing is left.
+fn look_over() -> Left {
+    POOL.with_borrow_mut(|pool| {
+        let now = Instant::now();
+        pool.idle.retain(|_, kept| {
+            kept.retain_mut(|idle| idle.until > now && !idle.open.sender.is_closed());
+            !kept.is_empty()
         });
-        if empty {
-            return;
+        pool.count = pool.idle.values().map(Vec::len).sum();
+        if pool.count > 0 {
+            return Left::Some;
         }
-    }
+        pool.sweeping = Sweeping::No;
+        Left::Nothing
+    })
 }

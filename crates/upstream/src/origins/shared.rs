@@ -6,7 +6,7 @@
 //! while. It opens no connection itself. Called by [`super::send`].
 
 use super::error::SendError;
-use super::pool::{Caps, Key, Open, SWEEP_EVERY, Sweeping};
+use super::pool::{Caps, Key, Left, Open, Sweeping};
 use http_engine::client::Sender;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -132,7 +132,7 @@ impl Opening {
     pub(super) fn shares(self, open: Open, caps: Caps) -> Option<Stream> {
         let line = Rc::new(Line::new(open, caps));
         let stream = line.stream();
-        let sweep = LINES.with_borrow_mut(|lines| {
+        LINES.with_borrow_mut(|lines| {
             let count: usize = lines.known.values().map(|known| known.lines.len()).sum();
             let most = caps.total_for(&self.key);
             let known = lines.known.entry(self.key.clone()).or_default();
@@ -141,20 +141,18 @@ impl Opening {
             if count < most {
                 known.lines.push(line);
             }
-            std::mem::replace(&mut lines.sweeping, Sweeping::Yes) == Sweeping::No
+            lines.sweeping.begin(look_over);
         });
-        start_sweeping(sweep);
         self.tell.send_replace(Some(Ok(())));
         stream
     }
 
     /// It speaks HTTP/1.1: everybody opens one.
     pub(super) fn speaks_http1(self) {
-        let sweep = LINES.with_borrow_mut(|lines| {
+        LINES.with_borrow_mut(|lines| {
             lines.known.entry(self.key.clone()).or_default().speaks = Speaks::Http1;
-            std::mem::replace(&mut lines.sweeping, Sweeping::Yes) == Sweeping::No
+            lines.sweeping.begin(look_over);
         });
-        start_sweeping(sweep);
         self.tell.send_replace(Some(Ok(())));
     }
 
@@ -252,33 +250,21 @@ impl Drop for Stream {
     }
 }
 
-fn start_sweeping(sweep: bool) {
-    if sweep {
-        tokio::task::spawn_local(sweep_until_empty());
-    }
-}
-
-/// Looks the lines over until none is left.
-async fn sweep_until_empty() {
-    loop {
-        tokio::time::sleep(SWEEP_EVERY).await;
-        let is_empty = LINES.with_borrow_mut(|lines| {
-            let now = Instant::now();
-            lines.known.retain(|_, known| {
-                // Asked anew from time to time: servers change.
-                if known.speaks == Speaks::Http1 && known.opening.is_none() {
-                    return false;
-                }
-                known.lines.retain(|line| line.goes_on(now));
-                !known.lines.is_empty() || known.opening.is_some()
-            });
-            if lines.known.is_empty() {
-                lines.sweeping = Sweeping::No;
+/// Drops lines that carry no more, and what servers were heard to speak: they change.
+fn look_over() -> Left {
+    LINES.with_borrow_mut(|lines| {
+        let now = Instant::now();
+        lines.known.retain(|_, known| {
+            if known.speaks == Speaks::Http1 && known.opening.is_none() {
+                return false;
             }
-            lines.known.is_empty()
+            known.lines.retain(|line| line.goes_on(now));
+            !known.lines.is_empty() || known.opening.is_some()
         });
-        if is_empty {
-            return;
+        if !lines.known.is_empty() {
+            return Left::Some;
         }
-    }
+        lines.sweeping = Sweeping::No;
+        Left::Nothing
+    })
 }
