@@ -95,18 +95,20 @@ impl Cache {
                     Ok(reader) => return Ok(self.shared(&question, &fetch, &filed, reader)),
                     Err(_) => break,
                 },
-                Found::Join(join) => match self.joined(&question, &fetch, join).await {
+                // Boxed, as is what goes past the cache: a hit, the usual case, would carry their room.
+                Found::Join(join) => match Box::pin(self.joined(&question, &fetch, join)).await {
                     Next::Done(done) => return done,
                     Next::Again => {}
                 },
                 Found::Lead(lead) => return self.lead(question, fetch, lead).await,
                 Found::Unfetched(why) => return Ok(Self::unfetched(why)),
                 Found::Pass(why) => {
-                    return self.pass(&question, &fetch, Forward::Never(why)).await;
+                    let passed = self.pass(&question, &fetch, Forward::Never(why));
+                    return Box::pin(passed).await;
                 }
             }
         }
-        self.pass(&question, &fetch, Forward::Bypass).await
+        Box::pin(self.pass(&question, &fetch, Forward::Bypass)).await
     }
 
     /// What is at hand in memory, or else on disk.

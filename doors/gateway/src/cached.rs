@@ -72,7 +72,7 @@ impl Fetch for Way {
 
     async fn fetch(&self, method: &Method, fields: HeaderMap) -> Result<Response<Body>, Failed> {
         let errand = &*self.0;
-        let mut request = Request::new(Body::empty());
+        let mut request = Box::new(Request::new(Body::empty()));
         *request.method_mut() = method.clone();
         *request.uri_mut() = errand.path.clone();
         *request.headers_mut() = fields;

@@ -227,6 +227,8 @@ impl Door {
         let (stop, caller) = (drain.begun(), Arc::new(caller));
         let handler = move |incoming| {
             let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
+            // Boxed: it goes through many hands, and is copied in none.
+            let incoming = Box::new(incoming);
             async move { Box::pin(request::answer(&door, &caller, incoming)).await }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.

@@ -65,7 +65,11 @@ impl Onward<'_> {
     }
 }
 
-pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Incoming>) -> Outcome {
+pub(crate) async fn pass(
+    trip: &Trip<'_>,
+    wish: &Wish,
+    mut request: Box<Request<Incoming>>,
+) -> Outcome {
     let body_max = trip.route.body_max.unwrap_or(trip.setup.settings.body_max.bytes());
     if request.body().size_hint().lower() > body_max {
         return Outcome::Refused(Refusal::BodyTooLarge);
@@ -113,7 +117,7 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
         head.extensions.insert(ResponseTimeout(patience));
     }
     head.extensions.insert(trip.route.onward.host);
-    let onward = Request::from_parts(head, capped(body, body_max));
+    let onward = Box::new(Request::from_parts(head, capped(body, body_max)));
     let response = match exchanged(trip, wish, onward).await {
         Err(outcome) => return outcome,
         Ok(response) => response,
@@ -138,7 +142,7 @@ pub(crate) async fn pass(trip: &Trip<'_>, wish: &Wish, mut request: Request<Inco
 async fn exchanged(
     trip: &Trip<'_>,
     wish: &Wish,
-    mut onward: Request<Body>,
+    mut onward: Box<Request<Body>>,
 ) -> Result<Response<Body>, Outcome> {
     if !onward.body().is_end_stream() {
         // Boxed, like all that most requests do without: each would carry its room.

@@ -188,7 +188,7 @@ impl Reproxy {
 /// what it names. An answer that leads to another path is for [`act`].
 pub(crate) async fn exchange(
     errand: &Errand<'_>,
-    mut request: Request<Body>,
+    mut request: Box<Request<Body>>,
 ) -> Result<Response<Body>, NoAnswer> {
     let Errand { setup, route, asker, now, .. } = *errand;
     let Some(reproxy) = &route.reproxy else {
@@ -204,7 +204,7 @@ pub(crate) async fn exchange(
 async fn followed(
     errand: &Errand<'_>,
     reproxy: &Reproxy,
-    mut request: Request<Body>,
+    mut request: Box<Request<Body>>,
 ) -> Result<Response<Body>, NoAnswer> {
     let Errand { setup, asker, now, .. } = *errand;
     request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
@@ -334,12 +334,12 @@ impl Asked {
     }
 
     /// The same request once more.
-    fn again(&self) -> Option<Request<Body>> {
-        let mut request = match &self.body {
+    fn again(&self) -> Option<Box<Request<Body>>> {
+        let mut request = Box::new(match &self.body {
             Again::Empty => Request::new(Body::empty()),
             Again::Replay(replay) => replay.request(),
             Again::Never => return None,
-        };
+        });
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();
         *request.version_mut() = self.version;

@@ -142,7 +142,7 @@ pub(crate) enum Outcome {
 pub(crate) async fn answer(
     door: &Arc<Door>,
     caller: &Arc<Caller>,
-    mut request: Request<Incoming>,
+    mut request: Box<Request<Incoming>>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
@@ -192,7 +192,7 @@ pub(crate) async fn act(
     scene: Scene<'_>,
     decision: Decision,
     wish: &Wish,
-    mut request: Request<Incoming>,
+    mut request: Box<Request<Incoming>>,
 ) -> Outcome {
     let Scene { setup, caller, now, .. } = scene;
     match decision {
@@ -227,7 +227,7 @@ pub(crate) async fn act(
                     if request.body().size_hint().lower() > body_max {
                         return Outcome::Refused(Refusal::BodyTooLarge);
                     }
-                    let (response, source) = mount.serve((wish, user), caller, request, now).await;
+                    let (response, source) = mount.serve((wish, user), caller, *request, now).await;
                     Outcome::Answered(response, source)
                 }
             }

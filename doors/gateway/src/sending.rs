@@ -89,7 +89,7 @@ impl From<Unserved> for NoAnswer {
 pub(crate) async fn send(
     setup: &Setup,
     pool: &Arc<Pool>,
-    request: Request<Body>,
+    request: Box<Request<Body>>,
     asker: Asker,
     now: Now,
 ) -> Result<Response<Body>, NoAnswer> {
@@ -126,7 +126,7 @@ pub(crate) async fn send(
             },
             Err(Unanswered { why, unsent }) => {
                 drop(place);
-                sending.after_failure(why, unsent.map(|unsent| *unsent), copy, now).await?
+                sending.after_failure(why, unsent, copy, now).await?
             }
         };
     }
@@ -162,13 +162,14 @@ impl Sending<'_> {
 
     /// A copy, if the request may go out twice: it has no body, or one that is held as a whole,
     /// repeating it changes nothing (RFC 9110 §9.2.2), and there is a second server.
-    fn copy_of(&self, request: &Request<Body>) -> Option<Request<Body>> {
+    fn copy_of(&self, request: &Request<Body>) -> Option<Box<Request<Body>>> {
         let again = self.asked + 1 < self.pool.settings().retry.attempts
             && request.method().is_idempotent()
             && self.pool.len() > 1;
         let replay = request.extensions().get::<Replay>();
         (again && (replay.is_some() || request.body().is_end_stream())).then(|| {
-            let mut copy = replay.map_or_else(|| Request::new(Body::empty()), Replay::request);
+            let copy = replay.map_or_else(|| Request::new(Body::empty()), Replay::request);
+            let mut copy = Box::new(copy);
             *copy.method_mut() = request.method().clone();
             *copy.uri_mut() = request.uri().clone();
             *copy.version_mut() = request.version();
@@ -187,9 +188,9 @@ impl Sending<'_> {
     fn after_status(
         &mut self,
         status: StatusCode,
-        copy: Option<Request<Body>>,
+        copy: Option<Box<Request<Body>>>,
         now: Now,
-    ) -> Option<(Lease, Request<Body>)> {
+    ) -> Option<(Lease, Box<Request<Body>>)> {
         let copy = copy.filter(|_| self.pool.repeats_status(status))?;
         let Pick::Server(next) = self.pool.pick_now(&self.asking, &mut self.tried, now) else {
             return None;
@@ -201,10 +202,10 @@ impl Sending<'_> {
     async fn after_failure(
         &mut self,
         why: SendError,
-        unsent: Option<Request<Body>>,
-        copy: Option<Request<Body>>,
+        unsent: Option<Box<Request<Body>>>,
+        copy: Option<Box<Request<Body>>>,
         now: Now,
-    ) -> Result<(Lease, Request<Body>), NoAnswer> {
+    ) -> Result<(Lease, Box<Request<Body>>), NoAnswer> {
         let again = match unsent {
             Some(unsent) => {
                 self.asked -= 1;
@@ -238,8 +239,8 @@ impl Sending<'_> {
     async fn hedged(
         &mut self,
         lease: Lease,
-        request: Request<Body>,
-        copy: Request<Body>,
+        request: Box<Request<Body>>,
+        copy: Box<Request<Body>>,
         after: Duration,
     ) -> Exchanged {
         let mut first = pin!(exchange(self.setup, lease, request, self.ends));
@@ -304,7 +305,7 @@ impl Exchanged {
 async fn exchange(
     setup: &Setup,
     lease: Lease,
-    mut request: Request<Body>,
+    mut request: Box<Request<Body>>,
     ends: Option<Addresses>,
 ) -> Exchanged {
     let watch = Watch { lease: Some(lease), began: Instant::now() };

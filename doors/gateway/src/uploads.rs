@@ -86,8 +86,8 @@ impl Uploads {
 pub(crate) async fn take(
     uploads: &Uploads,
     of_route: Option<UploadMode>,
-    request: Request<Body>,
-) -> Result<Request<Body>, SendError> {
+    request: Box<Request<Body>>,
+) -> Result<Box<Request<Body>>, SendError> {
     let mode = uploads.mode(of_route, request.headers());
     if mode == UploadMode::Stream || request.body().is_end_stream() {
         return Ok(request);
@@ -107,14 +107,14 @@ pub(crate) async fn take(
         let Ok(piece) = frame.into_data() else { continue };
         if let Next::Enough = taking.add(piece, mode).await {
             let body = Then::new(taking.spool.finish().body(), body);
-            return Ok(Request::from_parts(head, Body::boxed(body)));
+            return Ok(Box::new(Request::from_parts(head, Body::boxed(body))));
         }
     }
     let replay = taking.spool.finish();
     head.headers.insert(CONTENT_LENGTH, replay.len().into());
     let body = replay.body();
     head.extensions.insert(replay);
-    Ok(Request::from_parts(head, body))
+    Ok(Box::new(Request::from_parts(head, body)))
 }
 
 impl Taking<'_> {

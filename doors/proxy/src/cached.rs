@@ -133,7 +133,7 @@ impl Fetch for Onward {
             off_limits: &errand.door.parts.off_limits,
         };
         let way = setup.routes.way(&origin.host);
-        let sent = setup.origins.send_by(way, origin, request, &reach, errand.now).await;
+        let sent = setup.origins.send_by(way, origin, Box::new(request), &reach, errand.now).await;
         let response = sent.map_err(|unanswered| Failed::Send(unanswered.why))?;
         if let Some(why) = no_answer(response.status()) {
             return Err(Failed::Send(SendError::BadResponse(why.into())));

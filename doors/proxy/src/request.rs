@@ -229,7 +229,7 @@ async fn fetch(
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
     let way = trip.setup.routes.way(&origin.host);
-    match trip.setup.origins.send_by(way, origin, onward, &trip.reach, trip.now).await {
+    match trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.reach, trip.now).await {
         Ok(response) => match upgrading {
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Outcome::Switched(response, client)

@@ -49,7 +49,8 @@ pub async fn fetch(
     redirects_max: u8,
 ) -> Result<Response<Body>, FetchError> {
     for _ in 0..=redirects_max {
-        let response = origins.send(&outgoing.url.origin, outgoing.request(), &Anywhere).await;
+        let response =
+            origins.send(&outgoing.url.origin, Box::new(outgoing.request()), &Anywhere).await;
         let response = response.map_err(|unanswered| FetchError::Send(unanswered.why))?;
         let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
         let (true, Some(location)) = (is_redirect(response.status()), location) else {

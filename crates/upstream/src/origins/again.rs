@@ -74,18 +74,18 @@ impl Again {
     }
 
     /// The request, if it may go out again after it has failed so.
-    pub(super) fn after(self, failed: Failed) -> Result<Request<Body>, Unanswered> {
+    pub(super) fn after(self, failed: Failed) -> Result<Box<Request<Body>>, Unanswered> {
         let Failed { why, fate, unsent, unanswered } = failed;
         if let Some(unsent) = unsent {
-            return Ok(*unsent);
+            return Ok(unsent);
         }
         match self {
             Self::IfGivenBack if why == SendError::Closed => {
-                unanswered.map(|back| *back).ok_or(Unanswered { why, unsent: None })
+                unanswered.ok_or(Unanswered { why, unsent: None })
             }
-            Self::IfBroken(copy) | Self::IfUnprocessed(copy) if fate.is_unprocessed() => Ok(*copy),
+            Self::IfBroken(copy) | Self::IfUnprocessed(copy) if fate.is_unprocessed() => Ok(copy),
             // A connection that has ended may have been dead before; one that is reset was not.
-            Self::IfBroken(copy) if why == SendError::Closed && fate != Fate::Reset => Ok(*copy),
+            Self::IfBroken(copy) if why == SendError::Closed && fate != Fate::Reset => Ok(copy),
             Self::IfBroken(_) | Self::IfGivenBack | Self::IfUnprocessed(_) | Self::Never => {
                 Err(Unanswered { why, unsent: None })
             }

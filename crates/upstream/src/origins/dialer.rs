@@ -8,6 +8,7 @@
 use super::error::DialError;
 use super::origin::{Host, Origin, OriginScheme};
 use super::server::{Place, Server};
+use super::terms::Versions;
 use crate::resolver::{self, NoAddresses, Proxy, ResolveError, Resolver, connect_through};
 use http_engine::upgrade::UpgradedStream;
 use std::io;
@@ -91,28 +92,32 @@ impl Dialer {
         Ok(Self { tls: self.tls.trusting(pem)?, ..self })
     }
 
-    /// Connects to `origin`, with TLS where its scheme asks for it.
-    pub async fn dial(
+    /// Connects to `origin`, with TLS, in which `versions` are offered, where its scheme asks for it.
+    pub(super) async fn dial(
         &self,
         origin: &Origin,
+        versions: Versions,
         guard: &dyn Guard,
     ) -> Result<(Connection, SocketAddr), DialError> {
         let (stream, address) = self.dial_tcp(&origin.host, origin.port, guard).await?;
         let connection = Connection::Plain(stream);
         match origin.scheme {
             OriginScheme::Http => Ok((connection, address)),
-            OriginScheme::Https => Ok((self.secure(connection, &origin.host).await?, address)),
+            OriginScheme::Https => {
+                Ok((self.secure(connection, &origin.host, versions).await?, address))
+            }
         }
     }
 
-    /// Speaks TLS over `connection` with `host`.
+    /// Speaks TLS over `connection` with `host`, offering `versions`.
     pub(super) async fn secure(
         &self,
         connection: Connection,
         host: &Host,
+        versions: Versions,
     ) -> Result<Connection, DialError> {
         let name = tls_name(host);
-        let shaken = shake_hands(&self.tls, connection, &name, &[Alpn::Http1]);
+        let shaken = shake_hands(&self.tls, connection, &name, versions.alpn());
         timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
     }
 

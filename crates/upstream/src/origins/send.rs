@@ -6,7 +6,7 @@
 //! headers are already theirs to send.
 
 use super::again::{Again, Failed, Over, Refusals, may_repeat};
-use super::dialer::{Dialer, Guard};
+use super::dialer::{Connection, Dialer, Guard};
 use super::error::{SendError, Unanswered};
 use super::http2;
 use super::leased::Lease;
@@ -16,17 +16,19 @@ use super::pool::{self, Caps, Idleness, Key, Open};
 use super::server::Server;
 use super::shared::{self, Begin};
 use super::terms::Versions;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use http_engine::body::Body;
-use http_engine::client::connect_http1;
+use http_engine::client::{connect_http1, connect_http2};
 use http_engine::unprocessed::Fate;
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
+use transport::tls::Alpn;
 
 /// How often one request goes out, at most: over a connection that was there, and where a server refuses
 /// it there over a new one, and a third where that goes away at the same moment.
@@ -111,40 +113,63 @@ impl Origins {
         &self.dialer
     }
 
-    /// Sends `request` to `origin`. Its URI is the path and query alone and `Host` is set. The
-    /// response's body streams; the connection is kept once it was read to its end.
+    /// Sends `request` to `origin`, over HTTP/2 where that is `https` and has it. Its URI is the path and
+    /// query alone and `Host` is set. The response's body streams; the connection is kept once it was read to its end.
     pub async fn send(
         &self,
         origin: &Origin,
-        request: Request<Body>,
+        request: Box<Request<Body>>,
         guard: &dyn Guard,
     ) -> Result<Response<Body>, Unanswered> {
-        let course = self.usual(origin.clone(), 0);
-        send_on(&course, request, guard, async || self.open(origin, guard).await).await
+        let versions = Versions::usual(origin, request.headers());
+        let course = self.usual(origin.clone(), 0, versions);
+        send_on(&course, request, guard, async || {
+            let (connection, peer) = self.dialer.dial(origin, versions, guard).await?;
+            speak_as_agreed(connection, peer).await
+        })
+        .await
     }
 
     /// How requests to `origin` go out through a parent, by its number; 0 without one.
-    pub(super) fn usual(&self, origin: Origin, parent: u64) -> Course {
+    pub(super) fn usual(&self, origin: Origin, parent: u64, versions: Versions) -> Course {
         let server = Server::from(origin);
         Course {
             key: Key { owner: self.owner, server, parent, terms: 0, client: None },
             caps: self.caps,
-            versions: Versions::Http1,
+            versions,
             first_byte: self.response_timeout,
             between_bytes: None,
         }
     }
+}
 
-    async fn open(&self, origin: &Origin, guard: &dyn Guard) -> Opened {
-        let (connection, peer) = self.dialer.dial(origin, guard).await?;
-        Ok(Open::new(connect_http1(connection), Some(peer)))
-    }
+/// Speaks what was agreed on within TLS, else HTTP/1.1.
+pub(super) async fn speak_as_agreed(connection: Connection, peer: SocketAddr) -> Opened {
+    let version = match connection.alpn() {
+        Some(Alpn::Http2) => Version::HTTP_2,
+        Some(Alpn::Http1 | Alpn::Dot) | None => Version::HTTP_11,
+    };
+    speak(connection, Some(peer), version).await
+}
+
+pub(super) async fn speak(
+    connection: Connection,
+    peer: Option<SocketAddr>,
+    version: Version,
+) -> Opened {
+    let sender = match version {
+        Version::HTTP_2 => connect_http2(connection)
+            .await
+            .map_err(|why| SendError::BadResponse(why.to_string()))?,
+        _ => connect_http1(connection),
+    };
+    Ok(Open::new(sender, peer))
 }
 
 /// Sends `request` over a connection of `course` that is there, or one that `open` opens.
 pub(super) async fn send_on(
     course: &Course,
-    request: Request<Body>,
+    request: Box<Request<Body>>,
     guard: &dyn Guard,
     open: impl AsyncFn() -> Opened,
 ) -> Result<Response<Body>, Unanswered> {
@@ -158,7 +183,7 @@ pub(super) async fn send_on(
             // Boxed: a new connection is seldom, and every request would carry its room.
             None => match Box::pin(fresh(course, &open)).await {
                 Ok(lease) => lease,
-                Err(why) => return Err(Unanswered { why, unsent: Some(Box::new(request)) }),
+                Err(why) => return Err(Unanswered { why, unsent: Some(request) }),
             },
         };
         let refusals = lease.refusals();
@@ -236,7 +261,7 @@ async fn fresh(course: &Course, open: &impl AsyncFn() -> Opened) -> Result<Lease
 async fn exchange(
     course: &Course,
     mut lease: Lease,
-    mut request: Request<Body>,
+    mut request: Box<Request<Body>>,
 ) -> Result<Response<Body>, Box<Failed>> {
     let own = request.extensions().get::<ResponseTimeout>();
     let patience = own.map_or(course.first_byte, |own| own.0);
@@ -247,7 +272,7 @@ async fn exchange(
             Err(http2::BadHost) => return Err(Box::new(Failed::unsendable())),
         },
     };
-    let sent = within(patience, request, async |request| lease.sender().send(request).await).await;
+    let sent = within(patience, request, async |request| lease.sender().send(*request).await).await;
     let response = match sent {
         Some(Ok(response)) => response,
         Some(Err(why)) => {
@@ -277,8 +302,8 @@ async fn exchange(
 /// the body itself may take is between the client and its door.
 async fn within<T>(
     patience: Duration,
-    request: Request<Body>,
-    exchange: impl AsyncFnOnce(Request<Body>) -> T,
+    request: Box<Request<Body>>,
+    exchange: impl AsyncFnOnce(Box<Request<Body>>) -> T,
 ) -> Option<T> {
     if request.body().is_end_stream() {
         return timeout(patience, exchange(request)).await.ok();
@@ -287,6 +312,7 @@ async fn within<T>(
     let noted = Rc::clone(&uploaded);
     let request = request
         .map(|body| Metered::wrap(body, UPLOAD_STALL, move |_, _| noted.set(Some(Instant::now()))));
+    let request = Box::new(request);
     let mut exchanging = pin!(exchange(request));
     let mut deadline = Instant::now() + patience;
     loop {

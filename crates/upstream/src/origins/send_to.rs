@@ -7,14 +7,12 @@
 use super::dialer::{Anywhere, Connection, Dialer, shake_hands, tls_name};
 use super::error::{DialError, SendError, Unanswered};
 use super::pool::{Key, Open};
-use super::send::{Course, Opened, Origins, send_on};
+use super::send::{Course, Opened, Origins, send_on, speak};
 use super::server::{Place, Server};
 use super::terms::{Fresh, Terms, Versions};
 use http::header::{HOST, HeaderValue};
 use http::{Method, Request, Response, Uri, Version};
 use http_engine::body::{Body, read_all};
-use http_engine::client::{connect_http1, connect_http2};
-use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
@@ -32,7 +30,7 @@ impl Origins {
         &self,
         server: &Server,
         terms: &Terms,
-        request: Request<Body>,
+        request: Box<Request<Body>>,
         client: Option<Addresses>,
     ) -> Result<Response<Body>, Unanswered> {
         let options = terms.options();
@@ -118,18 +116,13 @@ impl Opener<'_> {
     }
 
     async fn secure(&self, connection: Connection) -> Result<Connection, DialError> {
-        let alpn: &[Alpn] = match self.versions {
-            Versions::Http1 => &[Alpn::Http1],
-            Versions::Http2 => &[Alpn::Http2],
-            Versions::Either => &[Alpn::Http2, Alpn::Http1],
-        };
         let name = match (&self.terms.options().tls.name, self.server.place()) {
             (Some(name), _) => name.clone(),
             (None, Place::Origin(origin)) => tls_name(&origin.host),
             (None, Place::Socket(_)) => self.server.authority(),
         };
         let tls = self.terms.tls().unwrap_or(self.dialer.tls());
-        shake_hands(tls, connection, &name, alpn).await
+        shake_hands(tls, connection, &name, self.versions.alpn()).await
     }
 
     /// Asks `OPTIONS *` (RFC 9110 §9.3.7).
@@ -159,14 +152,4 @@ impl Opener<'_> {
             Err(_) => Ok(Verified::Closed),
         }
     }
-}
-
-async fn speak(connection: Connection, peer: Option<SocketAddr>, version: Version) -> Opened {
-    let sender = match version {
-        Version::HTTP_2 => connect_http2(connection)
-            .await
-            .map_err(|why| SendError::BadResponse(why.to_string()))?,
-        _ => connect_http1(connection),
-    };
-    Ok(Open::new(sender, peer))
 }

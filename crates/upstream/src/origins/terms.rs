@@ -5,6 +5,7 @@
 //! none. Made by the gateway for each pool; [`super::Origins::send_to`] follows it.
 
 use super::dialer::Dialer;
+use super::origin::{Origin, OriginScheme};
 use super::pool::Caps;
 use super::server::Server;
 use http::HeaderMap;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use transport::ClientTls;
 use transport::proxy_protocol::ProxyVersion;
-use transport::tls::{BadClientTls, ClientTlsOptions, Verify};
+use transport::tls::{Alpn, BadClientTls, ClientTlsOptions, Verify};
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +122,25 @@ pub(super) enum Versions {
     Http2,
     /// HTTP/2 where the server has it.
     Either,
+}
+
+impl Versions {
+    /// What to speak with an origin that nobody has set terms for. What is to leave HTTP needs HTTP/1.1.
+    pub(super) fn usual(origin: &Origin, headers: &HeaderMap) -> Self {
+        match origin.scheme {
+            OriginScheme::Https if wants_upgrade(headers).is_none() => Self::Either,
+            OriginScheme::Https | OriginScheme::Http => Self::Http1,
+        }
+    }
+
+    /// What is offered within TLS.
+    pub(super) const fn alpn(self) -> &'static [Alpn] {
+        match self {
+            Self::Http1 => &[Alpn::Http1],
+            Self::Http2 => &[Alpn::Http2],
+            Self::Either => &[Alpn::Http2, Alpn::Http1],
+        }
+    }
 }
 
 impl Default for TermsOptions {

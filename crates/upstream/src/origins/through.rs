@@ -9,8 +9,8 @@ use super::dialer::{Anywhere, CONNECT_TIMEOUT, Connection, Dialer, Guard};
 use super::error::{DialError, SendError, Unanswered};
 use super::origin::{Host, Origin, OriginScheme};
 use super::parent::{Parent, ParentKind};
-use super::pool::Open;
-use super::send::{Origins, send_on};
+use super::send::{Origins, send_on, speak_as_agreed};
+use super::terms::Versions;
 use super::way::{Known, Step, Way};
 use crate::resolver::{self, connect_through};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
@@ -32,7 +32,7 @@ impl Origins {
         &self,
         way: &Way,
         origin: &Origin,
-        request: Request<Body>,
+        request: Box<Request<Body>>,
         guard: &dyn Guard,
         now: Now,
     ) -> Result<Response<Body>, Unanswered> {
@@ -51,54 +51,57 @@ impl Origins {
             };
             match unanswered.unsent {
                 Some(unsent) if step.gives_way(&unanswered.why, now) => {
-                    (request, failure) = (*unsent, unanswered.why);
+                    (request, failure) = (unsent, unanswered.why);
                 }
                 unsent => return Err(Unanswered { why: unanswered.why, unsent }),
             }
         }
-        Err(Unanswered { why: failure, unsent: Some(Box::new(request)) })
+        Err(Unanswered { why: failure, unsent: Some(request) })
     }
 
     async fn send_through(
         &self,
         known: &Known,
         origin: &Origin,
-        mut request: Request<Body>,
+        mut request: Box<Request<Body>>,
         guard: &dyn Guard,
     ) -> Result<Response<Body>, Unanswered> {
         if !may_be_asked_for(&origin.host, origin.port, guard) {
             let why = DialError::Forbidden.into();
-            return Err(Unanswered { why, unsent: Some(Box::new(request)) });
+            return Err(Unanswered { why, unsent: Some(request) });
         }
         let parent = &known.parent;
         if parent.kind == ParentKind::Socks5 || origin.scheme == OriginScheme::Https {
             let via = request.headers().clone();
-            let course = self.usual(origin.clone(), known.number);
+            let versions = Versions::usual(origin, &via);
+            let course = self.usual(origin.clone(), known.number, versions);
             return send_on(&course, request, guard_of_parents(), async || {
                 let dialer = self.dialer();
                 let to = (&origin.host, origin.port);
                 let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
                 let connection = match origin.scheme {
                     OriginScheme::Http => connection,
-                    OriginScheme::Https => dialer.secure(connection, &origin.host).await?,
+                    OriginScheme::Https => {
+                        dialer.secure(connection, &origin.host, versions).await?
+                    }
                 };
-                Ok(opened(connection, peer))
+                speak_as_agreed(connection, peer).await
             })
             .await;
         }
         let path = request.uri().clone();
         let Ok(absolute) = format!("{origin}{path}").parse::<Uri>() else {
             let why = SendError::BadResponse("the URL cannot be sent on".into());
-            return Err(Unanswered { why, unsent: Some(Box::new(request)) });
+            return Err(Unanswered { why, unsent: Some(request) });
         };
         *request.uri_mut() = absolute;
         if let Some(field) = parent.authorization() {
             request.headers_mut().insert(PROXY_AUTHORIZATION, field);
         }
-        let course = self.usual(parent.origin(), known.number);
+        let course = self.usual(parent.origin(), known.number, Versions::Http1);
         let sent = send_on(&course, request, guard_of_parents(), async || {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
-            Ok(opened(connection, peer))
+            speak_as_agreed(connection, peer).await
         });
         sent.await.map_err(|mut unanswered| {
             if let Some(unsent) = &mut unanswered.unsent {
@@ -108,10 +111,6 @@ impl Origins {
             unanswered
         })
     }
-}
-
-fn opened(connection: Connection, peer: SocketAddr) -> Open {
-    Open::new(connect_http1(connection), Some(peer))
 }
 
 /// A parent is where the owner's configuration says.
@@ -168,7 +167,7 @@ impl Dialer {
 
     /// Connects to `parent` itself, with TLS where it wants that.
     async fn dial_parent(&self, parent: &Parent) -> Result<(Connection, SocketAddr), DialError> {
-        let dialled = self.dial(&parent.origin(), &Anywhere).await;
+        let dialled = self.dial(&parent.origin(), Versions::Http1, &Anywhere).await;
         dialled.map_err(|why| DialError::Parent(format!("{parent:?}: {why}")))
     }
 

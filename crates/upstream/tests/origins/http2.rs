@@ -14,8 +14,12 @@ use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::task::spawn_local;
+use transport::ClientTls;
 use transport::tls::Alpn;
-use upstream::origins::{DialError, HttpVersion, SendError};
+use upstream::origins::{
+    Anywhere, DialError, Dialer, HttpVersion, Limits as OriginLimits, Origin, Origins, SendError,
+};
+use upstream::resolver::{Resolver, ResolverSettings};
 
 const BOTH: &[Alpn] = &[Alpn::Http2, Alpn::Http1];
 
@@ -43,6 +47,36 @@ fn over_tls_both_choose_http2_where_both_have_it() {
         let why = new_only.get(&format!("https://{}", old.at)).await.unwrap_err();
         assert!(matches!(why, SendError::Dial(DialError::Tls(_))), "{why}");
     });
+}
+
+#[test]
+fn origins_without_terms_get_http2_where_they_have_it() {
+    super::support::run(async {
+        let authority = Authority::new();
+        let new = secure(authority.server("127.0.0.1", BOTH), echo).await;
+        let old = secure(authority.server("127.0.0.1", &[Alpn::Http1]), echo).await;
+        let origins = origins_trusting(&authority);
+        let ask = async |request: Request<Body>, at: &str| {
+            let origin: Origin = format!("https://{at}").parse().unwrap();
+            text(origins.send(&origin, Box::new(request), &Anywhere).await.unwrap()).await
+        };
+        assert_eq!(ask(get("/"), &new.at).await, "HTTP/2.0 https://app.example/ -");
+        assert_eq!(ask(get("/"), &new.at).await, "HTTP/2.0 https://app.example/ -");
+        assert_eq!(new.connections(), 1);
+        // What is to leave HTTP needs a connection that it can take along.
+        let mut leaving = get("/");
+        leaving.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        leaving.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
+        assert_eq!(ask(leaving, &new.at).await, "HTTP/1.1 / app.example");
+        assert_eq!(new.connections(), 2);
+        assert_eq!(ask(get("/"), &old.at).await, "HTTP/1.1 / app.example");
+    });
+}
+
+fn origins_trusting(authority: &Authority) -> Origins {
+    let tls = ClientTls::new().trusting(&authority.pem).unwrap();
+    let resolver = Resolver::start(&ResolverSettings::default(), tls.clone()).unwrap();
+    Origins::new(Dialer::new(resolver, tls), OriginLimits::default())
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn from(client: &str) -> Addresses {
 
 async fn get_for(client: &Client, to: &str, whom: Option<Addresses>) {
     let to: Server = to.parse().unwrap();
-    let sent = client.origins.send_to(&to, &client.terms, get("/"), whom).await;
+    let sent = client.origins.send_to(&to, &client.terms, Box::new(get("/")), whom).await;
     super::support::text(sent.unwrap()).await;
 }
 

@@ -97,7 +97,8 @@ fn request(method: &str, path: &str) -> Request<Body> {
 
 impl Play {
     async fn send(&self, request: Request<Body>) -> Result<String, Unanswered> {
-        let sent = timeout(DEADLINE, self.origins.send(&self.origin, request, &Anywhere)).await;
+        let sent =
+            timeout(DEADLINE, self.origins.send(&self.origin, Box::new(request), &Anywhere)).await;
         let body = sent.expect("an answer in time")?.into_body();
         let body = timeout(DEADLINE, body.collect()).await.expect("a body in time").unwrap();
         Ok(String::from_utf8(body.to_bytes().to_vec()).unwrap())
@@ -219,7 +220,7 @@ fn a_body_dropped_in_the_middle_closes_its_connection() {
     let begun = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc";
     let script = vec![vec![Reply::Sends(begun.into())], vec![Reply::Sends(length("two"))]];
     play(script, async |play| {
-        let sent = play.origins.send(&play.origin, request("GET", "/1"), &Anywhere);
+        let sent = play.origins.send(&play.origin, Box::new(request("GET", "/1")), &Anywhere);
         drop(within(sent).await.unwrap());
         assert_eq!(play.noted(2).await, ["1: GET /1 kept", "1: end"]);
         assert_eq!(play.get("/2").await.unwrap(), "two");

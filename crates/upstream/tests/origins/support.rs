@@ -53,7 +53,7 @@ impl Client {
         request: Request<Body>,
     ) -> Result<Response<Body>, SendError> {
         let to: Server = to.parse().unwrap();
-        let sent = self.origins.send_to(&to, &self.terms, request, None).await;
+        let sent = self.origins.send_to(&to, &self.terms, Box::new(request), None).await;
         sent.map_err(|unanswered| unanswered.why)
     }
 
@@ -68,7 +68,7 @@ impl Client {
         let asking = (0..count).map(|_| {
             let (origins, terms, to) = (Rc::clone(&self.origins), self.terms.clone(), to.clone());
             spawn_local(async move {
-                let sent = origins.send_to(&to, &terms, get("/"), None).await;
+                let sent = origins.send_to(&to, &terms, Box::new(get("/")), None).await;
                 text(sent.unwrap()).await
             })
         });

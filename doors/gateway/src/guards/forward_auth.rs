@@ -76,7 +76,7 @@ impl ForwardAuth {
         }
         let failed = || Box::new(Turned::busy("Nobody can be let in at the moment.\n"));
         let question = self.question(visit, headers).ok_or_else(failed)?;
-        let sent = visit.setup.origins.send(&self.origin, question, &Anywhere);
+        let sent = visit.setup.origins.send(&self.origin, Box::new(question), &Anywhere);
         let Ok(Ok(answer)) = tokio::time::timeout(self.timeout, sent).await else {
             return Err(failed());
         };

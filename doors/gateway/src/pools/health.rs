@@ -126,7 +126,7 @@ async fn answers_well(
     *request.uri_mut() = path;
     request.headers_mut().insert(HOST, host);
     request.headers_mut().insert(USER_AGENT, HeaderValue::from_static("tidegate-health"));
-    let asked = origins.send_to(&server.address, terms, request, None);
+    let asked = origins.send_to(&server.address, terms, Box::new(request), None);
     let Ok(response) = asked.await else { return false };
     let status = response.status();
     if settings.status.is_empty() {

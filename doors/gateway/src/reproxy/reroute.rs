@@ -38,11 +38,22 @@ pub(crate) async fn act(
     scene: Scene<'_>,
     decision: Decision,
     wish: &Wish,
-    request: Request<Incoming>,
+    request: Box<Request<Incoming>>,
 ) -> Outcome {
-    let Some(luggage) = Luggage::of(&decision, &request) else {
-        return request::act(scene, decision, wish, request).await;
-    };
+    match Luggage::of(&decision, &request) {
+        None => request::act(scene, decision, wish, request).await,
+        // Boxed: few routes let a server lead, and all others would carry the room.
+        Some(luggage) => Box::pin(followed(scene, decision, wish, (request, luggage))).await,
+    }
+}
+
+/// Does what was decided, and what servers lead to from there.
+async fn followed(
+    scene: Scene<'_>,
+    decision: Decision,
+    wish: &Wish,
+    (request, luggage): (Box<Request<Incoming>>, Luggage),
+) -> Outcome {
     let mut outcome = request::act(scene, decision, wish, request).await;
     let mut kept = HeaderMap::new();
     for _ in 0..REROUTES_MAX {
@@ -58,7 +69,7 @@ pub(crate) async fn act(
         let Some(request) = luggage.request(&wish) else { break };
         let around = (&**scene.door, &**scene.setup);
         let decision = decide(around, &wish, Asked::of(&request), scene.now);
-        outcome = request::act(scene, decision, &wish, request).await;
+        outcome = request::act(scene, decision, &wish, Box::new(request)).await;
     }
     Outcome::GoingRound
 }

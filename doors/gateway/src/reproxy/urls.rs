@@ -95,7 +95,9 @@ pub(super) async fn answer(
     for target in targets {
         let Some(request) = target.request(asked, range) else { continue };
         let permit = allowed.permit(&target.origin.host);
-        let Ok(fetched) = origins.send(&target.origin, request, &permit).await else { continue };
+        let Ok(fetched) = origins.send(&target.origin, Box::new(request), &permit).await else {
+            continue;
+        };
         if suits(&fetched, expected, range) {
             return Some(combined(head, fetched));
         }
