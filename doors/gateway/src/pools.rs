@@ -20,7 +20,7 @@ mod tried;
 
 pub(crate) use self::health::Checker;
 pub(crate) use self::key::{HashKey, cookie};
-pub(crate) use self::lease::Lease;
+pub(crate) use self::lease::{CookieScope, Lease};
 pub use self::live::{PoolChange, PoolState, ServerState, Unchanged};
 pub(crate) use self::queue::Unserved;
 pub(crate) use self::record::Met;
