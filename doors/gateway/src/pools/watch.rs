@@ -11,6 +11,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use transport::clock;
@@ -18,7 +19,7 @@ use upstream::origins::{Dialer, Limits, Origins};
 
 /// Servers and names that are asked at once; further ones are asked later.
 const ASKED_MAX: usize = 256;
-/// How long servers that are new, and the end of the door, may go unnoticed.
+/// How long servers that are found, and the end of the door, may go unnoticed.
 const LOOK: Duration = Duration::from_millis(500);
 /// Asking is under way: it says itself when it is due next.
 const UNDER_WAY: u64 = u64::MAX;
@@ -37,6 +38,8 @@ pub(crate) struct Means {
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     pools: Arc<ArcSwap<Pools>>,
+    /// Told when there are others.
+    changed: Arc<Notify>,
     thread: Mutex<Thread>,
 }
 
@@ -53,13 +56,14 @@ impl Watch {
     pub(crate) fn prepare(&self, pools: &Pools, means: &Means) -> io::Result<()> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if *thread == Thread::NotNeeded && pools.values().any(|pool| pool.is_seen_to()) {
-            let (pools, means) = (Arc::downgrade(&self.pools), means.clone());
+            let (pools, changed) = (Arc::downgrade(&self.pools), Arc::clone(&self.changed));
+            let means = means.clone();
             let runtime = move || {
                 // A local runtime cannot leave its thread, so it is built here.
                 let built =
                     Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
                 if let Ok(runtime) = built {
-                    runtime.block_on(run(pools, means));
+                    runtime.block_on(run(pools, &changed, means));
                 }
             };
             std::thread::Builder::new().name("gateway-pools".into()).spawn(runtime)?;
@@ -75,6 +79,7 @@ impl Watch {
         let mut pools = in_force();
         pools.retain(|_, pool| pool.is_seen_to());
         self.pools.store(Arc::new(pools));
+        self.changed.notify_one();
     }
 }
 
@@ -85,7 +90,7 @@ impl Pool {
     }
 }
 
-async fn run(pools: Weak<ArcSwap<Pools>>, means: Means) {
+async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: Means) {
     let limits = Limits { idle_per_origin_max: 0, idle_max: 0, ..Limits::default() };
     let origins = Arc::new(Origins::new(means.dialer.clone(), limits));
     let mut asked = JoinSet::new();
@@ -98,6 +103,7 @@ async fn run(pools: Weak<ArcSwap<Pools>>, means: Means) {
         drop(watched);
         tokio::select! {
             _ = asked.join_next(), if !asked.is_empty() => {}
+            () = changed.notified() => {}
             () = sleep(wait) => {}
         }
     }
