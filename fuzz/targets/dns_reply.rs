@@ -16,7 +16,8 @@ fuzz_target!(|data: &[u8]| {
     let mut name = NameBuffer::new();
     let query = Query::parse(QUERY, &mut name).expect("written above");
     let records = reply::records(data).count();
-    let _ = (reply::addresses(data).count(), reply::has_type(data, 1), reply::least_ttl(data));
+    let _ = (reply::addresses(data).count(), reply::services(data).count());
+    let _ = (reply::has_type(data, 1), reply::least_ttl(data));
     let _ = reply::any_alias(data, |name| name.as_str().is_empty());
     let mut out = data.to_vec();
     reply::set_ttls(&mut out, |ttl| ttl.min(60));

@@ -1,9 +1,9 @@
-//! An upstream resolver that the test controls: it answers A questions from a table over UDP and
-//! TCP, counts what it was asked, and can be silenced.
+//! An upstream resolver that the test controls: it answers A, AAAA and SRV questions from a table over
+//! UDP and TCP, counts what it was asked, and can be silenced. The table may change while it runs.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,6 +15,12 @@ pub enum Reply {
     AddressFor(Ipv4Addr, u32),
     /// A CNAME to a name, and the name's A record.
     Alias(String, Ipv4Addr),
+    /// A and AAAA records, with a TTL in seconds.
+    Addresses(Vec<IpAddr>, u32),
+    /// SRV records (priority, weight, port, target), with a TTL in seconds.
+    Services(Vec<(u16, u16, u16, String)>, u32),
+    /// SERVFAIL.
+    Failure,
 }
 
 #[derive(Debug)]
@@ -22,6 +28,7 @@ pub struct Resolver {
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
     silent: Arc<AtomicBool>,
+    table: Arc<Mutex<HashMap<String, Reply>>>,
 }
 
 impl Resolver {
@@ -31,9 +38,9 @@ impl Resolver {
     }
 
     pub fn start_at(address: SocketAddr, table: &[(&str, Reply)]) -> Self {
-        let table: Arc<HashMap<String, Reply>> = Arc::new(
-            table.iter().map(|(name, reply)| ((*name).to_owned(), reply.clone())).collect(),
-        );
+        let table: HashMap<String, Reply> =
+            table.iter().map(|(name, reply)| ((*name).to_owned(), reply.clone())).collect();
+        let table = Arc::new(Mutex::new(table));
         // A free port may be somebody's for the other protocol; a port that was named may not.
         let (udp, tcp) = loop {
             let udp = UdpSocket::bind(address).unwrap();
@@ -45,14 +52,19 @@ impl Resolver {
         let address = udp.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let silent = Arc::new(AtomicBool::new(false));
-        let resolver = Self { address, asked: Arc::clone(&asked), silent: Arc::clone(&silent) };
+        let resolver = Self {
+            address,
+            asked: Arc::clone(&asked),
+            silent: Arc::clone(&silent),
+            table: Arc::clone(&table),
+        };
         let answer = move |packet: &[u8]| -> Option<Vec<u8>> {
             let name = question_name(packet)?;
             asked.lock().unwrap().push(name.clone());
             if silent.load(Ordering::Relaxed) {
                 return None;
             }
-            Some(reply(packet, table.get(&name)))
+            Some(reply(packet, table.lock().unwrap().get(&name)))
         };
         let answer_tcp = answer.clone();
         std::thread::spawn(move || {
@@ -92,6 +104,16 @@ impl Resolver {
 
     pub fn count(&self, name: &str) -> usize {
         self.asked().iter().filter(|asked| *asked == name).count()
+    }
+
+    /// From now on it answers so.
+    pub fn set(&self, name: &str, reply: Reply) {
+        self.table.lock().unwrap().insert(name.to_owned(), reply);
+    }
+
+    /// From now on there is no such name.
+    pub fn forget(&self, name: &str) {
+        self.table.lock().unwrap().remove(name);
     }
 
     /// From now on it hears and says nothing.
@@ -152,10 +174,35 @@ fn reply(packet: &[u8], found: Option<&Reply>) -> Vec<u8> {
                 answers.push(record(&wire, 1, 300, &ip.octets()));
             }
         }
-        Some(Reply::Address(_) | Reply::AddressFor(_, _)) | None => {}
+        Some(Reply::Addresses(ips, ttl)) => {
+            for ip in ips {
+                match ip {
+                    IpAddr::V4(v4) if qtype == 1 => {
+                        answers.push(record(&asked_name, 1, *ttl, &v4.octets()));
+                    }
+                    IpAddr::V6(v6) if qtype == 28 => {
+                        answers.push(record(&asked_name, 28, *ttl, &v6.octets()));
+                    }
+                    IpAddr::V4(_) | IpAddr::V6(_) => {}
+                }
+            }
+        }
+        Some(Reply::Services(rows, ttl)) if qtype == 33 => {
+            for (priority, weight, port, target) in rows {
+                let mut data = [*priority, *weight, *port].map(u16::to_be_bytes).concat();
+                data.extend(wire_name(target));
+                answers.push(record(&asked_name, 33, *ttl, &data));
+            }
+        }
+        Some(Reply::Address(_) | Reply::AddressFor(..) | Reply::Services(..) | Reply::Failure)
+        | None => {}
     }
     let mut bytes = packet[..2].to_vec();
-    let rcode = if found.is_some() { 0 } else { 3 };
+    let rcode = match found {
+        Some(Reply::Failure) => 2,
+        Some(_) => 0,
+        None => 3,
+    };
     bytes.extend([0x81 | (packet[2] & 1), 0x80 | rcode]);
     for count in [1u16, answers.len() as u16, 0, 0] {
         bytes.extend(count.to_be_bytes());

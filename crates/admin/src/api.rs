@@ -143,6 +143,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(state::caches))
         .routes(routes!(pools::pools))
         .routes(routes!(pools::change_pool))
+        .routes(routes!(pools::replace_servers))
         .routes(routes!(state::trust))
         .routes(routes!(state::metrics))
         .routes(routes!(state::openapi))

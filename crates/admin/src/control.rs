@@ -4,8 +4,8 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    Allow, Cache, ClientTrust, List, Pool, Reloaded, Running, Store, TakeBackRequest, TakenBack,
-    UpdateRequest, Updated, Upstream, Why,
+    Allow, Cache, ClientTrust, List, NewServer, Pool, Reloaded, Running, Store, TakeBackRequest,
+    TakenBack, UpdateRequest, Updated, Upstream, Why,
 };
 use ledger::Collector;
 use std::net::IpAddr;
@@ -32,7 +32,7 @@ pub trait Control: Send + Sync + 'static {
     /// The gateway's pools, by name.
     fn pools(&self) -> Vec<Pool>;
 
-    /// Changes a server of a pool until the program ends; or says why not.
+    /// Changes the servers of a pool until the program ends; or says why not.
     fn change_pool(&self, change: &PoolChange) -> Result<(), String>;
 
     /// What is known of clients' trust in the authority, the one heard of last first.
@@ -77,37 +77,30 @@ pub trait Control: Send + Sync + 'static {
     fn metrics(&self) -> Vec<Arc<dyn Collector>>;
 }
 
-/// A server of one of the gateway's pools, and what becomes of it.
+/// One of the gateway's pools, and what becomes of its servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolChange {
     /// The pool.
     pub pool: String,
-    /// The server's URL.
-    pub url: String,
-    /// What becomes of it.
+    /// What becomes of its servers.
     pub change: PoolServerChange,
 }
 
-/// What becomes of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What becomes of the servers of a pool. Each is named by its URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolServerChange {
-    /// It joins the pool.
-    Add {
-        /// How much it gets beside the others.
-        weight: u32,
-        /// Whether it serves only while no other is up.
-        backup: bool,
-        /// Requests that it works on at once; 0 for no bound.
-        max_requests: u32,
-    },
+    /// One more joins the pool.
+    Add(NewServer),
+    /// These take the place of all; what the others work on, they may finish.
+    Replace(Vec<NewServer>),
     /// It leaves the pool; what it works on, it may finish.
-    Remove,
+    Remove(String),
     /// It gets no new clients.
-    Drain,
+    Drain(String),
     /// It gets new clients again.
-    Undrain,
+    Undrain(String),
     /// It gets so much beside the others.
-    Weigh(u32),
+    Weigh(String, u32),
 }
 
 /// Answers to DNS questions that are to be forgotten.

@@ -19,7 +19,10 @@ pub use self::lists::{
     List, Lists, SkippedCount, SkippedLine, Subscription, UpdateRequest, Updated, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
-pub use self::pools::{Pool, PoolChangeRequest, PoolServer, Pools};
+pub use self::pools::{
+    NewServer, Pool, PoolChangeRequest, PoolName, PoolResolve, PoolServer, PoolServersRequest,
+    Pools, ServerRequest,
+};
 pub use self::stores::{Store, StoreDisk, Stores, TakeBackRequest, TakenBack};
 pub use self::why::{RuleMatch, Why, WhyQuery};
 

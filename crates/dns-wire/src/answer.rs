@@ -214,6 +214,11 @@ impl Answer {
         reply::addresses(&self.wire)
     }
 
+    /// The SRV records in its answer section.
+    pub fn services(&self) -> impl Iterator<Item = reply::Service> + '_ {
+        reply::services(&self.wire)
+    }
+
     /// The message as it is kept, without OPT, under the number and flags that it came with.
     pub fn message(&self) -> &[u8] {
         &self.wire

@@ -9,7 +9,7 @@ use crate::forge;
 use crate::query::Query;
 use crate::wire::{self, HEADER_BYTES, Malformed, POINTER_TO_QUESTION, bits, push_u16, push_u32};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use vocab::{Name, NameBuffer};
+use vocab::{DomainName, Name, NameBuffer};
 
 /// The highest place that a compression pointer can name (RFC 1035 §4.1.4).
 const POINTER_MAX: usize = 0x3fff;
@@ -45,6 +45,19 @@ pub struct Record<'m> {
     places: wire::Record,
 }
 
+/// Where a service stands (RFC 2782): what an SRV record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The lowest is asked first.
+    pub priority: u16,
+    /// How much it gets beside others of its priority.
+    pub weight: u16,
+    /// Its port.
+    pub port: u16,
+    /// The host; the root where there is decidedly no such service.
+    pub target: DomainName,
+}
+
 /// The records of `message` in order; ends early where it is malformed.
 pub fn records(message: &[u8]) -> impl Iterator<Item = Record<'_>> {
     let count = |at| wire::u16_at(message, at).unwrap_or(0);
@@ -75,6 +88,29 @@ pub fn addresses(message: &[u8]) -> impl Iterator<Item = IpAddr> + '_ {
     records(message)
         .take_while(|record| record.section == Section::Answer)
         .filter_map(|record| address(record.rtype, record.class, record.data))
+}
+
+/// The SRV records in the answer section; one that is malformed is left out.
+pub fn services(message: &[u8]) -> impl Iterator<Item = Service> + '_ {
+    records(message)
+        .take_while(|record| record.section == Section::Answer)
+        .filter_map(|record| service(message, &record))
+}
+
+fn service(message: &[u8], record: &Record<'_>) -> Option<Service> {
+    if (record.rtype, record.class) != (record_type::SRV, CLASS_IN) {
+        return None;
+    }
+    let at = record.places.data_at;
+    let number = |index: usize| wire::u16_at(message, at + 2 * index).ok();
+    // Its name should not be compressed (RFC 2782), but is by some.
+    if wire::skip_name(message, at + 6).ok()? != record.places.end {
+        return None;
+    }
+    let mut target = NameBuffer::new();
+    wire::read_name(message, at + 6, &mut target).ok()?;
+    let target = target.as_name().to_owned();
+    Some(Service { priority: number(0)?, weight: number(1)?, port: number(2)?, target })
 }
 
 /// Whether the answer section holds a record of type `qtype`.

@@ -143,3 +143,36 @@ fn additional_records_can_be_left_out() {
     assert_eq!(out.len(), 6 + message.len() - 16);
     assert_eq!(reply::records(&out[6..]).count(), 1);
 }
+
+/// An answer of one SRV record with these bytes of data.
+fn service(data: &[u8]) -> Vec<u8> {
+    let mut message = query("_http._tcp.app.test", &[]);
+    message[2] = 0x81;
+    message[7] = 1;
+    message.extend_from_slice(&[0xc0, 12, 0, 33, 0, 1, 0, 0, 0, 60, 0, data.len() as u8]);
+    message.extend_from_slice(data);
+    message
+}
+
+#[test]
+fn services_are_read_whether_their_names_are_compressed_or_not() {
+    let apex = 12 + 1 + "_http._tcp.".len() as u8;
+    for target in [&b"\x02s1\x03app\x04test\0"[..], &[2, b's', b'1', 0xc0, apex - 1]] {
+        let message = service(&[&[0, 10, 0, 60, 0x1f, 0x90], target].concat());
+        let found: Vec<_> = reply::services(&message).collect();
+        assert_eq!(found.len(), 1);
+        let reply::Service { priority, weight, port, target } = &found[0];
+        assert_eq!((*priority, *weight, *port, target.as_str()), (10, 60, 8080, "s1.app.test"));
+        let answer = Answer::from_response(&message).unwrap();
+        assert_eq!(answer.services().collect::<Vec<_>>(), found);
+    }
+    let none = service(&[0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(reply::services(&none).next().unwrap().target.as_str(), "");
+}
+
+#[test]
+fn a_service_that_is_cut_or_too_long_is_left_out() {
+    for data in [&b"\0\x0a\0\x3c\x1f\x90\x02s1"[..], b"\0\x0a\0\x3c\x1f\x90\0\0", b"\0\x0a", b""] {
+        assert_eq!(reply::services(&service(data)).count(), 0, "{}", data.escape_ascii());
+    }
+}

@@ -3,6 +3,7 @@
 //! Known before the first request and the same for all of them. It reads no request. Made by `door`
 //! and `secure` once a connection; `request` and `passing` look things up in it.
 
+use crate::pools::CookieScope;
 use std::net::{IpAddr, SocketAddr};
 use transport::near::CameTo;
 use transport::proxy_protocol::Addresses;
@@ -64,6 +65,11 @@ impl Caller {
             return Some(ends);
         }
         Some(Addresses { client: SocketAddr::new(client, 0), server: ends.server })
+    }
+
+    /// Over what a cookie that it is given may come back.
+    pub(crate) fn cookie_scope(&self) -> CookieScope {
+        if self.secured.is_some() { CookieScope::Secure } else { CookieScope::Any }
     }
 
     /// How the client speaks with us.

@@ -7,7 +7,7 @@ use crate::forwarded::Telling;
 use crate::guards::{Block, Numbers};
 use crate::leaving::Left;
 use crate::matching::Table;
-use crate::pools::{Checker, Pool, PoolChange, PoolState, Unchanged};
+use crate::pools::{Means, Pool, PoolChange, PoolState, Unchanged, Watch};
 use crate::request;
 use crate::route::{self, Route};
 use crate::secure::{self, Secure};
@@ -55,7 +55,7 @@ pub struct Parts {
 pub struct Door {
     pub(crate) parts: Parts,
     setup: ArcSwap<Setup>,
-    checker: Checker,
+    watch: Watch,
 }
 
 /// What follows from the settings, swapped as a whole.
@@ -112,23 +112,29 @@ impl Door {
     /// wrong with them is returned.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
-        Ok(Arc::new(Self { parts, setup, checker: Checker::default() }))
+        Ok(Arc::new(Self { parts, setup, watch: Watch::default() }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
-    /// the cache and begins health checks. Requests under way keep the old ones; listeners are the
+    /// the cache, begins health checks and looks names of servers up. Requests under way keep the old ones; listeners are the
     /// caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
         let setup = Setup::new(settings, &self.parts, Some(&before))?;
-        self.checker.watch(setup.pools.values(), &self.parts.dialer).map_err(|why| {
-            vec![Complaint::new("pools", format!("no thread for health checks: {why}"))]
+        self.watch.prepare(&setup.pools, &self.means()).map_err(|why| {
+            vec![Complaint::new("pools", format!("no thread that sees to them: {why}"))]
         })?;
         if let Some(cache) = &setup.cache {
             cache.open();
         }
         self.setup.store(Arc::new(setup));
+        self.watch.see_to(|| self.setup().pools.clone());
         Ok(())
+    }
+
+    /// What pools are seen to with.
+    fn means(&self) -> Means {
+        Means { dialer: self.parts.dialer.clone(), tell: Arc::clone(&self.parts.tell) }
     }
 
     /// The cache of what it fetches, where it has one.
@@ -197,9 +203,14 @@ impl Door {
 
     /// Changes a pool while it runs, until the process ends or a reload brings other settings for it.
     pub fn change_pool(&self, pool: &str, change: &PoolChange) -> Result<(), Unchanged> {
-        let setup = self.setup.load();
+        let setup = self.setup();
         let found = setup.pools.get(pool).ok_or_else(|| Unchanged::NoPool(pool.into()))?;
-        found.change(change)
+        found.change(change)?;
+        // It may be the first with a name to look up.
+        let no_thread = |why| Unchanged::Wrong(format!("no thread looks its names up: {why}"));
+        self.watch.prepare(&setup.pools, &self.means()).map_err(no_thread)?;
+        self.watch.see_to(|| self.setup().pools.clone());
+        Ok(())
     }
 
     /// Serves one connection to its end. Within a `LocalSet` or local runtime only.

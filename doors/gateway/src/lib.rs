@@ -43,16 +43,16 @@ pub use crate::patterns::{
     BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
     REGEXES_BARE_MAX, REGEXES_MAX,
 };
-pub use crate::pools::{PoolChange, PoolState, ServerState, Unchanged};
+pub use crate::pools::{NameState, PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
     ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
     FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings, ForwardedStyle,
     HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings, PassiveSettings,
     PatternSource, PoolSettings, Priority, ProxyProtocolChoice, QueueSettings, RedirectSettings,
-    ReliefSettings, ReproxySettings, RequestsSettings, RetryCause, RetryOn, RetrySettings,
-    RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, ServerDetails, ServerSettings,
-    ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings, TlsSettings, UploadMode,
-    UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
+    ReliefSettings, ReproxySettings, RequestsSettings, ResolveChoice, RetryCause, RetryOn,
+    RetrySettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, ServerDetails,
+    ServerSettings, ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings,
+    TlsSettings, UploadMode, UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
 };
 pub use http_cache::Around;

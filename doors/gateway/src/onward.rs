@@ -113,6 +113,17 @@ impl Rewriting {
             None => path,
         }
     }
+
+    /// The path of a server's cookie as clients have to read it; none where it may stay as it is. A server
+    /// that knows of the prefix has said it itself.
+    pub(crate) fn scope(&self, path: &str) -> Option<String> {
+        let prefix = self.strip.as_ref()?;
+        if !path.starts_with('/') || prefix.rest(path).is_some() {
+            return None;
+        }
+        // Without a slash behind it: it is for the prefix itself, too (RFC 6265 §5.1.4).
+        Some([&*prefix.sent, path.trim_end_matches('/')].concat())
+    }
 }
 
 #[cfg(test)]
@@ -158,6 +169,19 @@ mod tests {
         let both = rewriting(Some("/app"), Some(("^/v1/", "/")));
         assert_eq!(both.target("/app/v1/x").unwrap().to_string(), "/x");
         assert_eq!(both.public("/login".into()), "/app/login");
+    }
+
+    #[test]
+    fn a_cookie_is_for_what_clients_ask_for() {
+        let scope = |path| rewriting(Some("/app"), None).scope(path);
+        assert_eq!(scope("/").as_deref(), Some("/app"));
+        assert_eq!(scope("/login/").as_deref(), Some("/app/login"));
+        assert_eq!(scope("/apps").as_deref(), Some("/app/apps"));
+        assert_eq!(
+            [scope("/app"), scope("/app/x"), scope("x"), scope("")],
+            [None, None, None, None]
+        );
+        assert_eq!(rewriting(None, None).scope("/"), None);
     }
 
     #[test]

@@ -190,12 +190,13 @@ impl Trip<'_> {
     fn errand<'t>(&'t self, wish: &'t Wish) -> reproxy::Errand<'t> {
         let (client, priority) = (wish.client, self.route.priority);
         let ends = self.caller.ends_for(client);
+        let stickiness = Stickiness::AsSet(self.caller.cookie_scope());
         reproxy::Errand {
             setup: self.setup,
             route: self.route,
             pool: self.pool,
             url: &wish.url,
-            asker: Asker { client, ends, priority, stickiness: Stickiness::AsSet },
+            asker: Asker { client, ends, stickiness, priority },
             now: self.now,
         }
     }

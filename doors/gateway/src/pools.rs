@@ -12,28 +12,32 @@ mod key;
 mod lease;
 mod line;
 mod live;
+mod names;
 mod order;
 mod queue;
 mod record;
 mod server;
 mod tried;
+mod watch;
 
-pub(crate) use self::health::Checker;
 pub(crate) use self::key::{HashKey, cookie};
-pub(crate) use self::lease::Lease;
-pub use self::live::{PoolChange, PoolState, ServerState, Unchanged};
+pub(crate) use self::lease::{CookieScope, Lease};
+pub use self::live::{NameState, PoolChange, PoolState, ServerState, Unchanged};
 pub(crate) use self::queue::Unserved;
 pub(crate) use self::record::Met;
 pub(crate) use self::tried::{TRIES_MAX, Tried};
+pub(crate) use self::watch::{Means, Watch};
 
 use self::balance::Choice;
 use self::budget::Budget;
+use self::names::Entry;
 use self::order::{Lane, Order};
 use self::queue::Queue;
 use self::record::Patience;
 use self::server::{Server, Standing};
 use crate::settings::{
-    Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, ServerSettings, Sign,
+    Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, ServerDetails,
+    ServerSettings, Sign,
 };
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Request, StatusCode};
@@ -75,6 +79,8 @@ pub(crate) struct Pool {
 #[derive(Debug)]
 struct Members {
     servers: Vec<Arc<Server>>,
+    /// The names that some of them are found by.
+    entries: Vec<Arc<Entry>>,
     order: Order,
 }
 
@@ -107,15 +113,8 @@ impl Pool {
     /// cap. What is known of servers that were in the pool of `before` stays known.
     pub(crate) fn new(settings: &PoolSettings, terms: Terms, before: Option<&Self>) -> Self {
         let known = before.map(|pool| pool.members.load_full());
-        let mut servers = Vec::new();
-        for details in settings.servers.iter().take(SERVERS_MAX).map(ServerSettings::details) {
-            let Some(server) = Server::new(&details) else { continue };
-            let same = known.iter().flat_map(|it| &it.servers).find(|it| it.url == server.url);
-            if let Some(same) = same {
-                server.follow(same);
-            }
-            servers.push(Arc::new(server));
-        }
+        let written = settings.servers.iter().map(ServerSettings::details);
+        let members = Members::of(written, known.as_deref());
         let passive = &settings.passive;
         Self {
             hash: if settings.balance == Balance::ClientHash {
@@ -131,7 +130,7 @@ impl Pool {
                 aside: passive.aside.0.0,
             },
             slow_start_ms: u64::try_from(settings.slow_start.0.0.as_millis()).unwrap_or(0),
-            members: ArcSwap::from_pointee(Members::new(servers)),
+            members: ArcSwap::from_pointee(members),
             turn: AtomicUsize::new(0),
             changing: Mutex::default(),
             pending: AtomicU32::new(0),
@@ -309,9 +308,38 @@ impl Pool {
 }
 
 impl Members {
-    fn new(servers: Vec<Arc<Server>>) -> Self {
+    fn new(servers: Vec<Arc<Server>>, entries: Vec<Arc<Entry>>) -> Self {
         let order = Order::of(&servers);
-        Self { servers, order }
+        Self { servers, entries, order }
+    }
+
+    /// Those that are written, in their order, and behind them those that names stand for as far as that
+    /// is known. What is known of the same server before stays known; others begin slowly.
+    fn of(written: impl Iterator<Item = ServerDetails>, known: Option<&Self>) -> Self {
+        let (mut servers, mut entries) = (Vec::<Arc<Server>>::new(), Vec::new());
+        for details in written.take(SERVERS_MAX) {
+            if let Some(entry) = Entry::new(&details) {
+                entries.push(Arc::new(entry));
+                continue;
+            }
+            let Some(server) = Server::new(&details) else { continue };
+            let same = known.and_then(|it| it.servers.iter().find(|it| it.url == server.url));
+            match same {
+                Some(same) => server.follow(same),
+                None if known.is_some() => server.begin(clock::now()),
+                None => {}
+            }
+            servers.push(Arc::new(server));
+        }
+        for before in known.into_iter().flat_map(|it| &it.servers) {
+            if servers.len() < SERVERS_MAX
+                && servers.iter().all(|it| it.url != before.url)
+                && let Some(kept) = entries.iter().find_map(|entry| entry.keep(before))
+            {
+                servers.push(Arc::new(kept));
+            }
+        }
+        Self::new(servers, entries)
     }
 
     /// Whether one of `lane` is up that was not tried, be it full.
@@ -335,6 +363,13 @@ impl Members {
         }
         if all_tried {
             return Pick::Tried;
+        }
+        for entry in &self.entries {
+            if entry.is_open() {
+                // Who its servers are will be known in a moment.
+                return Pick::Full;
+            }
+            wait = wait.min(entry.due_ms().saturating_sub(now.mono_ms));
         }
         Pick::Nobody(wait.max(RETRY_AFTER_MIN_MS))
     }

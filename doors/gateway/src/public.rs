@@ -16,7 +16,7 @@ use vocab::DomainName;
 pub(crate) struct Public {
     /// In `Location`, `Content-Location` and `Refresh`; none where they are left alone.
     pub(crate) links: Option<Links>,
-    /// In the `Domain` of cookies.
+    /// In the `Domain` and `Path` of cookies.
     pub(crate) cookies: Cookies,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Public {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links(pub(crate) Vec<String>);
 
-/// Whether cookies for a server's own name are made cookies of the public one.
+/// Whether cookies for a server's own name and path are made cookies of the public ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cookies {
     #[default]
@@ -53,10 +53,16 @@ pub(crate) fn make(route: &Route, headers: &mut HeaderMap) {
             let pool = route.pool();
             pool.is_some_and(|pool| pool.has_host(&Host::Name(name.clone())))
         };
+        let ours = route.pool().and_then(|pool| pool.settings().sticky.as_ref());
+        let is_sticky = |cookie: &str| {
+            ours.is_some_and(|it| cookie.split('=').next() == Some(it.cookie.as_str()))
+        };
         let cookies: Vec<HeaderValue> = headers.get_all(SET_COOKIE).iter().cloned().collect();
         headers.remove(SET_COOKIE);
         for cookie in cookies {
-            let made = cookie.to_str().ok().and_then(|text| undomained(text, &is_ours));
+            let text = cookie.to_str().ok().filter(|text| !is_sticky(text));
+            let made =
+                text.and_then(|text| made_public(text, &is_ours, |path| route.onward.scope(path)));
             let made = made.and_then(|made| HeaderValue::try_from(made).ok());
             headers.append(SET_COOKIE, made.unwrap_or(cookie));
         }
@@ -102,24 +108,35 @@ fn refresh(value: &str, public: &impl Fn(&str) -> Option<String>) -> Option<Stri
 }
 
 /// A cookie without its `Domain`, where that is a name of ours: it is then one of the host that the
-/// client asked (RFC 6265 §5.3).
-fn undomained(cookie: &str, is_ours: &impl Fn(&DomainName) -> bool) -> Option<String> {
-    let is_domain = |attribute: &str| {
-        let (name, value) = attribute.split_once('=')?;
-        let host = value.trim().trim_start_matches('.');
-        let ours = name.trim().eq_ignore_ascii_case("domain")
-            && DomainName::parse(host).is_ok_and(|host| is_ours(&host));
-        ours.then_some(())
-    };
-    let mut parts = cookie.split(';');
-    let first = parts.next()?;
-    let rest: Vec<&str> = parts.collect();
-    let kept: Vec<&str> =
-        rest.iter().copied().filter(|attribute| is_domain(attribute).is_none()).collect();
-    if kept.len() == rest.len() {
-        return None;
+/// client asked (RFC 6265 §5.3). Its `Path` becomes what `scope` makes of it. None if it stays as it is.
+fn made_public(
+    cookie: &str,
+    is_ours: &impl Fn(&DomainName) -> bool,
+    scope: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let (pair, attributes) = cookie.split_once(';')?;
+    let mut made = pair.to_owned();
+    let mut is_changed = false;
+    for attribute in attributes.split(';') {
+        let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        let (name, value) = (name.trim(), value.trim());
+        let host = value.trim_start_matches('.');
+        if name.eq_ignore_ascii_case("domain")
+            && DomainName::parse(host).is_ok_and(|host| is_ours(&host))
+        {
+            is_changed = true;
+            continue;
+        }
+        made.push(';');
+        match Some(value).filter(|_| name.eq_ignore_ascii_case("path")).and_then(&scope) {
+            Some(path) => {
+                is_changed = true;
+                made.extend([" Path=", &path]);
+            }
+            None => made.push_str(attribute),
+        }
     }
-    Some(std::iter::once(first).chain(kept).collect::<Vec<_>>().join(";"))
+    is_changed.then_some(made)
 }
 
 #[cfg(test)]
@@ -158,12 +175,22 @@ mod tests {
     #[test]
     fn a_servers_own_cookie_becomes_the_hosts() {
         let ours = |name: &DomainName| name.as_str() == "app.internal";
-        let check = |cookie: &str| undomained(cookie, &ours);
+        let check = |cookie: &str| made_public(cookie, &ours, |_| None);
         assert_eq!(
             check("a=b; Path=/; Domain=.app.internal; Secure").as_deref(),
             Some("a=b; Path=/; Secure")
         );
         assert_eq!(check("a=b; domain=example"), None);
         assert_eq!(check("domain=app.internal"), None);
+    }
+    #[test]
+    fn a_cookies_path_gets_its_prefix_back() {
+        let scope = |path: &str| (path == "/").then(|| "/app".to_owned());
+        let check = |cookie: &str| made_public(cookie, &|_| false, scope);
+        assert_eq!(check("a=b; path=/; Secure").as_deref(), Some("a=b; Path=/app; Secure"));
+        assert_eq!(check("a=b; Path = / ;HttpOnly").as_deref(), Some("a=b; Path=/app;HttpOnly"));
+        assert_eq!(check("a=b; Path=/app"), None);
+        assert_eq!(check("path=/"), None);
+        assert_eq!(check("a=b"), None);
     }
 }

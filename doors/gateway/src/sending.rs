@@ -6,7 +6,7 @@
 use crate::dice;
 use crate::door::Setup;
 use crate::onward::HostSent;
-use crate::pools::{Asking, Lease, Met, Pick, Pool, TRIES_MAX, Tried, Unserved};
+use crate::pools::{Asking, CookieScope, Lease, Met, Pick, Pool, TRIES_MAX, Tried, Unserved};
 use crate::request::Outcome;
 use crate::settings::{Priority, RetryCause};
 use crate::uploads::Replay;
@@ -43,8 +43,8 @@ pub(crate) struct Asker {
 /// Whether the client is to come back to the same server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stickiness {
-    /// As the pool has it.
-    AsSet,
+    /// As the pool has it, by a cookie for such connections.
+    AsSet(CookieScope),
     /// The answer is for everybody.
     Never,
 }
@@ -347,8 +347,8 @@ fn answered(
     asker: &Asker,
     asking: &Asking,
 ) -> Response<Body> {
-    if asker.stickiness == Stickiness::AsSet
-        && let Some(cookie) = lease.cookie(asking.stuck_to)
+    if let Stickiness::AsSet(scope) = asker.stickiness
+        && let Some(cookie) = lease.cookie(asking.stuck_to, scope)
     {
         response.headers_mut().append(SET_COOKIE, cookie);
     }

@@ -43,7 +43,7 @@ pub(crate) use self::sending::Sign;
 pub use self::sending::{
     Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
 };
-pub use self::servers::{ServerDetails, ServerSettings, WEIGHT_MAX};
+pub use self::servers::{ResolveChoice, ServerDetails, ServerSettings, WEIGHT_MAX};
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 pub use self::ways::{
     HttpChoice, KeepAliveSettings, ProxyProtocolChoice, ServerTlsSettings, TimeoutSettings,

@@ -9,8 +9,8 @@ mod support;
 use bytes::Bytes;
 use door_gateway::{
     HealthSettings, HttpChoice, KeepAliveSettings, PoolChange, PoolSettings, ProxyProtocolChoice,
-    RouteSettings, ServerDetails, ServerTlsSettings, Settings, TimeoutSettings, Unchanged,
-    VerifyChoice, check_files,
+    ResolveChoice, RouteSettings, ServerDetails, ServerSettings, ServerTlsSettings, Settings,
+    TimeoutSettings, Unchanged, VerifyChoice, check_files,
 };
 use http::header::{CONTENT_TYPE, HOST, TE};
 use http::{HeaderMap, HeaderValue, Request, Response};
@@ -428,6 +428,41 @@ fn a_fresh_connection_is_verified_and_an_ill_server_passed_over() {
     }
     let asked = well.seen().iter().filter(|it| it.starts_with("OPTIONS * ")).count();
     assert_eq!((asked, well.connections()), (1, 1));
+}
+
+#[test]
+fn servers_found_by_name_go_by_that_name() {
+    let (ca, tls) = certificate("localhost");
+    let server = engine(Some(tls), |request| {
+        let host = request.uri().authority().map(ToString::to_string);
+        Response::new(Body::full(host.unwrap_or_default()))
+    });
+    let port = server.address.port();
+    let url = format!("https://localhost:{port}");
+    let mut settings = before(url.clone(), |pool| {
+        let resolve = Some(ResolveChoice::Addresses);
+        let details = ServerDetails { url: url.clone(), resolve, ..Default::default() };
+        pool.servers = vec![ServerSettings::Detailed(details)];
+        pool.tls = ServerTlsSettings { ca: Some(ca), ..Default::default() };
+        pool.health = Some(HealthSettings { interval: span("100ms"), ..Default::default() });
+    });
+    settings.routes[0].set_host = "server".into();
+    let gateway = start(settings.clone(), parts(""));
+    gateway.door.reload(settings).unwrap();
+    // One of its addresses has no server; requests wait until they are known, and pass it by.
+    let answer = get(&gateway, "/");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(&format!("localhost:{port}")));
+    let deadline = Instant::now() + DEADLINE;
+    let health = || gateway.door.pools()[0].servers.iter().map(|it| it.health).collect::<Vec<_>>();
+    while health() != ["up", "down"] {
+        assert!(Instant::now() < deadline, "{:?}", health());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pool = gateway.door.pools().remove(0);
+    let told = pool.servers.iter().map(|it| (it.url.as_str(), it.found_by.as_deref()));
+    let expected = [format!("https://127.0.0.1:{port}"), format!("https://[::1]:{port}")];
+    assert!(told.eq(expected.iter().map(|it| (it.as_str(), Some(url.as_str())))), "{pool:?}");
+    assert_eq!((pool.names[0].servers, &pool.names[0].failure), (2, &None));
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! The gateway's pools: how they do, and their servers added, drained, weighed and removed.
+//! The gateway's pools: how they do, and their servers added, drained, weighed, removed and replaced.
 //!
 //! Changes last as long as the process; the file is not touched. Behind the guard.
 
 use super::{App, Asked};
 use crate::control::{PoolChange, PoolServerChange};
-use crate::model::{PoolChangeRequest, Pools, Problem};
+use crate::model::{NewServer, PoolChangeRequest, PoolServersRequest, Pools, Problem};
 use crate::refused::Refused;
 use axum::Json;
 use axum::extract::State;
@@ -36,7 +36,27 @@ pub(crate) async fn change_pool(
     sent: Result<Json<PoolChangeRequest>, JsonRejection>,
 ) -> Result<Json<Pools>, Refused> {
     let Json(sent) = sent?;
-    let change = change_of(sent)?;
+    change(&app, change_of(sent)?).await
+}
+
+/// Puts these servers in place of all that a pool has, at once: blue and green. What is known of those
+/// that stay, stays known; what the others work on, they may finish. Lasts as other changes do.
+#[utoipa::path(put, path = "/api/pools", request_body = PoolServersRequest, responses(
+    (status = 200, body = Pools),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 409, body = Problem, description = "No such pool, or its servers cannot be these")
+))]
+pub(crate) async fn replace_servers(
+    State(app): State<Arc<App>>,
+    _asked: Asked,
+    sent: Result<Json<PoolServersRequest>, JsonRejection>,
+) -> Result<Json<Pools>, Refused> {
+    let Json(PoolServersRequest { pool, servers }) = sent?;
+    let servers = servers.into_iter().map(NewServer::from).collect();
+    change(&app, PoolChange { pool, change: PoolServerChange::Replace(servers) }).await
+}
+
+async fn change(app: &Arc<App>, change: PoolChange) -> Result<Json<Pools>, Refused> {
     let changed = app.ask(move |app| {
         app.control.change_pool(&change)?;
         Ok(app.control.pools())
@@ -48,22 +68,29 @@ pub(crate) async fn change_pool(
 }
 
 fn change_of(sent: PoolChangeRequest) -> Result<PoolChange, Refused> {
-    let server = match sent.action.as_str() {
-        "add" => PoolServerChange::Add {
+    let url = sent.server;
+    let change = match sent.action.as_str() {
+        "add" => PoolServerChange::Add(NewServer {
+            url,
             weight: sent.weight.unwrap_or(1),
             backup: sent.backup,
             max_requests: sent.max_requests,
-        },
-        "remove" => PoolServerChange::Remove,
-        "drain" => PoolServerChange::Drain,
-        "undrain" => PoolServerChange::Undrain,
-        "weigh" => PoolServerChange::Weigh(sent.weight.ok_or_else(|| {
-            let remedy = "send `weight`, a number from 1 to 100";
-            Refused::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy)
-        })?),
+            drain: false,
+            resolve: sent.resolve,
+        }),
+        "remove" => PoolServerChange::Remove(url),
+        "drain" => PoolServerChange::Drain(url),
+        "undrain" => PoolServerChange::Undrain(url),
+        "weigh" => {
+            let weight = sent.weight.ok_or_else(|| {
+                let remedy = "send `weight`, a number from 1 to 100";
+                Refused::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy)
+            })?;
+            PoolServerChange::Weigh(url, weight)
+        }
         other => {
             return Err(Refused::word("action", other, "add, remove, drain, undrain, weigh"));
         }
     };
-    Ok(PoolChange { pool: sent.pool, url: sent.server, change: server })
+    Ok(PoolChange { pool: sent.pool, change })
 }

@@ -31,15 +31,32 @@ pub struct Pool {
     pub waited: u64,
     /// Requests that found the line full or waited in vain.
     pub unserved: u64,
-    /// Its servers, in the order of the configuration.
+    /// Its servers, in the order of the configuration; behind them those that were found by name.
     pub servers: Vec<PoolServer>,
+    /// The names that servers are found by.
+    pub names: Vec<PoolName>,
+}
+
+/// A name that servers of a pool are found by.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct PoolName {
+    /// Its URL, as it stands in the configuration.
+    pub url: String,
+    /// What is asked for: `addresses` or `srv`.
+    pub resolve: String,
+    /// How many servers it stands for.
+    pub servers: usize,
+    /// Why the last look-up failed; null if it did not. The servers that it had stay.
+    pub failure: Option<String>,
 }
 
 /// A server of a pool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PoolServer {
-    /// Its URL.
+    /// Its URL, with the address that was found for a name.
     pub url: String,
+    /// The URL with that name; null if it was not found by one.
+    pub found_by: Option<String>,
     /// How much it gets beside the others.
     pub weight: u32,
     /// Whether it serves only while no other is up.
@@ -79,4 +96,77 @@ pub struct PoolChangeRequest {
     /// With `add`: requests that it works on at once. Default 0: no bound.
     #[serde(default)]
     pub max_requests: u32,
+    /// With `add`: whether its host is a name that stands for several servers. Default: it is one.
+    #[serde(default)]
+    pub resolve: Option<PoolResolve>,
+}
+
+/// What the name of servers is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolResolve {
+    /// Its addresses.
+    Addresses,
+    /// Its SRV records.
+    Srv,
+}
+
+/// The servers that a pool is to have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolServersRequest {
+    /// Which pool.
+    pub pool: String,
+    /// All its servers, as in the configuration.
+    pub servers: Vec<ServerRequest>,
+}
+
+/// A server as it stands in the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum ServerRequest {
+    /// Its URL.
+    Url(String),
+    /// Its URL and more.
+    Detailed(NewServer),
+}
+
+/// A server that comes into a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewServer {
+    /// Its URL. Needed.
+    pub url: String,
+    /// How much it gets beside the others, from 1 to 100. Default 1.
+    pub weight: u32,
+    /// Whether it serves only while no other is up. Default false.
+    pub backup: bool,
+    /// Requests that it works on at once. Default 0: no bound.
+    pub max_requests: u32,
+    /// Whether it takes no new clients. Default false.
+    pub drain: bool,
+    /// Whether its host is a name that stands for several servers. Default: it is one.
+    pub resolve: Option<PoolResolve>,
+}
+
+impl Default for NewServer {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            weight: 1,
+            backup: false,
+            max_requests: 0,
+            drain: false,
+            resolve: None,
+        }
+    }
+}
+
+impl From<ServerRequest> for NewServer {
+    fn from(server: ServerRequest) -> Self {
+        match server {
+            ServerRequest::Url(url) => Self { url, ..Self::default() },
+            ServerRequest::Detailed(server) => server,
+        }
+    }
 }

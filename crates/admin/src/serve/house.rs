@@ -64,8 +64,17 @@ impl Control for Program {
         vec![Pool { name: "app".into(), ..Pool::default() }]
     }
     fn change_pool(&self, change: &PoolChange) -> Result<(), String> {
-        let known = change.pool == "app" && change.change == PoolServerChange::Weigh(3);
-        known.then_some(()).ok_or_else(|| format!("there is no pool {:?}", change.pool))
+        let is_known = match &change.change {
+            PoolServerChange::Weigh(url, 3) => url == "http://10.0.0.1",
+            PoolServerChange::Replace(servers) => {
+                let told: Vec<_> = servers.iter().map(|it| (&*it.url, it.weight)).collect();
+                told == [("http://10.0.0.2", 1), ("http://10.0.0.3", 5)]
+            }
+            _ => false,
+        };
+        (change.pool == "app" && is_known)
+            .then_some(())
+            .ok_or_else(|| format!("there is no pool {:?}", change.pool))
     }
     fn reload(&self) -> Result<Reloaded, Vec<String>> {
         if self.broken.load(Relaxed) {
@@ -222,6 +231,12 @@ impl House {
         let bearer = format!("Bearer {}", self.token);
         let fields = [("authorization", bearer.as_str()), ("content-type", "application/json")];
         self.ask("POST", path, &fields, body).await
+    }
+
+    pub(super) async fn put(&self, path: &str, body: &str) -> Answer {
+        let bearer = format!("Bearer {}", self.token);
+        let fields = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        self.ask("PUT", path, &fields, body).await
     }
 
     pub(super) async fn session(&self) -> String {

@@ -3,9 +3,11 @@
 //! It translates; the door does what is asked.
 
 use super::App;
-use admin::model::{Pool, PoolServer};
+use admin::model::{NewServer, Pool, PoolName, PoolResolve, PoolServer};
 use admin::{PoolChange, PoolServerChange};
-use door_gateway::{PoolChange as DoorChange, PoolState, ServerDetails, ServerState};
+use door_gateway::{
+    NameState, PoolChange as DoorChange, PoolState, ResolveChoice, ServerDetails, ServerState,
+};
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
@@ -27,18 +29,27 @@ impl App {
     /// Changes one of them.
     pub(super) fn change_pool(&self, asked: &PoolChange) -> Result<(), String> {
         let door = self.gateway().ok_or("there is no gateway, and so no pool")?;
-        let url = asked.url.clone();
-        let change = match asked.change {
-            PoolServerChange::Add { weight, backup, max_requests } => {
-                DoorChange::Add(ServerDetails { url, weight, backup, max_requests, drain: false })
+        let change = match asked.change.clone() {
+            PoolServerChange::Add(server) => DoorChange::Add(wanted(server)),
+            PoolServerChange::Replace(servers) => {
+                DoorChange::Replace(servers.into_iter().map(wanted).collect())
             }
-            PoolServerChange::Remove => DoorChange::Remove(url),
-            PoolServerChange::Drain => DoorChange::Drain(url),
-            PoolServerChange::Undrain => DoorChange::Undrain(url),
-            PoolServerChange::Weigh(weight) => DoorChange::Weigh(url, weight),
+            PoolServerChange::Remove(url) => DoorChange::Remove(url),
+            PoolServerChange::Drain(url) => DoorChange::Drain(url),
+            PoolServerChange::Undrain(url) => DoorChange::Undrain(url),
+            PoolServerChange::Weigh(url, weight) => DoorChange::Weigh(url, weight),
         };
         door.change_pool(&asked.pool, &change).map_err(|why| why.to_string())
     }
+}
+
+fn wanted(server: NewServer) -> ServerDetails {
+    let NewServer { url, weight, backup, max_requests, drain, resolve } = server;
+    let resolve = resolve.map(|it| match it {
+        PoolResolve::Addresses => ResolveChoice::Addresses,
+        PoolResolve::Srv => ResolveChoice::Srv,
+    });
+    ServerDetails { url, weight, backup, max_requests, drain, resolve }
 }
 
 /// As the API tells it.
@@ -54,12 +65,19 @@ pub(super) fn told(pool: PoolState) -> Pool {
         waited: pool.waited,
         unserved: pool.unserved,
         servers: pool.servers.into_iter().map(told_server).collect(),
+        names: pool.names.into_iter().map(told_name).collect(),
     }
+}
+
+fn told_name(name: NameState) -> PoolName {
+    let NameState { url, resolve, servers, failure } = name;
+    PoolName { url, resolve: resolve.into(), servers, failure }
 }
 
 fn told_server(server: ServerState) -> PoolServer {
     PoolServer {
         url: server.url,
+        found_by: server.found_by,
         weight: server.weight,
         backup: server.backup,
         state: server.state.into(),

@@ -43,7 +43,10 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
             let (path, body) = purge(what)?;
             (Method::POST, path, Some(body))
         }
-        CtlCommand::Pools => (Method::GET, "/api/pools", None),
+        CtlCommand::Pools { what: None } => (Method::GET, "/api/pools", None),
+        CtlCommand::Pools { what: Some(what) } => {
+            (Method::PUT, "/api/pools", Some(pools::replacement(what)?))
+        }
         CtlCommand::Server { what } => (Method::POST, "/api/pools", Some(pools::change(what))),
     };
     let (status, answer) = ask(&state, method, path, body)?;
@@ -68,7 +71,7 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
         CtlCommand::Allow(_) => print_allow(&answer),
         CtlCommand::Allows => print_allows(&answer),
         CtlCommand::Revoke(what) => println!("{} is up to the lists again", what.host),
-        CtlCommand::Pools | CtlCommand::Server { .. } => pools::print(&answer),
+        CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(&answer),
         CtlCommand::Purge(_) => print_purged(&answer),
     }
     Ok(())

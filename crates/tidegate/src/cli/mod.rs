@@ -165,8 +165,12 @@ pub(crate) enum CtlCommand {
     Revoke(RevokeArgs),
     /// Forget answers to DNS questions, or what the HTTP caches have stored
     Purge(PurgeArgs),
-    /// The gateway's pools and how their servers do
-    Pools,
+    /// The gateway's pools and how their servers do; or all servers of one replaced
+    Pools {
+        /// What becomes of a pool [default: all are shown]
+        #[command(subcommand)]
+        what: Option<ctl::pools::PoolsCommand>,
+    },
     /// Add, remove, drain or weigh a server of a pool, until Tidegate ends
     Server {
         /// What becomes of it

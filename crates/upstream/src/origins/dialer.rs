@@ -121,6 +121,11 @@ impl Dialer {
         timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
     }
 
+    /// Whom it asks for names.
+    pub(super) const fn resolver(&self) -> &Resolver {
+        &self.resolver
+    }
+
     /// With what it speaks TLS.
     pub(super) const fn tls(&self) -> &ClientTls {
         &self.tls
@@ -132,14 +137,17 @@ impl Dialer {
         server: &Server,
         patience: Duration,
     ) -> Result<(Connection, Option<SocketAddr>), DialError> {
-        match server.place() {
-            Place::Socket(path) => Ok((connect_socket(path).await?, None)),
-            Place::Origin(origin) => {
-                let at = (&origin.host, origin.port);
-                let (stream, peer) = self.dial_within(at, &Anywhere, patience).await?;
-                Ok((Connection::Plain(stream), Some(peer)))
+        let (stream, peer) = match server.place() {
+            Place::Socket(path) => return Ok((connect_socket(path).await?, None)),
+            Place::Found(_, address) => {
+                let host = Host::Address(address.ip());
+                self.dial_within((&host, address.port()), &Anywhere, patience).await?
             }
-        }
+            Place::Origin(origin) => {
+                self.dial_within((&origin.host, origin.port), &Anywhere, patience).await?
+            }
+        };
+        Ok((Connection::Plain(stream), Some(peer)))
     }
 
     /// Connects to `host` and `port` without TLS.

@@ -118,7 +118,7 @@ impl Opener<'_> {
     async fn secure(&self, connection: Connection) -> Result<Connection, DialError> {
         let name = match (&self.terms.options().tls.name, self.server.place()) {
             (Some(name), _) => name.clone(),
-            (None, Place::Origin(origin)) => tls_name(&origin.host),
+            (None, Place::Origin(origin) | Place::Found(origin, _)) => tls_name(&origin.host),
             (None, Place::Socket(_)) => self.server.authority(),
         };
         let tls = self.terms.tls().unwrap_or(self.dialer.tls());

@@ -7,9 +7,11 @@
 
 use super::origin::{Host, Origin, OriginError, OriginScheme};
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
+use vocab::DomainName;
 
 /// Bytes of a socket's path, at most: `sun_path` of Linux less its final zero.
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -26,6 +28,9 @@ pub struct Server {
 pub(super) enum Place {
     /// At a host and port.
     Origin(Origin),
+    /// At this address, which was found for the host of the origin. It goes by the host's name: to TLS
+    /// and in `Host`.
+    Found(Origin, SocketAddr),
     /// At a socket of this machine.
     Socket(Arc<Path>),
 }
@@ -56,7 +61,7 @@ impl Server {
     /// The `Host` that it stands for: its own authority, and `localhost` for a socket.
     pub fn authority(&self) -> String {
         match &self.place {
-            Place::Origin(origin) => origin.authority(),
+            Place::Origin(origin) | Place::Found(origin, _) => origin.authority(),
             Place::Socket(_) => "localhost".into(),
         }
     }
@@ -65,6 +70,7 @@ impl Server {
     pub fn stands_at(&self, origin: &Origin) -> bool {
         match &self.place {
             Place::Origin(own) => own == origin,
+            Place::Found(own, address) => own == origin || at_address(own, *address) == *origin,
             Place::Socket(_) => {
                 origin.scheme == OriginScheme::Http && origin.authority() == "localhost"
             }
@@ -74,7 +80,7 @@ impl Server {
     /// Whether this is its host.
     pub fn has_host(&self, host: &Host) -> bool {
         match &self.place {
-            Place::Origin(own) => own.host == *host,
+            Place::Origin(own) | Place::Found(own, _) => own.host == *host,
             Place::Socket(_) => false,
         }
     }
@@ -82,7 +88,7 @@ impl Server {
     /// Whether it is spoken to over TLS.
     pub fn is_secure(&self) -> bool {
         match &self.place {
-            Place::Origin(origin) => origin.scheme == OriginScheme::Https,
+            Place::Origin(origin) | Place::Found(origin, _) => origin.scheme == OriginScheme::Https,
             Place::Socket(_) => false,
         }
     }
@@ -90,6 +96,41 @@ impl Server {
     /// Whether its URL asks for HTTP/2 without TLS.
     pub fn is_h2c(&self) -> bool {
         self.cleartext == Cleartext::Http2
+    }
+
+    /// The name that its host is looked up by; none of an address or a socket.
+    pub fn name(&self) -> Option<&DomainName> {
+        match &self.place {
+            Place::Origin(Origin { host: Host::Name(name), .. }) => Some(name),
+            Place::Origin(_) | Place::Found(..) | Place::Socket(_) => None,
+        }
+    }
+
+    /// Where it was found; none of what is written.
+    pub const fn address(&self) -> Option<SocketAddr> {
+        match &self.place {
+            Place::Found(_, address) => Some(*address),
+            Place::Origin(_) | Place::Socket(_) => None,
+        }
+    }
+
+    /// The same, found at `address`, where it goes by `name`. None of a socket.
+    pub fn found_at(&self, address: SocketAddr, name: &DomainName) -> Option<Self> {
+        let scheme = match &self.place {
+            Place::Origin(origin) | Place::Found(origin, _) => origin.scheme,
+            Place::Socket(_) => return None,
+        };
+        let host = Host::Name(name.clone());
+        let place = Place::Found(Origin { scheme, host, port: address.port() }, address);
+        Some(Self { place, cleartext: self.cleartext })
+    }
+
+    /// The port of its host; none of a socket.
+    pub(super) const fn port(&self) -> Option<u16> {
+        match &self.place {
+            Place::Origin(origin) | Place::Found(origin, _) => Some(origin.port),
+            Place::Socket(_) => None,
+        }
     }
 
     pub(super) const fn place(&self) -> &Place {
@@ -133,6 +174,12 @@ impl FromStr for Server {
     }
 }
 
+/// An origin as it would be written with its address.
+fn at_address(origin: &Origin, address: SocketAddr) -> Origin {
+    let host = Host::Address(address.ip().to_canonical());
+    Origin { scheme: origin.scheme, host, port: address.port() }
+}
+
 fn origin(text: &str) -> Result<Place, ServerError> {
     text.parse().map(Place::Origin).map_err(|why| match why {
         OriginError::Scheme => ServerError::Scheme,
@@ -156,6 +203,13 @@ impl fmt::Display for Server {
         match (&self.place, self.cleartext) {
             (Place::Origin(origin), Cleartext::AsAgreed) => origin.fmt(f),
             (Place::Origin(origin), Cleartext::Http2) => write!(f, "h2c://{}", origin.authority()),
+            // By its address: several go by one name.
+            (Place::Found(origin, address), Cleartext::AsAgreed) => {
+                at_address(origin, *address).fmt(f)
+            }
+            (Place::Found(origin, address), Cleartext::Http2) => {
+                write!(f, "h2c://{}", at_address(origin, *address).authority())
+            }
             (Place::Socket(path), Cleartext::AsAgreed) => write!(f, "unix:{}", path.display()),
             (Place::Socket(path), Cleartext::Http2) => write!(f, "h2c+unix:{}", path.display()),
         }

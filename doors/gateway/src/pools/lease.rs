@@ -25,6 +25,14 @@ pub(crate) struct Lease {
     at_end: AtEnd,
 }
 
+/// Over what a cookie may come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CookieScope {
+    /// TLS alone: the client has come so.
+    Secure,
+    Any,
+}
+
 /// What follows when a place is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtEnd {
@@ -79,13 +87,17 @@ impl Lease {
 
     /// The cookie that leads a client back here, where the pool has one and the client's leads
     /// elsewhere.
-    pub(crate) fn cookie(&self, stuck_to: Option<u64>) -> Option<HeaderValue> {
+    pub(crate) fn cookie(&self, stuck_to: Option<u64>, scope: CookieScope) -> Option<HeaderValue> {
         let sticky = self.pool.settings.sticky.as_ref()?;
         if stuck_to == Some(self.server.tag) {
             return None;
         }
-        let text =
-            format!("{}={:016x}; Path=/; HttpOnly; SameSite=Lax", sticky.cookie, self.server.tag);
+        let secure = match scope {
+            CookieScope::Secure => "; Secure",
+            CookieScope::Any => "",
+        };
+        let (name, tag) = (&sticky.cookie, self.server.tag);
+        let text = format!("{name}={tag:016x}; Path=/; HttpOnly; SameSite=Lax{secure}");
         HeaderValue::from_str(&text).ok()
     }
 

@@ -3,6 +3,7 @@
 //! Changes last as long as the process, and as long as the file's settings of the pool stay what they
 //! are. Called by `door` for the admin API.
 
+use super::names::Entry;
 use super::queue::Waiting;
 use super::server::{Server, Standing};
 use super::{Members, Pool};
@@ -11,7 +12,7 @@ use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use transport::clock;
-use vocab::Now;
+use vocab::{Complaint, Now};
 
 /// A pool as it is at this moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,13 +31,30 @@ pub struct PoolState {
     pub unserved: u64,
     /// Its servers.
     pub servers: Vec<ServerState>,
+    /// The names that some of them are found by.
+    pub names: Vec<NameState>,
+}
+
+/// A name that servers are found by, as it is at this moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameState {
+    /// Its URL.
+    pub url: String,
+    /// What is asked for: `addresses` or `srv`.
+    pub resolve: &'static str,
+    /// How many servers it stands for.
+    pub servers: usize,
+    /// Why the last look-up failed, if it did; the servers that it had stay.
+    pub failure: Option<String>,
 }
 
 /// A server as it is at this moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerState {
-    /// Its URL.
+    /// Its URL, with the address that was found for a name.
     pub url: String,
+    /// The URL with that name, if it was found.
+    pub found_by: Option<String>,
     /// How much it gets beside the others.
     pub weight: u32,
     /// Whether it serves only while no other is up.
@@ -62,9 +80,12 @@ pub struct ServerState {
 /// What is to change in a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolChange {
-    /// One more server.
+    /// One more server, or name of servers.
     Add(ServerDetails),
-    /// This server goes; what it works on, it may finish.
+    /// These servers in place of all that it has. What is known of those that stay, stays known; what
+    /// the others work on, they may finish.
+    Replace(Vec<ServerDetails>),
+    /// This server, or name with all its servers, goes; what they work on, they may finish.
     Remove(String),
     /// This server gets no new clients.
     Drain(String),
@@ -83,6 +104,10 @@ pub enum Unchanged {
     NoServer(String),
     /// It has this server already.
     Known(String),
+    /// This is no server but a name that servers are found by.
+    Name(String),
+    /// This server was found by that name, and would be found again.
+    Found(String, String),
     /// It has as many servers as a pool may have.
     Full,
     /// What was sent is wrong.
@@ -95,6 +120,13 @@ impl fmt::Display for Unchanged {
             Self::NoPool(name) => write!(f, "there is no pool {name:?}"),
             Self::NoServer(url) => write!(f, "the pool has no server {url:?}"),
             Self::Known(url) => write!(f, "the pool has the server {url:?} already"),
+            Self::Name(url) => {
+                write!(f, "{url:?} is a name that servers are found by: name one of those")
+            }
+            Self::Found(url, by) => write!(
+                f,
+                "{url:?} was found by {by:?}, and would be found again: drain it, or remove that"
+            ),
             Self::Full => write!(f, "the pool has {SERVERS_MAX} servers, and can have no more"),
             Self::Wrong(why) => f.write_str(why),
         }
@@ -107,6 +139,7 @@ impl Pool {
     /// The pool called `name` as it is now.
     pub(crate) fn state(&self, name: &str, now: Now) -> PoolState {
         let Waiting { now: waiting, entered, refused } = self.queue.waiting();
+        let members = self.members.load();
         PoolState {
             name: name.into(),
             requests: self.requests.load(Relaxed),
@@ -114,53 +147,108 @@ impl Pool {
             waiting,
             waited: entered,
             unserved: refused,
-            servers: self.members.load().servers.iter().map(|server| server.state(now)).collect(),
+            servers: members.servers.iter().map(|server| server.state(now)).collect(),
+            names: members.entries.iter().map(|entry| entry.state(&members)).collect(),
         }
     }
 
     /// Changes it while it runs.
     pub(crate) fn change(self: &Arc<Self>, change: &PoolChange) -> Result<(), Unchanged> {
         let turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut servers = self.members.load().servers.clone();
-        let find = |url: &str| {
-            let found = servers.iter().position(|server| &*server.url == url);
-            found.ok_or_else(|| Unchanged::NoServer(url.into()))
-        };
-        match change {
-            PoolChange::Add(details) => {
-                let settings = ServerSettings::Detailed(details.clone());
-                if let Some(complaint) = self.settings.check_server(&settings).into_iter().next() {
-                    return Err(Unchanged::Wrong(complaint.to_string()));
-                }
-                if find(&details.url).is_ok() {
-                    return Err(Unchanged::Known(details.url.clone()));
-                }
-                if servers.len() >= SERVERS_MAX {
-                    return Err(Unchanged::Full);
-                }
-                let wrong = || Unchanged::Wrong(format!("{:?} is no server", details.url));
-                let server = Server::new(details).ok_or_else(wrong)?;
-                server.begin(clock::now());
-                servers.push(Arc::new(server));
+        let members = self.members.load_full();
+        let after = match change {
+            PoolChange::Add(details) => self.with(&members, details)?,
+            PoolChange::Replace(written) => {
+                let all: Vec<_> = written.iter().cloned().map(ServerSettings::Detailed).collect();
+                first_of(self.settings.check_servers(&all))?;
+                Members::of(written.iter().cloned(), Some(&members))
             }
-            PoolChange::Remove(url) => {
-                servers.remove(find(url)?);
+            PoolChange::Remove(url) => members.without(url)?,
+            PoolChange::Drain(url) => {
+                members.find(url)?.drain();
+                members.in_new_order()
             }
-            PoolChange::Drain(url) => servers[find(url)?].drain(),
-            PoolChange::Undrain(url) => servers[find(url)?].undrain(),
+            PoolChange::Undrain(url) => {
+                members.find(url)?.undrain();
+                members.in_new_order()
+            }
             PoolChange::Weigh(url, weight) => {
-                let server = &servers[find(url)?];
+                let server = members.find(url)?;
                 if !(1..=WEIGHT_MAX).contains(weight) {
                     let why = format!("weight: {weight} is not from 1 to {WEIGHT_MAX}");
                     return Err(Unchanged::Wrong(why));
                 }
                 server.weigh(*weight);
+                members.in_new_order()
             }
-        }
-        self.members.store(Arc::new(Members::new(servers)));
+        };
+        self.members.store(Arc::new(after));
         drop(turn);
         self.serve_line();
         Ok(())
+    }
+
+    /// `members` and one more, a server or a name.
+    fn with(&self, members: &Members, details: &ServerDetails) -> Result<Members, Unchanged> {
+        let url = &details.url;
+        first_of(self.settings.check_server(&ServerSettings::Detailed(details.clone())))?;
+        if !matches!(members.find(url), Err(Unchanged::NoServer(_))) {
+            return Err(Unchanged::Known(url.clone()));
+        }
+        let (mut servers, mut entries) = (members.servers.clone(), members.entries.clone());
+        if servers.len().max(entries.len()) >= SERVERS_MAX {
+            return Err(Unchanged::Full);
+        }
+        if let Some(entry) = Entry::new(details) {
+            entries.push(Arc::new(entry));
+        } else {
+            let wrong = || Unchanged::Wrong(format!("{url:?} is no server"));
+            let server = Server::new(details).ok_or_else(wrong)?;
+            server.begin(clock::now());
+            servers.push(Arc::new(server));
+        }
+        Ok(Members::new(servers, entries))
+    }
+}
+
+/// The first of what is wrong, if anything is.
+fn first_of(complaints: Vec<Complaint>) -> Result<(), Unchanged> {
+    let first = complaints.into_iter().next();
+    first.map_or(Ok(()), |complaint| Err(Unchanged::Wrong(complaint.to_string())))
+}
+
+impl Members {
+    fn named(&self, url: &str) -> Option<&Arc<Entry>> {
+        self.entries.iter().find(|entry| entry.details.url == url)
+    }
+
+    fn find(&self, url: &str) -> Result<&Arc<Server>, Unchanged> {
+        let found = self.servers.iter().find(|server| &*server.url == url);
+        found.ok_or_else(|| match self.named(url) {
+            Some(_) => Unchanged::Name(url.into()),
+            None => Unchanged::NoServer(url.into()),
+        })
+    }
+
+    /// All but a server, or a name with all that it stands for.
+    fn without(&self, url: &str) -> Result<Self, Unchanged> {
+        let (mut servers, mut entries) = (self.servers.clone(), self.entries.clone());
+        if let Some(gone) = self.named(url) {
+            servers.retain(|server| !gone.has_found(server));
+            entries.retain(|entry| !Arc::ptr_eq(entry, gone));
+        } else {
+            let gone = self.find(url)?;
+            if let Some(by) = &gone.found {
+                return Err(Unchanged::Found(url.into(), by.entry.to_string()));
+            }
+            servers.retain(|server| !Arc::ptr_eq(server, gone));
+        }
+        Ok(Self::new(servers, entries))
+    }
+
+    /// The same, their weights looked at again.
+    fn in_new_order(&self) -> Self {
+        Self::new(self.servers.clone(), self.entries.clone())
     }
 }
 
@@ -178,8 +266,9 @@ impl Server {
         let latency_us = self.estimate.us(now).unwrap_or(0.0) as u64;
         ServerState {
             url: self.url.to_string(),
+            found_by: self.found.as_ref().map(|by| by.entry.to_string()),
             weight: self.weight(),
-            backup: self.backup,
+            backup: self.is_backup(),
             state,
             health: self.health().as_str(),
             rests_ms,
@@ -187,6 +276,17 @@ impl Server {
             answers: counts.answers,
             failures: counts.failures,
             latency_us,
+        }
+    }
+}
+
+impl Entry {
+    fn state(&self, members: &Members) -> NameState {
+        NameState {
+            url: self.details.url.clone(),
+            resolve: self.how.as_str(),
+            servers: members.servers.iter().filter(|server| self.has_found(server)).count(),
+            failure: self.failure(),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Order {
 impl Order {
     pub(super) fn of(servers: &[Arc<Server>]) -> Self {
         let lane = |backup: bool| {
-            let ranked = servers.iter().enumerate().filter(|(_, it)| it.backup == backup);
+            let ranked = servers.iter().enumerate().filter(|(_, it)| it.is_backup() == backup);
             let each = ranked.filter_map(|(index, _)| u16::try_from(index).ok()).collect();
             Lane::new(each, |index| servers[index].weight())
         };

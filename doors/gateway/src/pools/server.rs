@@ -8,14 +8,14 @@
 use super::checks::{Checks, Health};
 use super::estimate::Estimate;
 use super::record::{Judgement, Met, Patience, Record};
-use crate::settings::ServerDetails;
+use crate::settings::{ResolveChoice, ServerDetails};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use upstream::origins::Server as Address;
-use vocab::Now;
+use vocab::{DomainName, Now};
 
 /// What a failure counts for in the average: as if the answer had taken so long. A server that fails
 /// at once must not look fast.
@@ -39,10 +39,12 @@ pub(crate) enum Standing {
 /// One server.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// Its URL, as it was written.
+    /// Its URL, as it was written, or with the address that was found.
     pub(crate) url: Box<str>,
     pub(crate) address: Address,
-    pub(crate) backup: bool,
+    /// How it came here, if it is not written.
+    pub(super) found: Option<FoundBy>,
+    backup: AtomicBool,
     /// What stands for it where hashes choose, and in cookies.
     pub(super) tag: u64,
     weight: AtomicU32,
@@ -63,6 +65,32 @@ pub(crate) struct Server {
     failures: AtomicU64,
 }
 
+/// How a server came into its pool: by a name.
+#[derive(Debug)]
+pub(super) struct FoundBy {
+    /// The URL with the name that was looked up.
+    pub(super) entry: Box<str>,
+    pub(super) how: ResolveChoice,
+    /// The name whose address it has.
+    pub(super) name: DomainName,
+    /// The weight that it was last found with. One that was given by hand stays until this changes.
+    weight: AtomicU32,
+}
+
+/// How much a server gets, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rank {
+    pub(super) weight: u32,
+    pub(super) backup: bool,
+}
+
+/// Whether the order of a pool's servers changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ranked {
+    Anew,
+    Same,
+}
+
 /// What a server has done, and is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -74,14 +102,33 @@ pub(crate) struct Counts {
 impl Server {
     /// A server that nothing is known of. None if its URL leads nowhere: settings are checked.
     pub(super) fn new(details: &ServerDetails) -> Option<Self> {
+        let rank = Rank { weight: details.weight, backup: details.backup };
+        Some(Self::at(details.url.parse().ok()?, &details.url, details, rank))
+    }
+
+    /// A server that was found at `address` by looking `entry` up.
+    pub(super) fn found(
+        (entry, how): (&ServerDetails, ResolveChoice),
+        address: Address,
+        name: DomainName,
+        rank: Rank,
+    ) -> Self {
+        let url = address.to_string();
+        let weight = AtomicU32::new(rank.weight);
+        let found = FoundBy { entry: entry.url.as_str().into(), how, name, weight };
+        Self { found: Some(found), ..Self::at(address, &url, entry, rank) }
+    }
+
+    fn at(address: Address, url: &str, details: &ServerDetails, rank: Rank) -> Self {
         let mut hasher = SipHasher13::new();
-        hasher.write(details.url.as_bytes());
-        Some(Self {
-            address: details.url.parse().ok()?,
-            url: details.url.as_str().into(),
-            backup: details.backup,
+        hasher.write(url.as_bytes());
+        Self {
+            address,
+            url: url.into(),
+            found: None,
+            backup: AtomicBool::new(rank.backup),
             tag: hasher.finish(),
-            weight: AtomicU32::new(details.weight.max(1)),
+            weight: AtomicU32::new(rank.weight.max(1)),
             requests_max: details.max_requests,
             draining: AtomicBool::new(details.drain),
             pending: AtomicU32::new(0),
@@ -95,7 +142,30 @@ impl Server {
             check_due_ms: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             failures: AtomicU64::new(0),
-        })
+        }
+    }
+
+    /// Takes the rank that it was found with now; says whether that is another.
+    pub(super) fn found_again(&self, rank: Rank) -> Ranked {
+        let Some(found) = &self.found else { return Ranked::Same };
+        let before = found.weight.swap(rank.weight, Relaxed);
+        if before != rank.weight {
+            self.weigh(rank.weight);
+        }
+        let was_backup = self.backup.swap(rank.backup, Relaxed);
+        let same = before == rank.weight && was_backup == rank.backup;
+        if same { Ranked::Same } else { Ranked::Anew }
+    }
+
+    /// Whether it serves only while no other is up.
+    pub(crate) fn is_backup(&self) -> bool {
+        self.backup.load(Relaxed)
+    }
+
+    /// Its rank as it was last found, or is written.
+    pub(super) fn rank(&self) -> Rank {
+        let given = self.found.as_ref().map(|found| found.weight.load(Relaxed));
+        Rank { weight: given.unwrap_or_else(|| self.weight()), backup: self.is_backup() }
     }
 
     /// Takes over what is known of `before`, which is the same server with other settings.

@@ -193,9 +193,11 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
     settings.sticky = Some(crate::settings::StickySettings { cookie: "tg".into() });
     let pool = pool(&settings);
     let first = hold(&pool, at(0));
-    let set = first.cookie(None).unwrap();
+    let set = first.cookie(None, CookieScope::Any).unwrap();
     let set = set.to_str().unwrap();
     assert!(set.starts_with("tg=") && set.ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{set}");
+    let secure = first.cookie(None, CookieScope::Secure).unwrap();
+    assert_eq!(secure.to_str().unwrap(), format!("{set}; Secure"));
     let pair = set.split(';').next().unwrap();
     let request = Request::builder().header("cookie", format!("a=b; {pair}")).body(()).unwrap();
     let asking = pool.asking(&request, "::1".parse().unwrap(), 0);
@@ -205,7 +207,7 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
             panic!()
         };
         assert_eq!(name(&lease), name(&first));
-        assert_eq!(lease.cookie(asking.stuck_to), None);
+        assert_eq!(lease.cookie(asking.stuck_to, CookieScope::Any), None);
     }
     assert!(!picks(&pool, 6, at(0)).contains(&name(&first)), "no new clients");
 }

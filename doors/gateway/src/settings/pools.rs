@@ -26,7 +26,8 @@ const SLOW_START_MAX: Duration = Duration::from_hours(1);
 #[serde(default, deny_unknown_fields)]
 pub struct PoolSettings {
     /// `http://HOST:PORT`, `https://HOST:PORT`, `h2c://HOST:PORT` or `unix:/PATH` of each, or a mapping
-    /// with `url`, `weight`, `backup`, `max_requests` and `drain`. At most 256.
+    /// with `url`, `weight`, `backup`, `max_requests`, `drain` and `resolve`. At most 256, those included
+    /// that are found by name; further ones are not taken.
     pub servers: Vec<ServerSettings>,
     /// TLS with `https://` servers.
     pub tls: ServerTlsSettings,
@@ -94,7 +95,7 @@ impl Default for PoolSettings {
 impl PoolSettings {
     /// Everything that is wrong.
     pub fn check(&self) -> Vec<Complaint> {
-        let mut complaints = self.check_servers();
+        let mut complaints = self.check_servers(&self.servers);
         let tls = self.tls.check(&self.servers).into_iter().map(|it| it.under("tls"));
         let timeouts = self.timeouts.check().into_iter().map(|it| it.under("timeouts"));
         let keep_alive = self.keep_alive.check().into_iter().map(|it| it.under("keep_alive"));
@@ -125,21 +126,21 @@ impl PoolSettings {
         complaints
     }
 
-    fn check_servers(&self) -> Vec<Complaint> {
+    /// What is wrong with these servers in this pool.
+    pub(crate) fn check_servers(&self, servers: &[ServerSettings]) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        if self.servers.is_empty() {
+        if servers.is_empty() {
             complaints.push(
                 Complaint::new("servers", "the pool has no servers")
                     .remedy("write servers: [\"http://10.0.0.11:8080\"]"),
             );
         }
-        if self.servers.len() > SERVERS_MAX {
-            let message =
-                format!("{} servers are too many: at most {SERVERS_MAX}", self.servers.len());
+        if servers.len() > SERVERS_MAX {
+            let message = format!("{} servers are too many: at most {SERVERS_MAX}", servers.len());
             complaints.push(Complaint::new("servers", message));
         }
         let mut known = BTreeSet::new();
-        for (index, server) in self.servers.iter().enumerate() {
+        for (index, server) in servers.iter().enumerate() {
             let place = format!("servers.{index}");
             complaints.extend(self.check_server(server).into_iter().map(|it| it.under(&place)));
             if !known.insert(server.url()) {

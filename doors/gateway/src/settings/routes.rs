@@ -97,7 +97,7 @@ pub struct RouteSettings {
     /// to lead here. Default true.
     pub rewrite_location: bool,
     /// Whether cookies with a server's own name as their `Domain` become cookies of the host that the
-    /// client asked. Default false.
+    /// client asked, and their `Path` gets back what `strip_prefix` took off. Default false.
     pub rewrite_cookies: bool,
     /// The largest request body on this route, in place of the gateway's `body_max`.
     pub body_max: Option<Text<ByteSize>>,

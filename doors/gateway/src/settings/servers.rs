@@ -1,10 +1,10 @@
-//! What can be set for one server of a pool.
+//! What can be set for one server of a pool, or for a name that several are found by.
 //!
 //! Plain data. Read as part of a pool.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use upstream::origins::Server;
+use upstream::origins::{Resolve, Server};
 use vocab::Complaint;
 
 /// The largest weight: how many times one server may outweigh another.
@@ -36,11 +36,52 @@ pub struct ServerDetails {
     pub max_requests: u32,
     /// Whether it takes no new clients, only those that a sticky cookie leads to it. Default false.
     pub drain: bool,
+    /// Whether its host is a name that stands for several servers, looked up again when the time of the
+    /// answer is over, from 1 s to 5 m: `addresses` (each of its addresses is a server) or `srv` (its
+    /// SRV records name them, with port, weight and rank). What else is said here is said of each.
+    /// Default: it is one server, and its name is looked up for each connection.
+    pub resolve: Option<ResolveChoice>,
+}
+
+/// What the name of servers is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolveChoice {
+    /// A and AAAA records.
+    Addresses,
+    /// SRV records (RFC 2782): those of the lowest priority serve, the others are backups.
+    Srv,
+}
+
+impl ResolveChoice {
+    /// As it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Addresses => "addresses",
+            Self::Srv => "srv",
+        }
+    }
+}
+
+impl From<ResolveChoice> for Resolve {
+    fn from(choice: ResolveChoice) -> Self {
+        match choice {
+            ResolveChoice::Addresses => Self::Addresses,
+            ResolveChoice::Srv => Self::Srv,
+        }
+    }
 }
 
 impl Default for ServerDetails {
     fn default() -> Self {
-        Self { url: String::new(), weight: 1, backup: false, max_requests: 0, drain: false }
+        Self {
+            url: String::new(),
+            weight: 1,
+            backup: false,
+            max_requests: 0,
+            drain: false,
+            resolve: None,
+        }
     }
 }
 
@@ -78,8 +119,49 @@ impl ServerSettings {
                     .remedy(format!("write a weight from 1 to {WEIGHT_MAX}")),
             );
         }
+        if let Self::Detailed(details) = self {
+            complaints.extend(details.check_resolve());
+        }
         complaints
     }
+}
+
+impl ServerDetails {
+    /// What cannot be looked up, and what the records say already.
+    fn check_resolve(&self) -> Vec<Complaint> {
+        let (Some(resolve), Ok(server)) = (self.resolve, self.url.parse::<Server>()) else {
+            return Vec::new();
+        };
+        let url = &self.url;
+        if server.name().is_none() {
+            let remedy = "leave resolve out, or write a name in url";
+            let message = format!("{url} has no name that could be looked up");
+            return vec![Complaint::new("resolve", message).remedy(remedy)];
+        }
+        if resolve == ResolveChoice::Addresses {
+            return Vec::new();
+        }
+        let mut complaints = Vec::new();
+        if has_port(url) {
+            complaints.push(
+                Complaint::new("url", format!("{url} has a port, but SRV records say which"))
+                    .remedy("leave the port out, as in http://_http._tcp.app.internal"),
+            );
+        }
+        for (path, is_said) in [("weight", self.weight != 1), ("backup", self.backup)] {
+            if is_said {
+                let message = format!("with resolve: srv the records say the {path}");
+                let remedy = format!("leave {path} out");
+                complaints.push(Complaint::new(path, message).remedy(remedy));
+            }
+        }
+        complaints
+    }
+}
+
+/// Whether a URL that leads to a name has a port.
+fn has_port(url: &str) -> bool {
+    url.split_once("://").is_some_and(|(_, authority)| authority.contains(':'))
 }
 
 impl From<String> for ServerSettings {
@@ -91,5 +173,38 @@ impl From<String> for ServerSettings {
 impl From<&str> for ServerSettings {
     fn from(url: &str) -> Self {
         Self::Url(url.into())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+
+    fn complaints(text: &str) -> Vec<String> {
+        let server: ServerSettings = serde_json::from_str(text).unwrap();
+        server.check().into_iter().map(|it| it.path).collect()
+    }
+
+    #[test]
+    fn names_are_looked_up_and_nothing_else() {
+        for (server, expected) in [
+            (
+                r#"{ "url": "http://app.internal:8080", "resolve": "addresses", "weight": 3 }"#,
+                &[][..],
+            ),
+            (r#"{ "url": "h2c://app.internal", "resolve": "addresses", "backup": true }"#, &[]),
+            (r#"{ "url": "https://_https._tcp.app.internal", "resolve": "srv" }"#, &[]),
+            (r#"{ "url": "http://10.0.0.1:80", "resolve": "addresses" }"#, &["resolve"]),
+            (r#"{ "url": "http://[::1]", "resolve": "srv" }"#, &["resolve"]),
+            (r#"{ "url": "unix:/run/app.sock", "resolve": "addresses" }"#, &["resolve"]),
+            (r#"{ "url": "http://app.internal:80/", "resolve": "srv" }"#, &["url"]),
+            (
+                r#"{ "url": "http://a.internal", "resolve": "srv", "weight": 2, "backup": true }"#,
+                &["weight", "backup"],
+            ),
+        ] {
+            assert_eq!(complaints(server), expected, "{server}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Header fields on their way, addresses of servers in answers, and compression.
 
 use crate::support::{Origin, Reply, ask, get, parts, simple, start};
-use door_gateway::{CompressChoice, FieldRule, FieldSettings, Settings};
+use door_gateway::{CompressChoice, FieldRule, FieldSettings, Settings, StickySettings};
 
 fn rule(what: &str, name: &str, value: Option<&str>) -> FieldRule {
     let name = Some(name.to_owned());
@@ -78,6 +78,27 @@ fn what_leads_to_a_server_leads_here() {
     gateway.door.reload(settings).unwrap();
     let said = get(&gateway, "/");
     assert!(said.contains(&format!("location: http://{address}/next?a=b\r\n")), "{said}");
+}
+
+#[test]
+fn a_servers_cookie_is_for_the_path_that_clients_ask_for() {
+    let origin = Origin::start(|_, _, _| {
+        answer("Set-Cookie: a=b; Path=/; HttpOnly\r\nSet-Cookie: c=d; Path=/app/x\r\n", "x")
+    });
+    let mut settings = simple(&[origin.address]);
+    let sticky = Some(StickySettings { cookie: "to".into() });
+    settings.pools.get_mut("app").unwrap().sticky = sticky;
+    settings.routes[0].strip_prefix = Some("/app".into());
+    let cookies = |settings: &Settings| {
+        let said = get(&start(settings.clone(), parts("")), "/app/");
+        let lines = said.lines().filter_map(|line| line.strip_prefix("set-cookie: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(cookies(&settings)[..2], ["a=b; Path=/; HttpOnly", "c=d; Path=/app/x"]);
+    settings.routes[0].rewrite_cookies = true;
+    let changed = cookies(&settings);
+    assert_eq!(changed[..2], ["a=b; Path=/app; HttpOnly", "c=d; Path=/app/x"]);
+    assert!(changed[2].starts_with("to=") && changed[2].contains("; Path=/; "), "{changed:?}");
 }
 
 fn compressing(fields: &'static str, body: &str) -> (Origin, Settings) {

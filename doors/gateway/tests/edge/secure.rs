@@ -1,7 +1,7 @@
 //! Listeners with TLS, and proxies in front that say who the client is.
 
 use crate::support::{Gateway, Origin, ask, ok, parts, scratch, simple, start};
-use door_gateway::{CertificateSettings, ClientCertificate, Settings};
+use door_gateway::{CertificateSettings, ClientCertificate, Settings, StickySettings};
 use settings::Text;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,19 @@ fn only_clients_of_the_authority_are_let_in() {
     let seen = origin.seen();
     assert_eq!(seen.len(), 1);
     assert!(seen[0].contains("client-cert: :MII"), "{}", seen[0]);
+}
+
+#[test]
+fn a_sticky_cookie_given_over_tls_comes_back_over_tls_alone() {
+    let origin = Origin::start(|_, _, _| ok("x"));
+    let (server, ca) = certificate(&["one.example"]);
+    let gateway = secured(origin.address, vec![server], |settings| {
+        let sticky = Some(StickySettings { cookie: "to".into() });
+        settings.pools.get_mut("app").unwrap().sticky = sticky;
+    });
+    let said = curl(&gateway, "one.example", &ca, &["-i"]);
+    let cookie = said.lines().find(|line| line.starts_with("set-cookie: to=")).unwrap();
+    assert!(cookie.ends_with("; SameSite=Lax; Secure"), "{said}");
 }
 
 #[test]

@@ -2,8 +2,22 @@
 //!
 //! It shapes what is sent and what is printed; it sends nothing.
 
-use clap::{Args, Subcommand};
+use crate::cli::{Exit, Failure};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value as Json, json};
+
+/// What becomes of a whole pool.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum PoolsCommand {
+    /// Put these servers in place of all that a pool has, at once; the others finish what they work on
+    Replace {
+        /// The pool
+        pool: String,
+        /// The URL of each, or a mapping in JSON, as in '{"url": "...", "weight": 2}'
+        #[arg(value_name = "URL", required = true)]
+        servers: Vec<String>,
+    },
+}
 
 /// A server of a pool, and what becomes of it.
 #[derive(Clone, Debug, Subcommand)]
@@ -21,6 +35,9 @@ pub(crate) enum ServerCommand {
         /// Requests that it works on at once [default: no bound]
         #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
         max_requests: u32,
+        /// Its host is a name that stands for several servers: its addresses, or its SRV records
+        #[arg(long, value_enum)]
+        resolve: Option<ResolveArg>,
     },
     /// Take a server out of its pool; it finishes what it works on
     Remove(ServerArgs),
@@ -38,6 +55,13 @@ pub(crate) enum ServerCommand {
     },
 }
 
+/// What the name of servers is asked for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ResolveArg {
+    Addresses,
+    Srv,
+}
+
 /// Which server.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServerArgs {
@@ -51,10 +75,15 @@ pub(crate) struct ServerArgs {
 /// What is sent.
 pub(super) fn change(command: &ServerCommand) -> Json {
     let (action, which) = match command {
-        ServerCommand::Add { which, weight, backup, max_requests } => {
+        ServerCommand::Add { which, weight, backup, max_requests, resolve } => {
+            let resolve = resolve.map(|it| match it {
+                ResolveArg::Addresses => "addresses",
+                ResolveArg::Srv => "srv",
+            });
             return json!({
                 "pool": which.pool, "server": which.server, "action": "add",
                 "weight": weight, "backup": backup, "max_requests": max_requests,
+                "resolve": resolve,
             });
         }
         ServerCommand::Weigh { which, weight } => {
@@ -67,6 +96,20 @@ pub(super) fn change(command: &ServerCommand) -> Json {
         ServerCommand::Undrain(which) => ("undrain", which),
     };
     json!({ "pool": which.pool, "server": which.server, "action": action })
+}
+
+/// What is sent to replace the servers of a pool.
+pub(super) fn replacement(command: &PoolsCommand) -> Result<Json, Failure> {
+    let PoolsCommand::Replace { pool, servers } = command;
+    let server = |text: &String| {
+        if !text.starts_with('{') {
+            return Ok(json!(text));
+        }
+        let wrong = |why| Failure::new(Exit::Wrong, format!("{text}: no JSON: {why}"));
+        serde_json::from_str::<Json>(text).map_err(wrong)
+    };
+    let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;
+    Ok(json!({ "pool": pool, "servers": servers }))
 }
 
 /// A line for each pool, and one for each of its servers.
@@ -90,6 +133,15 @@ pub(super) fn print(answer: &Json) {
             number(&pool, "retries"),
             number(&pool, "unserved"),
         );
+        for name in list(&pool, "names") {
+            println!(
+                "  {} ({}) stands for {} servers{}",
+                text(&name, "url"),
+                text(&name, "resolve"),
+                number(&name, "servers"),
+                name["failure"].as_str().map_or(String::new(), |why| format!(": {why}")),
+            );
+        }
         for server in list(&pool, "servers") {
             let rank = if server["backup"] == true { "backup" } else { "" };
             println!(

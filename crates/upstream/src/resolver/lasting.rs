@@ -1,0 +1,64 @@
+//! What a name stands for, and for how long: for those who ask again when that is over.
+//!
+//! Unlike [`Resolver::addresses`], which wants any address soon, each question is asked to its end, and
+//! "nothing" is an answer. Called by [`crate::origins`].
+
+use super::handle::Resolver;
+use super::question::{NoAddresses, Question};
+use dns_wire::reply::Service;
+use dns_wire::{Answer, record_type};
+use std::net::IpAddr;
+use vocab::Name;
+
+const NOERROR: u8 = 0;
+const NXDOMAIN: u8 = 3;
+
+/// What was found, if anything is there, and for how many seconds it holds from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lasting<T> {
+    pub(crate) found: Vec<T>,
+    pub(crate) ttl_s: u32,
+}
+
+impl Resolver {
+    /// The addresses of `host` in one family.
+    pub(crate) async fn addresses_in(
+        &self,
+        host: Name<'_>,
+        family: AddressFamily,
+    ) -> Result<Lasting<IpAddr>, NoAddresses> {
+        let qtype = match family {
+            AddressFamily::V4 => record_type::A,
+            AddressFamily::V6 => record_type::AAAA,
+        };
+        self.lasting(host, qtype, |answer| answer.addresses().collect()).await
+    }
+
+    /// Where the service `owner`, such as `_http._tcp.app.internal`, stands (RFC 2782).
+    pub(crate) async fn services(&self, owner: Name<'_>) -> Result<Lasting<Service>, NoAddresses> {
+        self.lasting(owner, record_type::SRV, |answer| answer.services().collect()).await
+    }
+
+    async fn lasting<T>(
+        &self,
+        name: Name<'_>,
+        qtype: u16,
+        read: impl FnOnce(&Answer) -> Vec<T>,
+    ) -> Result<Lasting<T>, NoAddresses> {
+        let question = Question::about(name, qtype).ok_or(NoAddresses::NoSuchName)?;
+        let (answer, age_s) = self.resolve(question).await.result.map_err(NoAddresses::Failed)?;
+        match answer.rcode() {
+            NOERROR | NXDOMAIN => {
+                Ok(Lasting { found: read(&answer), ttl_s: answer.ttl().saturating_sub(age_s) })
+            }
+            _ => Err(NoAddresses::UpstreamFailed),
+        }
+    }
+}
+
+/// IPv4 or IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressFamily {
+    V4,
+    V6,
+}

@@ -1,0 +1,262 @@
+//! Names that servers of a pool are found by: each address, or each SRV record, is one of its own.
+//!
+//! What is found comes in, what is found no more goes, and what stays keeps all that is known of it. A
+//! look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::seek`.
+
+use super::server::{Rank, Ranked, Server};
+use super::watch::Means;
+use super::{Members, Pool};
+use crate::dice;
+use crate::settings::{ResolveChoice, SERVERS_MAX, ServerDetails, WEIGHT_MAX};
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use transport::clock;
+use upstream::origins::{Found, Server as Address, Sought};
+use vocab::Now;
+
+/// How soon a name is looked up again, at the earliest, whatever the time of its answer.
+const TTL_MIN: Duration = Duration::from_secs(1);
+/// And at the latest: a server that is new should not wait for a day.
+const TTL_MAX: Duration = Duration::from_mins(5);
+/// After a failure it is looked up again soon, then later and later, up to this.
+const AGAIN_MS_MAX: u64 = 30_000;
+/// A look-up comes up to a tenth later than it might, so that they do not all come at once.
+const JITTER_PART: u64 = 10;
+
+/// An entry of the pool whose servers DNS names.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) details: ServerDetails,
+    address: Address,
+    pub(super) how: ResolveChoice,
+    /// When it is looked up next, on the clock that never goes back.
+    due_ms: AtomicU64,
+    said: Mutex<Said>,
+}
+
+/// What look-ups have brought so far.
+#[derive(Debug, Default)]
+struct Said {
+    /// They failed so often, one after another.
+    failures: u32,
+    outcome: Outcome,
+    /// Servers that were found and have no room in the pool.
+    untaken: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Outcome {
+    /// None has ended.
+    #[default]
+    Open,
+    /// The last one was answered.
+    Answered,
+    /// The last one failed.
+    Failed(String),
+}
+
+impl Entry {
+    /// An entry whose servers are to be found; none if it is a server itself.
+    pub(super) fn new(details: &ServerDetails) -> Option<Self> {
+        Some(Self {
+            how: details.resolve?,
+            address: details.url.parse().ok()?,
+            details: details.clone(),
+            due_ms: AtomicU64::new(0),
+            said: Mutex::default(),
+        })
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn due_ms(&self) -> u64 {
+        self.due_ms.load(Relaxed)
+    }
+
+    pub(super) fn look_up_at(&self, due_ms: u64) {
+        self.due_ms.store(due_ms, Relaxed);
+    }
+
+    /// Whether nobody knows yet who its servers are.
+    pub(super) fn is_open(&self) -> bool {
+        self.said().outcome == Outcome::Open
+    }
+
+    /// Why the last look-up failed, if it did.
+    pub(super) fn failure(&self) -> Option<String> {
+        match &self.said().outcome {
+            Outcome::Failed(why) => Some(why.clone()),
+            Outcome::Open | Outcome::Answered => None,
+        }
+    }
+
+    /// Whether `server` was found by it.
+    pub(super) fn has_found(&self, server: &Server) -> bool {
+        let found = server.found.as_ref();
+        found.is_some_and(|by| *by.entry == *self.details.url && by.how == self.how)
+    }
+
+    /// A server that was found by an entry like this one, as this one has it.
+    pub(super) fn keep(&self, before: &Server) -> Option<Server> {
+        let found = before.found.as_ref().filter(|_| self.has_found(before))?;
+        let rank = match self.how {
+            ResolveChoice::Addresses => self.own_rank(),
+            ResolveChoice::Srv => before.rank(),
+        };
+        let of = (&self.details, self.how);
+        let kept = Server::found(of, before.address.clone(), found.name.clone(), rank);
+        kept.follow(before);
+        Some(kept)
+    }
+
+    fn own_rank(&self) -> Rank {
+        Rank { weight: self.details.weight, backup: self.details.backup }
+    }
+
+    /// What `found` get and when. SRV records of the lowest priority serve, the others are backups; their
+    /// weights are made to fit ours, in proportion.
+    fn ranks(&self, found: &[Found]) -> Vec<Rank> {
+        if self.how == ResolveChoice::Addresses {
+            return vec![self.own_rank(); found.len()];
+        }
+        let first = found.iter().map(|it| it.priority).min();
+        let is_backup = |it: &Found| Some(it.priority) != first;
+        let heaviest = |backup: bool| {
+            let ranked = found.iter().filter(|it| is_backup(it) == backup);
+            ranked.map(|it| u32::from(it.weight)).max().unwrap_or(0).max(WEIGHT_MAX)
+        };
+        let most = [heaviest(false), heaviest(true)];
+        let rank = |it: &Found| {
+            let backup = is_backup(it);
+            let most = most[usize::from(backup)];
+            let weight = (u32::from(it.weight) * WEIGHT_MAX + most / 2) / most;
+            Rank { weight: weight.max(1), backup }
+        };
+        found.iter().map(rank).collect()
+    }
+
+    /// Notes how a look-up has ended; says what of it is news. What was answered holds for `ttl`; what
+    /// failed is asked again soon, then later and later.
+    fn ended(&self, ttl: Duration, failure: Option<String>, untaken: usize, now: Now) -> Vec<News> {
+        let mut said = self.said();
+        let mut wait_ms = u64::try_from(ttl.clamp(TTL_MIN, TTL_MAX).as_millis()).unwrap_or(0);
+        let mut news = Vec::new();
+        if untaken > 0 && said.untaken == 0 {
+            news.push(News::NoRoom(untaken));
+        }
+        said.untaken = untaken;
+        said.outcome = if let Some(why) = failure {
+            if said.failures == 0 {
+                news.push(News::Failed(why.clone()));
+            }
+            wait_ms = wait_ms.min((1_000 << said.failures.min(16)).min(AGAIN_MS_MAX));
+            said.failures = said.failures.saturating_add(1);
+            Outcome::Failed(why)
+        } else {
+            said.failures = 0;
+            Outcome::Answered
+        };
+        drop(said);
+        let jitter = (dice::throw() >> 32) % (wait_ms / JITTER_PART + 1);
+        self.look_up_at(now.mono_ms + wait_ms + jitter);
+        news
+    }
+}
+
+/// Looks `entry` of the pool called `name` up, and puts what comes of it into the pool.
+pub(super) async fn look_up((name, pool): (String, Arc<Pool>), entry: Arc<Entry>, means: Means) {
+    let sought = means.dialer.seek(&entry.address, entry.how.into()).await;
+    let (now, url) = (clock::now(), &entry.details.url);
+    let news = match sought {
+        Ok(sought) => {
+            let untaken = pool.take(&entry, &sought, now) + sought.left_out;
+            entry.ended(sought.ttl, sought.failure.map(|why| why.to_string()), untaken, now)
+        }
+        Err(why) => entry.ended(TTL_MAX, Some(why.to_string()), 0, now),
+    };
+    for news in news {
+        (means.tell)(&format!("gateway: pool {name}: {url} {news}"));
+    }
+    // Those who wait for the first answer go on, or hear that nobody is there.
+    pool.serve_line();
+}
+
+/// What an administrator should know of a look-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum News {
+    /// It failed, and the one before did not.
+    Failed(String),
+    /// So many servers have no room, and there was room before.
+    NoRoom(usize),
+}
+
+impl fmt::Display for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) => {
+                write!(f, "could not be looked up: {why}; it keeps the servers that it had")
+            }
+            Self::NoRoom(untaken) => write!(
+                f,
+                "stands for {untaken} servers more than there is room for: a pool has \
+                 {SERVERS_MAX} at most"
+            ),
+        }
+    }
+}
+
+impl Pool {
+    /// Takes the servers that `entry` stands for now; says how many have no room.
+    pub(super) fn take(&self, entry: &Arc<Entry>, sought: &Sought, now: Now) -> usize {
+        let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let members = self.members.load_full();
+        // It may have been removed meanwhile.
+        if !members.entries.iter().any(|it| Arc::ptr_eq(it, entry)) {
+            return 0;
+        }
+        let mut servers = members.servers.clone();
+        servers.retain(|server| !entry.has_found(server) || is_there(server, sought));
+        let mut change =
+            if servers.len() == members.servers.len() { Ranked::Same } else { Ranked::Anew };
+        let mut untaken = 0;
+        for (found, rank) in sought.found.iter().zip(entry.ranks(&sought.found)) {
+            let url = found.server.to_string();
+            match servers.iter().find(|it| *it.url == url) {
+                // What is written, or was found by another name before, stands for itself.
+                Some(same) if entry.has_found(same) => {
+                    if same.found_again(rank) == Ranked::Anew {
+                        change = Ranked::Anew;
+                    }
+                }
+                Some(_) => {}
+                None if servers.len() >= SERVERS_MAX => untaken += 1,
+                None => {
+                    let of = (&entry.details, entry.how);
+                    let server = Server::found(of, found.server.clone(), found.name.clone(), rank);
+                    server.begin(now);
+                    servers.push(Arc::new(server));
+                    change = Ranked::Anew;
+                }
+            }
+        }
+        if change == Ranked::Anew {
+            self.members.store(Arc::new(Members::new(servers, members.entries.clone())));
+        }
+        untaken
+    }
+}
+
+/// Whether a server that was found is found again, or nobody said that it is not.
+fn is_there(server: &Server, sought: &Sought) -> bool {
+    let Some(by) = &server.found else { return true };
+    sought.found.iter().any(|it| it.server == server.address)
+        || server.address.address().is_some_and(|at| sought.leaves_open(&by.name, at.ip()))
+}
+
+#[cfg(test)]
+mod tests;

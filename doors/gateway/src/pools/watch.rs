@@ -1,0 +1,152 @@
+//! What is done for pools beside requests: servers are asked how they are, and names whom they stand for.
+//!
+//! One thread for all pools of a door. It walks those that are in force, so that servers that come and go
+//! need no notice, and ends with its door. Started by `door`.
+
+use super::{Pool, health, names};
+use arc_swap::ArcSwap;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use transport::clock;
+use upstream::origins::{Dialer, Limits, Origins};
+
+/// Servers and names that are asked at once; further ones are asked later.
+const ASKED_MAX: usize = 256;
+/// How long servers that are found, and the end of the door, may go unnoticed.
+const LOOK: Duration = Duration::from_millis(500);
+/// Asking is under way: it says itself when it is due next.
+const UNDER_WAY: u64 = u64::MAX;
+
+/// Pools by name.
+type Pools = BTreeMap<String, Arc<Pool>>;
+
+/// What the thread asks with, and whom it tells what an administrator should know.
+#[derive(Clone)]
+pub(crate) struct Means {
+    pub(crate) dialer: Dialer,
+    pub(crate) tell: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// The pools that are seen to.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pools: Arc<ArcSwap<Pools>>,
+    /// Told when there are others.
+    changed: Arc<Notify>,
+    thread: Mutex<Thread>,
+}
+
+/// The thread that does it. Held by whoever changes what is seen to.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Thread {
+    #[default]
+    NotNeeded,
+    Runs,
+}
+
+impl Watch {
+    /// Has a thread ready if one of `pools` wants to be seen to.
+    pub(crate) fn prepare(&self, pools: &Pools, means: &Means) -> io::Result<()> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if *thread == Thread::NotNeeded && pools.values().any(|pool| pool.is_seen_to()) {
+            let (pools, changed) = (Arc::downgrade(&self.pools), Arc::clone(&self.changed));
+            let means = means.clone();
+            let runtime = move || {
+                // A local runtime cannot leave its thread, so it is built here.
+                let built =
+                    Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+                if let Ok(runtime) = built {
+                    runtime.block_on(run(pools, &changed, means));
+                }
+            };
+            std::thread::Builder::new().name("gateway-pools".into()).spawn(runtime)?;
+            *thread = Thread::Runs;
+        }
+        Ok(())
+    }
+
+    /// Sees to those of the pools that want it, from now on. What is in force is asked for here, so that
+    /// nobody puts older ones in place of newer ones.
+    pub(crate) fn see_to(&self, in_force: impl FnOnce() -> Pools) {
+        let _turn = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pools = in_force();
+        pools.retain(|_, pool| pool.is_seen_to());
+        self.pools.store(Arc::new(pools));
+        self.changed.notify_one();
+    }
+}
+
+impl Pool {
+    /// Whether its servers are asked how they are, or found by name.
+    fn is_seen_to(&self) -> bool {
+        self.settings.health.is_some() || !self.members.load().entries.is_empty()
+    }
+}
+
+async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: Means) {
+    let limits = Limits { idle_per_origin_max: 0, idle_max: 0, ..Limits::default() };
+    let origins = Arc::new(Origins::new(means.dialer.clone(), limits));
+    let mut asked = JoinSet::new();
+    loop {
+        let Some(watched) = pools.upgrade().map(|pools| pools.load_full()) else { return };
+        let mut wait = LOOK;
+        for (name, pool) in watched.iter() {
+            wait = wait.min(begin(name, pool, (&origins, &means), &mut asked));
+        }
+        drop(watched);
+        tokio::select! {
+            _ = asked.join_next(), if !asked.is_empty() => {}
+            () = changed.notified() => {}
+            () = sleep(wait) => {}
+        }
+    }
+}
+
+/// Begins what is due for a pool; says when something more will be, if that is soon.
+fn begin(
+    name: &str,
+    pool: &Arc<Pool>,
+    (origins, means): (&Arc<Origins>, &Means),
+    asked: &mut JoinSet<()>,
+) -> Duration {
+    let now_ms = clock::now().mono_ms;
+    let members = pool.members.load();
+    let mut wait = LOOK;
+    let mut is_due = |due_ms: u64, asked: &JoinSet<()>| {
+        let is_due = due_ms <= now_ms && asked.len() < ASKED_MAX;
+        if !is_due {
+            wait = wait.min(Duration::from_millis(due_ms.saturating_sub(now_ms).max(1)));
+        }
+        is_due
+    };
+    for entry in &members.entries {
+        if is_due(entry.due_ms(), asked) {
+            entry.look_up_at(UNDER_WAY);
+            let pool = (name.to_owned(), Arc::clone(pool));
+            asked.spawn_local(names::look_up(pool, Arc::clone(entry), means.clone()));
+        }
+    }
+    if pool.settings.health.is_some() {
+        for server in &members.servers {
+            if is_due(server.check_due_ms(), asked) {
+                server.check_at(UNDER_WAY);
+                let server = Arc::clone(server);
+                asked.spawn_local(health::check(Arc::clone(pool), server, Arc::clone(origins)));
+            }
+        }
+    }
+    wait
+}
+
+impl fmt::Debug for Means {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Means").finish_non_exhaustive()
+    }
+}
