@@ -1,13 +1,11 @@
 //! Interim answers (1xx, RFC 9110 §15.2) on their way from a server to the client that waits.
 //!
-//! There is no handle that goes with a request: what comes while a future is polled is heard by whoever
-//! polls that future. So the requests whose servers send none, nearly all, carry nothing for it. The
-//! client side notes what [came]; a door that [hears] it changes it and [tells](tell) it; the server side
-//! writes what it is told, ahead of the answer. A server's word that no door hears goes no further, and
-//! neither does `100 (Continue)`, which is between neighbours (RFC 9110 §10.1.1), and whatever a client of
-//! HTTP/1.0 or HTTP/2 should get: the one must not, and hyper has no way for the other.
-//!
-//! [hears]: hearing
+//! No handle goes with a request, so that those whose servers send none, nearly all, carry nothing for it:
+//! what comes while a future is polled is heard by whoever polls that future. The client side notes what
+//! comes, a door that is [`hearing`] changes it and [`tell`]s it on, and the server side writes it ahead of
+//! the answer. What no door hears goes no further; nor does `100 (Continue)`, which is between neighbours
+//! (RFC 9110 §10.1.1), nor anything to clients of HTTP/1.0, which must not get it, and of HTTP/2, for
+//! which hyper has no way.
 
 use crate::quick::answer::push_field;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
