@@ -6,13 +6,13 @@
 
 use crate::asked::{Question, answered};
 use crate::fetch::Fetch;
-use crate::filling::{self, Done, Errand};
+use crate::filling::{self, Errand, Heard};
 use crate::opening::Cache;
 use crate::reading::Content;
 use crate::shape::{self, For};
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, RANGE};
 use http::{Method, Response, StatusCode};
-use http_engine::Body;
+use http_engine::{Body, interim};
 use std::rc::Rc;
 use std::sync::Arc;
 use store::freshness::{
@@ -187,14 +187,20 @@ impl Cache {
         fetch: F,
         lead: Lead,
     ) -> Result<Served, Missed<F::Failure>> {
-        let (told, head) = oneshot::channel();
+        let (told, mut heard) = oneshot::channel();
         let errand = Errand { cache: Arc::clone(self), question, fetch };
         tokio::task::spawn_local(filling::run(errand, lead, Some(told)));
-        match head.await {
-            Ok(Done::Served(served)) => Ok(*served),
-            Ok(Done::Failed(why)) => Err(Missed::Failed(why)),
-            // The task ended without a word: only a panic in it does that.
-            Err(_) => Err(Missed::Elsewhere),
+        loop {
+            match heard.await {
+                Ok(Heard::Ahead(interim, next)) => {
+                    interim::tell(*interim);
+                    heard = next;
+                }
+                Ok(Heard::Served(served)) => return Ok(*served),
+                Ok(Heard::Failed(why)) => return Err(Missed::Failed(why)),
+                // The task ended without a word: only a panic in it does that.
+                Err(_) => return Err(Missed::Elsewhere),
+            }
         }
     }
 

@@ -10,7 +10,8 @@ pub trait Fetch: Clone + 'static {
     type Failure: Clone + 'static;
 
     /// Sends the request with these fields in place of the client's, and waits for the head of the
-    /// answer. Hop-by-hop fields are the implementer's, in both directions.
+    /// answer. Hop-by-hop fields are the implementer's, in both directions. What comes ahead of it
+    /// ([`http_engine::interim`]) is told to the client that has caused the fetch.
     fn fetch(
         &self,
         method: &Method,

@@ -13,7 +13,8 @@ use crate::shape;
 use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Response, StatusCode, response};
 use http_body_util::BodyExt;
-use http_engine::Body;
+use http_engine::{Body, interim};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use store::freshness::{
@@ -34,13 +35,15 @@ pub(crate) struct Errand<F> {
 }
 
 /// What the client hears that leads.
-pub(crate) enum Done<E> {
+pub(crate) enum Heard<E> {
+    /// An interim answer; what comes next is heard there.
+    Ahead(Box<Response<()>>, oneshot::Receiver<Self>),
     Served(Box<Served>),
     Failed(E),
 }
 
 /// Where the client hears it; none for a fetch behind the clients' backs.
-type Told<E> = Option<oneshot::Sender<Done<E>>>;
+type Told<E> = Option<oneshot::Sender<Heard<E>>>;
 
 /// An answer's head with its body and its times.
 pub(crate) struct Came {
@@ -101,9 +104,10 @@ pub(crate) fn strip_conditions(fields: &mut HeaderMap) {
 
 /// Fetches what `lead` is for.
 pub(crate) async fn run<F: Fetch>(errand: Errand<F>, lead: Lead, told: Told<F::Failure>) {
-    let mut lead = lead;
+    let (mut lead, mut told) = (lead, told);
     loop {
-        let came = match errand.send(errand.fields_for(&lead)).await {
+        let sending = pin!(errand.send(errand.fields_for(&lead)));
+        let came = match interim::hearing(sending, |early| tell_ahead(&mut told, early)).await {
             Ok(came) => came,
             Err(why) => return errand.unreachable(lead, why, told),
         };
@@ -135,15 +139,25 @@ pub(crate) async fn keep<F: Fetch>(
     storing: Storing,
     came: Came,
     why: Forward,
-    told: oneshot::Sender<Done<F::Failure>>,
+    told: oneshot::Sender<Heard<F::Failure>>,
 ) {
     errand.storing(storing, came, Manner { why, extent: Extent::Alone }, Some(told)).await;
+}
+
+/// Hands on an interim answer, which is for the client that leads alone.
+fn tell_ahead<E>(told: &mut Told<E>, interim: Response<()>) {
+    if let Some(now) = told.take() {
+        let (next, heard) = oneshot::channel();
+        if now.send(Heard::Ahead(Box::new(interim), heard)).is_ok() {
+            *told = Some(next);
+        }
+    }
 }
 
 fn tell<E>(told: Told<E>, served: Served) {
     if let Some(told) = told {
         // A client that has left hears nothing.
-        let _ = told.send(Done::Served(Box::new(served)));
+        let _ = told.send(Heard::Served(Box::new(served)));
     }
 }
 
@@ -171,7 +185,7 @@ impl<F: Fetch> Errand<F> {
         lead.failed();
         match served {
             Some(served) => tell(told, served),
-            None => drop(told.map(|told| told.send(Done::Failed(why)))),
+            None => drop(told.map(|told| told.send(Heard::Failed(why)))),
         }
     }
 
@@ -247,7 +261,7 @@ impl<F: Fetch> Errand<F> {
         if let (Some(told), Some(reader)) = (told, storing.take_reader()) {
             let served = self.leading(&storing, head, received, manner, reader);
             // A client that has left drops its reader; the store decides whether to go on.
-            let _ = told.send(Done::Served(Box::new(served)));
+            let _ = told.send(Heard::Served(Box::new(served)));
         }
         if self.fill(&mut storing, body).await == Ended::Whole {
             // How it ended stands in the store's figures; its readers have heard of it.

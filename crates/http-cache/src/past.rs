@@ -5,7 +5,7 @@
 
 use crate::asked::{Question, answered};
 use crate::fetch::Fetch;
-use crate::filling::{self, Came, Done, Errand};
+use crate::filling::{self, Came, Errand, Heard};
 use crate::opening::Cache;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE};
 use http::{Method, Response, StatusCode};
@@ -61,9 +61,9 @@ impl Cache {
         let (told, served) = oneshot::channel();
         tokio::task::spawn_local(filling::keep(errand, *storing, came, why, told));
         match served.await {
-            Ok(Done::Served(served)) => served.response,
-            // The task ended without a word: only a panic in it does that.
-            Ok(Done::Failed(_)) | Err(_) => {
+            Ok(Heard::Served(served)) => served.response,
+            // The task ended without a word: only a panic in it does that. It sends nothing to hear of.
+            Ok(Heard::Ahead(..) | Heard::Failed(_)) | Err(_) => {
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
                 response

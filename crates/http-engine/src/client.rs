@@ -19,19 +19,22 @@ pub use answer_head::BadHead;
 
 use crate::body::Body;
 use crate::incoming::Incoming;
+use crate::interim::{self, INTERIM_MAX};
 use crate::limits::{HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES};
 use crate::rt::LocalExec;
 use direct::Direct;
 use http::{Request, Response};
 use hyper::client::conn::{TrySendError, http1, http2};
+use hyper::ext::on_informational;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
 
 /// Bytes of a response head, and of what hyper reads ahead of it. A head beyond it is an error.
 pub const RESPONSE_HEAD_BYTES_MAX: usize = 64 << 10;
@@ -200,8 +203,10 @@ impl Sender {
     /// body before its end, closes the connection (of HTTP/1).
     ///
     /// Over HTTP/1.1 the target is written as given: a path for a server, an absolute URI for a
-    /// proxy; `Host` is the caller's to set. Over HTTP/2 the URI must be absolute. Interim answers
-    /// (1xx) are passed over.
+    /// proxy; `Host` is the caller's to set. Over HTTP/2 the URI must be absolute.
+    ///
+    /// Interim answers (1xx) over HTTP/1.1 are for whoever [hears](crate::interim::hearing) them, up to
+    /// [`INTERIM_MAX`]; beyond, the request has failed. hyper passes over those of HTTP/2.
     pub async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
         if let Form::Direct(direct) = &mut self.0 {
             if request_head::is_lean(&request) {
@@ -213,12 +218,44 @@ impl Sender {
                 Err(why) => return Err(SendError::unsent(Error::Engine(why), request)),
             }
         }
-        let sent = match &mut self.0 {
+        let answer = match &mut self.0 {
             Form::Direct(_) => return Err(SendError::closed(request)),
-            Form::Http1(sender) => sender.try_send_request(request).await,
-            Form::Http2(sender, _) => sender.try_send_request(request).await,
+            Form::Http1(sender) => send_by_hyper(sender, request).await?,
+            Form::Http2(sender, _) => sender.try_send_request(request).await?,
         };
-        sent.map(|answer| answer.map(Incoming::from)).map_err(SendError::from)
+        Ok(answer.map(Incoming::from))
+    }
+}
+
+/// Sends over HTTP/1.1 in hyper's hands, and takes note of interim answers, which come in a task of the
+/// connection's own.
+async fn send_by_hyper(
+    sender: &mut http1::SendRequest<Body>,
+    mut request: Request<Body>,
+) -> Result<Response<hyper::body::Incoming>, SendError> {
+    let (heard, mut came) = mpsc::channel(INTERIM_MAX + 1);
+    on_informational(&mut request, move |interim| {
+        let mut copy = Response::new(());
+        *copy.status_mut() = interim.status();
+        copy.headers_mut().clone_from(interim.headers());
+        // One that finds no room is above the number at which all of them are refused.
+        let _ = heard.try_send(Box::new(copy));
+    });
+    let mut sending = pin!(sender.try_send_request(request));
+    let mut count = 0;
+    loop {
+        tokio::select! {
+            biased;
+            Some(interim) = came.recv() => {
+                count += 1;
+                if count > INTERIM_MAX {
+                    let why = Error::BadHead(BadHead::TooManyInterim);
+                    return Err(SendError { why, unsent: None, unanswered: None });
+                }
+                interim::came(*interim);
+            }
+            answered = &mut sending => return answered.map_err(SendError::from),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod first_head;
 pub mod hop_by_hop;
 pub mod html;
 mod incoming;
+pub mod interim;
 pub mod kind;
 pub mod limits;
 pub mod mime;

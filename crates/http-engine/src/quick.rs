@@ -8,7 +8,7 @@
 //! for good. Nothing is refused here: what is malformed is hyper's and [`crate::refuse`]'s to refuse.
 //! Called through [`crate::serve`] and [`crate::serve_quickly`].
 
-mod answer;
+pub(crate) mod answer;
 mod framing;
 pub(crate) mod head;
 pub(crate) mod lane;

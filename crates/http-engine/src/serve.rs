@@ -6,6 +6,7 @@
 
 use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
+use crate::interim;
 use crate::limits::{
     ExtendedConnect, HEADER_BYTES_MIN, HEADERS_DEFAULT, HTTP2_CONNECTION_WINDOW_BYTES,
     HTTP2_RESETS_OURS_MAX, HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES,
@@ -208,6 +209,8 @@ trait Exchange: 'static {
     fn received(&self, body: hyper::body::Incoming) -> Incoming;
     /// The task that runs now is the exchange's own.
     fn run_by_this_task(&self);
+    /// The connection to which interim answers can be sent, if there is a way.
+    fn ahead(&self) -> Option<&Watch>;
     fn answered(self, body: Body) -> Self::Answer;
 }
 
@@ -220,6 +223,10 @@ impl Exchange for InFlight {
     }
 
     fn run_by_this_task(&self) {}
+
+    fn ahead(&self) -> Option<&Watch> {
+        Some(self.watch())
+    }
 
     fn answered(self, body: Body) -> Body {
         body
@@ -236,6 +243,11 @@ impl Exchange for Arc<Pace> {
 
     fn run_by_this_task(&self) {
         Pace::run_by_this_task(self);
+    }
+
+    /// hyper has none.
+    fn ahead(&self) -> Option<&Watch> {
+        None
     }
 
     fn answered(self, body: Body) -> Taken {
@@ -274,12 +286,36 @@ where
         async move {
             exchange.run_by_this_task();
             let answer = match outcome {
-                Ok(answer) => answer.await,
+                Ok(answer) => {
+                    // HTTP/1.0 knows no interim answers (RFC 9110 §15.2).
+                    let ahead = exchange.ahead().filter(|_| version == Version::HTTP_11);
+                    answered(pin!(answer), ahead).await
+                }
                 Err(answer) => answer,
             };
             Ok::<_, Infallible>(answer.map(|body| exchange.answered(body)))
         }
     })
+}
+
+/// Runs a handler. Its answer follows the interim answers that it tells of.
+async fn answered<F>(mut handler: Pin<&mut F>, ahead: Option<&Watch>) -> F::Output
+where
+    F: Future<Output = Response<Body>>,
+{
+    let Some(watch) = ahead else { return handler.await };
+    let answer = poll_fn(|cx| {
+        let (polled, told) = interim::for_client(|| handler.as_mut().poll(cx));
+        if !told.is_empty() {
+            watch.send_ahead(&told);
+            // They leave when hyper flushes: at the end of most turns of its task, but not of all.
+            cx.waker().wake_by_ref();
+        }
+        polled
+    });
+    let answer = answer.await;
+    poll_fn(|_| watch.sent_ahead()).await;
+    answer
 }
 
 fn http1_builder(limits: &Limits) -> http1::Builder {

@@ -1,17 +1,20 @@
 //! One connection seen from outside: how far it is, and whether the client keeps it waiting.
 //!
-//! [`Guarded`] passes bytes through and notes progress; [`Watch`] is what it notes. It decides
+//! [`Guarded`] passes bytes through, notes progress, and puts interim answers between those of hyper, which
+//! has no way for them; [`Watch`] is what it notes. It decides
 //! nothing: [`crate::patience`] does. hyper's own head timer would cost an allocation and a timer
 //! entry per request, and would count idle time between requests as a slow head.
 
+use crate::interim;
 use crate::patience::{Awaits, Standing};
 use crate::scan::{Faults, HeadScan};
 use bytes::{Buf, Bytes};
+use http::Response;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
@@ -39,6 +42,9 @@ pub(crate) struct Watch {
     waits_since_ms: AtomicU32,
     /// HTTP/2: streams that were cut and cannot be reset, for bytes of theirs are queued before it.
     stuck: AtomicU32,
+    /// HTTP/1: interim answers to the request in flight, and whether some have not left.
+    ahead: Mutex<Vec<u8>>,
+    ahead_waits: AtomicBool,
 }
 
 /// Counts a request as in flight while it lives.
@@ -63,6 +69,8 @@ impl Watch {
             waited_ms: AtomicU32::new(0),
             waits_since_ms: AtomicU32::new(0),
             stuck: AtomicU32::new(0),
+            ahead: Mutex::default(),
+            ahead_waits: AtomicBool::new(false),
         }
     }
 
@@ -157,6 +165,26 @@ impl Watch {
         self.stuck.load(Relaxed)
     }
 
+    /// HTTP/1: has these sent ahead of the answer to the request in flight, which must wait until they
+    /// [were](Self::sent_ahead).
+    pub(crate) fn send_ahead(&self, told: &[Response<()>]) {
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        for interim in told {
+            interim::write(interim, &mut ahead);
+        }
+        drop(ahead);
+        self.ahead_waits.store(true, Relaxed);
+    }
+
+    /// Whether they have left. The connection's task is woken when they have.
+    pub(crate) fn sent_ahead(&self) -> Poll<()> {
+        if self.ahead_waits.load(Relaxed) { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    fn take_ahead(&self) -> Vec<u8> {
+        std::mem::take(&mut self.ahead.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn moved(&self) {
         self.progress.store(self.progress.load(Relaxed).wrapping_add(1), Relaxed);
     }
@@ -191,18 +219,21 @@ pub(crate) struct Guarded<I> {
     early: Bytes,
     scan: Option<HeadScan>,
     watch: Arc<Watch>,
+    /// What is left of interim answers that are being sent.
+    ahead: Bytes,
 }
 
 impl<I> Guarded<I> {
     /// `early` was read already and comes first.
     pub(crate) fn http1(io: I, early: Bytes, watch: Arc<Watch>, head_bytes_max: usize) -> Self {
-        Self { io, early, scan: Some(HeadScan::new(head_bytes_max)), watch }
+        let scan = Some(HeadScan::new(head_bytes_max));
+        Self { io, early, scan, watch, ahead: Bytes::new() }
     }
 
     /// The same for HTTP/2, which has framing that needs no second reading.
     pub(crate) fn http2(io: I, early: Bytes, watch: Arc<Watch>) -> Self {
         watch.in_head.store(false, Relaxed);
-        Self { io, early, scan: None, watch }
+        Self { io, early, scan: None, watch, ahead: Bytes::new() }
     }
 
     fn note_read(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -272,12 +303,37 @@ impl<I: AsyncRead + Unpin> AsyncRead for Guarded<I> {
     }
 }
 
+impl<I: AsyncWrite + Unpin> Guarded<I> {
+    /// Sends on what has begun to leave ahead of an answer.
+    fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.ahead.is_empty() {
+            let outcome = Pin::new(&mut self.io).poll_write(cx, &self.ahead);
+            match ready!(self.note_write(outcome))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => self.ahead.advance(count),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_flush_io(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.io).poll_flush(cx);
+        // A flush that is through says nothing new; one that waits does.
+        if outcome.is_pending() {
+            self.watch.write_waits.store(true, Relaxed);
+            self.watch.wait_begins();
+        }
+        outcome
+    }
+}
+
 impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_ahead(cx))?;
         let outcome = Pin::new(&mut self.io).poll_write(cx, bytes);
         self.note_write(outcome)
     }
@@ -287,6 +343,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_ahead(cx))?;
         let outcome = Pin::new(&mut self.io).poll_write_vectored(cx, pieces);
         self.note_write(outcome)
     }
@@ -295,14 +352,19 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
         self.io.is_write_vectored()
     }
 
+    /// hyper asks for this when it has nothing more to write: all answers before have left then, and the
+    /// next waits for what is to be ahead of it. Here and nowhere else that can be put between them.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.io).poll_flush(cx);
-        // A flush that is through says nothing new; one that waits does.
-        if outcome.is_pending() {
-            self.watch.write_waits.store(true, Relaxed);
-            self.watch.wait_begins();
+        ready!(self.poll_ahead(cx))?;
+        ready!(self.poll_flush_io(cx))?;
+        if self.watch.sent_ahead().is_pending() {
+            self.ahead = self.watch.take_ahead().into();
+            ready!(self.poll_ahead(cx))?;
+            ready!(self.poll_flush_io(cx))?;
+            self.watch.ahead_waits.store(false, Relaxed);
+            cx.waker().wake_by_ref();
         }
-        outcome
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -9,9 +9,9 @@ use crate::fields::{self, Change, FieldRules};
 use crate::public;
 use crate::request::Wish;
 use crate::route::Route;
-use crate::shape::Shaped;
+use crate::shape::{Shaped, passed_on};
 use http::header::CONTENT_LENGTH;
-use http::{Method, Request, Response, Version};
+use http::{HeaderMap, Method, Request, Response, Version};
 use http_body::Body as _;
 use http_engine::Body;
 use http_engine::encoding::Accepted;
@@ -65,13 +65,17 @@ impl Finish {
         }
     }
 
+    /// Makes an interim answer ready to go out ahead of the answer: as that, as far as it has fields.
+    pub(crate) fn interim(&self, interim: Response<()>) -> Response<()> {
+        let mut interim = passed_on(interim);
+        self.change(interim.headers_mut());
+        interim
+    }
+
     /// Makes the answer ready to go out.
     pub(crate) fn apply(&self, mut shaped: Shaped) -> Shaped {
         let route = self.route.as_deref();
-        if let Some(route) = route {
-            public::make(route, shaped.response.headers_mut());
-        }
-        fields::apply(&self.changes, shaped.response.headers_mut());
+        self.change(shaped.response.headers_mut());
         if shaped.switched.is_some() {
             return shaped;
         }
@@ -85,6 +89,13 @@ impl Finish {
             shaped.response = due.apply(shaped.response, &self.method);
         }
         shaped
+    }
+
+    fn change(&self, headers: &mut HeaderMap) {
+        if let Some(route) = &self.route {
+            public::make(route, headers);
+        }
+        fields::apply(&self.changes, headers);
     }
 }
 

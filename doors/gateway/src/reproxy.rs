@@ -32,11 +32,12 @@ use http::header::{
 use http::{Method, Request, Response, StatusCode, Uri, Version, response};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
-use http_engine::Body;
 use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, if_range, parse_date, precondition,
 };
+use http_engine::{Body, interim};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use upstream::origins::SendError;
@@ -214,7 +215,8 @@ async fn followed(
     }
     let mut pool = errand.pool;
     for _ in 0..POOLS_MAX {
-        let response = send(setup, pool, request, asker, now).await?;
+        let sending = pin!(send(setup, pool, request, asker, now));
+        let response = interim::hearing(sending, tell_without_orders).await?;
         let (mut head, body) = response.into_parts();
         let Orders { order, expected, remember } = fields::take(&mut head.headers);
         if !asked.method.is_safe() && head.status.is_success() {
@@ -250,6 +252,12 @@ async fn followed(
     }
     let why = "servers hand the request round among themselves";
     Err(SendError::BadResponse(why.into()).into())
+}
+
+/// An order counts in an answer alone, but what it says is of inner names wherever it stands.
+fn tell_without_orders(mut early: Response<()>) {
+    drop(fields::take(early.headers_mut()));
+    interim::tell(early);
 }
 
 fn no_pool(name: &str) -> SendError {

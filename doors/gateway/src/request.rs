@@ -19,11 +19,12 @@ use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
-use http_engine::{Body, Incoming, kind, upgrade};
+use http_engine::{Body, Incoming, interim, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
 use std::cell::RefCell;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
@@ -172,7 +173,8 @@ pub(crate) async fn answer(
     // act
     let stood = RefCell::new(Stood::default());
     let scene = Scene { door, setup: &setup, caller, now, stood: &stood };
-    let acted = reproxy::act(scene, decision, &wish, request).await;
+    let tell = |early| interim::tell(finish.interim(early));
+    let acted = interim::hearing(pin!(reproxy::act(scene, decision, &wish, request)), tell).await;
     let stood = stood.into_inner();
 
     // review

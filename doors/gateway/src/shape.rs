@@ -109,7 +109,8 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
     }
 }
 
-fn passed_on(mut response: Response<Body>) -> Response<Body> {
+/// Without what was for us alone, and signed.
+pub(crate) fn passed_on<B>(mut response: Response<B>) -> Response<B> {
     let received = response.version();
     *response.version_mut() = Version::HTTP_11;
     hop_by_hop::strip(response.headers_mut());

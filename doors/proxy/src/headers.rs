@@ -85,7 +85,7 @@ impl Fields {
     }
 
     /// What goes back to the client.
-    pub(crate) fn back(&self, mut response: Response<Body>) -> Response<Body> {
+    pub(crate) fn back<B>(&self, mut response: Response<B>) -> Response<B> {
         let received = response.version();
         *response.version_mut() = Version::HTTP_11;
         hop_by_hop::strip(response.headers_mut());

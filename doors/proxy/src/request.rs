@@ -14,9 +14,10 @@ use crate::trims;
 use crate::tunnel;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
-use http_engine::{Body, Incoming, kind, reply, upgrade};
+use http_engine::{Body, Incoming, interim, kind, reply, upgrade};
 use ledger::Subject;
 use policy::Who;
+use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{Blame, Metered, Origin, Reach, SendError};
@@ -106,7 +107,8 @@ pub(crate) async fn answer(
         }
         (Decision::Trim(_, cut), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, cut)),
         (Decision::Pass(_), Target::Fetch { origin, path }) => {
-            fetch(&trip, &origin, &path, request).await
+            let fetching = pin!(fetch(&trip, &origin, &path, request));
+            interim::hearing(fetching, |early| interim::tell(setup.fields.back(early))).await
         }
         (Decision::Pass(_), Target::Tunnel(to)) => {
             match open_tunnel(&trip, &to, request, ticket).await {

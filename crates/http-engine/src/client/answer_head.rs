@@ -69,7 +69,7 @@ pub(super) enum Reading {
     /// The beginning of a head.
     Partial,
     /// An interim answer (1xx) of so many bytes.
-    Interim(usize),
+    Interim(Response<()>, usize),
     /// The answer's head, of so many bytes.
     Final(Head, usize),
 }
@@ -97,11 +97,14 @@ pub(super) fn read(bytes: &Bytes, method: &Method) -> Result<Reading, BadHead> {
     if status == StatusCode::SWITCHING_PROTOCOLS {
         return Err(BadHead::Switched);
     }
-    if status.is_informational() {
-        return Ok(Reading::Interim(length));
-    }
     let mut response = Response::new(());
     *response.status_mut() = status;
+    if status.is_informational() {
+        // Its fields frame nothing: whatever they say of a length, no body follows (RFC 9112 §6.3).
+        *response.headers_mut() =
+            fields_of(parsed.headers, bytes, bytes, |_, _| Ok(Field::Counts))?;
+        return Ok(Reading::Interim(response, length));
+    }
     if parsed.version == Some(0) {
         *response.version_mut() = Version::HTTP_10;
     }
@@ -118,18 +121,20 @@ pub(super) fn read(bytes: &Bytes, method: &Method) -> Result<Reading, BadHead> {
     } else {
         Bytes::copy_from_slice(&bytes[..length])
     };
-    *response.headers_mut() = fields_of(parsed.headers, bytes, &kept, &mut notes)?;
+    *response.headers_mut() =
+        fields_of(parsed.headers, bytes, &kept, |name, value| notes.take(name, value))?;
     let framing = notes.framing(&response, method)?;
     let persistence = notes.persistence(response.version(), framing);
     Ok(Reading::Final(Head { response, framing, persistence }, length))
 }
 
 /// The fields parsed out of `bytes` as a map, whose values are slices of `kept`, which begins alike.
+/// Each is shown to `note` first.
 fn fields_of(
     parsed: &[Header<'_>],
     bytes: &[u8],
     kept: &Bytes,
-    notes: &mut Notes,
+    mut note: impl FnMut(&HeaderName, &HeaderValue) -> Result<Field, BadHead>,
 ) -> Result<HeaderMap, BadHead> {
     let mut fields = HeaderMap::with_capacity(parsed.len());
     for field in parsed {
@@ -141,7 +146,7 @@ fn fields_of(
             let value = kept.slice(at..at + field.value.len());
             HeaderValue::from_maybe_shared(value).map_err(|_| BadHead::Syntax)?
         };
-        if notes.take(&name, &value)? == Field::Counts {
+        if note(&name, &value)? == Field::Counts {
             fields.append(name, value);
         }
     }

@@ -8,6 +8,7 @@ use super::answer_head::{self, BadHead, Head, Persistence, Reading};
 use super::{Error, Io, RESPONSE_HEAD_BYTES_MAX, request_head, room};
 use crate::body::Body;
 use crate::hop_by_hop;
+use crate::interim::{self, INTERIM_MAX};
 use bytes::{Buf, Bytes, BytesMut};
 use http::Request;
 use std::cell::Cell;
@@ -16,8 +17,6 @@ use std::task::{Context, Poll};
 
 /// Bytes read at once while a head is due: most answers are shorter.
 const READ_BYTES: usize = 16 << 10;
-/// Interim answers (1xx) to one request.
-const INTERIM_MAX: u32 = 16;
 /// A thread's buffer for heads that has grown beyond this is given up.
 const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
@@ -47,7 +46,7 @@ pub(super) struct Exchange<'r> {
     pub(super) course: Course,
     /// The beginning of a head.
     came: BytesMut,
-    interim: u32,
+    interim: usize,
 }
 
 /// The request on its way out.
@@ -138,12 +137,12 @@ impl<'r> Exchange<'r> {
                     self.came = BytesMut::from(bytes);
                     return Ok(None);
                 }
-                // Passed over; whoever wants them (103, RFC 8297) would be told here.
-                Reading::Interim(length) => {
+                Reading::Interim(head, length) => {
                     self.interim += 1;
                     if self.interim > INTERIM_MAX {
                         return Err(BadHead::TooManyInterim);
                     }
+                    interim::came(head);
                     bytes.advance(length);
                 }
                 Reading::Final(mut head, length) => {

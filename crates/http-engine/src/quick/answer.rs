@@ -9,6 +9,7 @@ use super::head::Keep;
 use super::{Persistence, Simple, SimpleMethod};
 use crate::body::Body;
 use crate::date;
+use crate::interim;
 use crate::reply;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode, Version, response};
@@ -87,6 +88,16 @@ impl Told {
         match self {
             Self::Bytes(bytes) => Some(bytes),
             Self::Nothing | Self::Nonsense => None,
+        }
+    }
+}
+
+/// Appends what comes ahead of the answer to `asked`. HTTP/1.0 knows no interim answers (RFC 9110
+/// section 15.2).
+pub(super) fn push_interim(out: &mut Vec<u8>, told: &[Response<()>], asked: Asked) {
+    if asked.version == Version::HTTP_11 {
+        for interim in told {
+            interim::write(interim, out);
         }
     }
 }
@@ -191,7 +202,7 @@ fn push_trailer(out: &mut Vec<u8>, fields: &HeaderMap, trailers: Trailers) -> Ve
 }
 
 /// Appends one field.
-pub(super) fn push_field(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
+pub(crate) fn push_field(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
     out.extend_from_slice(name.as_str().as_bytes());
     out.extend_from_slice(b": ");
     out.extend_from_slice(value.as_bytes());

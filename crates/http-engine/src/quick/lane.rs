@@ -14,6 +14,7 @@ use super::sending::{Beside, Sending};
 use super::{Names, Persistence, Quick, Quickly, Simple, request};
 use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
+use crate::interim;
 use crate::patience::{Awaits, Standing};
 use crate::serve::PREFACE;
 use bytes::Bytes;
@@ -208,13 +209,17 @@ where
             return end(End::Failed(why));
         }
         match &mut self.under_way {
-            UnderWay::Asked(answer, asked) => match answer.as_mut().poll(cx) {
-                Poll::Ready(response) => {
-                    let asked = *asked;
-                    with_scratch(|scratch| self.begin_answer(cx, response, asked, scratch))
-                }
-                Poll::Pending => with_scratch(|scratch| self.watch(cx, scratch)),
-            },
+            UnderWay::Asked(answer, asked) => {
+                let (polled, told) = interim::for_client(|| answer.as_mut().poll(cx));
+                let asked = *asked;
+                with_scratch(|scratch| {
+                    answer::push_interim(&mut scratch.output, &told, asked);
+                    match polled {
+                        Poll::Ready(response) => self.begin_answer(cx, response, asked, scratch),
+                        Poll::Pending => self.send(cx, scratch, Then::Wait.alone()),
+                    }
+                })
+            }
             UnderWay::Answering(_) => with_scratch(|scratch| self.answer_on(cx, scratch)),
             UnderWay::Nothing => self.next(cx, quick, handler),
         }
@@ -386,7 +391,8 @@ where
         self.send(cx, scratch, filled)
     }
 
-    /// Sends what was at hand of a handler's answer, and watches for the client's end if no more is.
+    /// Sends what was at hand of a handler's answer, or ahead of it, and watches for the client's end if
+    /// no more is.
     fn send(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch, filled: Filled) -> Turn {
         let waits = match filled.then {
             // The client must see that this is not all: what is at hand of it is worth nothing.

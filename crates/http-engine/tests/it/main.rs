@@ -9,6 +9,7 @@ mod crowd;
 mod handlers;
 mod http2_abuse;
 mod http2_pace;
+mod interim;
 mod patience;
 mod quick_lane;
 mod rfc9112_framing;

@@ -20,6 +20,7 @@ use http::{Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use http_engine::body::Body;
 use http_engine::client::{connect_http1, connect_http2};
+use http_engine::interim;
 use http_engine::unprocessed::Fate;
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -114,7 +115,8 @@ impl Origins {
     }
 
     /// Sends `request` to `origin`, over HTTP/2 where that is `https` and has it. Its URI is the path and
-    /// query alone and `Host` is set. The response's body streams; the connection is kept once it was read to its end.
+    /// query alone and `Host` is set. The response's body streams; the connection is kept once it was
+    /// read to its end. Interim answers are for whoever [hears](interim::hearing) them.
     pub async fn send(
         &self,
         origin: &Origin,
@@ -180,8 +182,9 @@ pub(super) async fn send_on(
         let over = if kept.is_some() { Over::Used } else { Over::Fresh };
         let lease = match kept.take() {
             Some(lease) => lease,
-            // Boxed: a new connection is seldom, and every request would carry its room.
-            None => match Box::pin(fresh(course, &open)).await {
+            // Boxed: a new connection is seldom, and every request would carry its room. What servers
+            // answer ahead while it is opened (`OPTIONS *`, `CONNECT`), they answer to us.
+            None => match interim::hearing(Box::pin(fresh(course, &open)).as_mut(), drop).await {
                 Ok(lease) => lease,
                 Err(why) => return Err(Unanswered { why, unsent: Some(request) }),
             },

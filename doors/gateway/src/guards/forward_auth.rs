@@ -11,7 +11,8 @@ use http::header::{
     IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
-use http_engine::{Body, hop_by_hop};
+use http_engine::{Body, hop_by_hop, interim};
+use std::pin::pin;
 use std::time::Duration;
 use upstream::origins::{Anywhere, Origin, add_via};
 use vocab::Source;
@@ -77,7 +78,9 @@ impl ForwardAuth {
         let failed = || Box::new(Turned::busy("Nobody can be let in at the moment.\n"));
         let question = self.question(visit, headers).ok_or_else(failed)?;
         let sent = visit.setup.origins.send(&self.origin, Box::new(question), &Anywhere);
-        let Ok(Ok(answer)) = tokio::time::timeout(self.timeout, sent).await else {
+        let sent = pin!(tokio::time::timeout(self.timeout, sent));
+        // Its interim answers are to us.
+        let Ok(Ok(answer)) = interim::hearing(sent, drop).await else {
             return Err(failed());
         };
         let status = answer.status();

@@ -5,6 +5,7 @@
 
 mod fields;
 mod http2;
+mod interim;
 mod messages;
 mod secure;
 #[path = "../support/mod.rs"]

@@ -6,6 +6,7 @@
 mod access;
 mod blocked;
 mod fields;
+mod interim;
 mod own;
 mod parents;
 mod passing;
