@@ -20,7 +20,7 @@ use http_engine::Body;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Metered, ResponseTimeout, SendError};
+use upstream::origins::{Metered, SendError};
 use vocab::Now;
 
 /// Why the cache's fetch brought nothing.
@@ -76,10 +76,7 @@ impl Fetch for Way {
         *request.method_mut() = method.clone();
         *request.uri_mut() = errand.path.clone();
         *request.headers_mut() = fields;
-        if let Some(patience) = errand.route.response_timeout {
-            request.extensions_mut().insert(ResponseTimeout(patience));
-        }
-        request.extensions_mut().insert(errand.route.onward.host);
+        errand.route.mark(request.extensions_mut());
         let onward = Onward {
             setup: &errand.setup,
             caller: &errand.caller,

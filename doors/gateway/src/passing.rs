@@ -22,7 +22,7 @@ use http_body_util::Limited;
 use http_cache::{Cache, Question};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
 use std::sync::Arc;
-use upstream::origins::{Loop, Metered, ResponseTimeout, SendError, add_via};
+use upstream::origins::{Loop, Metered, SendError, add_via};
 use vocab::Now;
 
 /// What passing a request on needs to know.
@@ -113,10 +113,7 @@ pub(crate) async fn pass(
         head.method = Method::GET;
         handshake.write(&mut head.headers);
     }
-    if let Some(patience) = trip.route.response_timeout {
-        head.extensions.insert(ResponseTimeout(patience));
-    }
-    head.extensions.insert(trip.route.onward.host);
+    trip.route.mark(&mut head.extensions);
     let onward = Box::new(Request::from_parts(head, capped(body, body_max)));
     let response = match exchanged(trip, wish, onward).await {
         Err(outcome) => return outcome,

@@ -13,6 +13,7 @@ use crate::pools::Pool;
 use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
 use crate::settings::{HostSetting, Priority, RouteSettings, Settings, UploadMode};
+use http::Extensions;
 use http::header::HOST;
 use http_cache::Cache;
 use http_engine::encoding::Offer;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use upstream::origins::ResponseTimeout;
 use vocab::Complaint;
 
 /// Where a route leads.
@@ -98,6 +100,14 @@ impl Route {
     pub(crate) fn silence_max(&self) -> Option<Duration> {
         let of_pool = || self.pool()?.terms().options().between_bytes;
         self.response_timeout.or_else(of_pool)
+    }
+
+    /// Notes on a request of it what is to be known where it is sent.
+    pub(crate) fn mark(&self, request: &mut Extensions) {
+        if let Some(patience) = self.response_timeout {
+            request.insert(ResponseTimeout(patience));
+        }
+        request.insert(self.onward.host);
     }
 
     pub(crate) fn new(
