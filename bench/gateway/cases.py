@@ -37,6 +37,11 @@ class Case:
     wanted: float | None = None
     rivals: tuple = ()
 
+    @property
+    def has_floor(self):
+        """Whether the relay of bench/null does all that is asked: it keeps and refuses nothing."""
+        return not (self.blocked or self.is_cached or self.is_new)
+
 
 TEXTS = patterns.Patterns
 CASES = {

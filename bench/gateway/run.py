@@ -56,6 +56,8 @@ def arguments():
 
 def chosen(case, folder, options):
     every = servers.blocking(folder) if case.blocked else servers.all_of(folder)
+    if case.has_floor:
+        every.append(servers.Null(folder))
     only = options.servers and options.servers.split(",")
     return {it.name: it for it in every if not only or it.family in only}
 

@@ -129,6 +129,25 @@ class Gateway(Process):
         raise NotImplementedError
 
 
+class Null(Gateway):
+    """The floor: the system calls of passing a request on and nothing else."""
+
+    family = "null"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.program = build("relay.c", folder)
+
+    def version(self):
+        return "bench/null/relay.c"
+
+    def start(self, task):
+        self.port = free_ports(1)[0]
+        command = [self.program, self.port, task.origins[0]]
+        self.process = subprocess.Popen(method.pinned(map(str, command), "server"))
+        wait_for_port(self.port, self.process, START_SECONDS_MAX)
+
+
 class Tidegate(Gateway):
     family = "tidegate"
     template = "tidegate.yaml"
