@@ -29,16 +29,24 @@ def legend(names, colours, y):
     return parts
 
 
+def quarter(most):
+    """A quarter of an axis that reaches `most`, as a round number."""
+    least = (most or 1) / 4
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(it * power for it in (1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10) if it * power >= least * 0.999999)
+
+
 def lines(title, levels, series, colours):
     """One line a name of `series`, over evenly spaced `levels`."""
     wide, high, left, top = 860, 420, 80, 60
-    most = max((max(values) for values in series.values()), default=1) * 1.05
+    mark = quarter(max((max(values) for values in series.values()), default=1))
+    most = 4 * mark
     across, down = wide - left - 20, high - top - 40
     parts = [text(10, 20, title, size=15), *legend(series, colours, 40)]
     for step in range(5):
         y = top + down * (1 - step / 4)
         parts.append(f'<path d="M{left} {y:.1f}H{wide - 20}" stroke="var(--line, #ddd)"/>')
-        parts.append(text(left - 8, y + 4, f"{most * step / 4:,.0f}", "end", 10))
+        parts.append(text(left - 8, y + 4, f"{mark * step:,.10g}", "end", 10))
     places = [left + across * (at + 0.5) / len(levels) for at in range(len(levels))]
     parts += [text(x, high - 18, str(level), "middle", 10) for x, level in zip(places, levels)]
     for name, values in series.items():

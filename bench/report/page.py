@@ -143,8 +143,10 @@ def tables(data):
 def drawn(plot):
     colours = dict(zip(plot["series"], COLOURS * 3))
     if plot["log"]:
-        return svg.growth(plot["title"], plot["x"], plot["y"], plot["series"], colours)
-    return svg.lines(f"{plot['title']} ({plot['y']} by {plot['x']})", plot["levels"], plot["series"], colours)
+        chart = svg.growth(plot["title"], plot["x"], plot["y"], plot["series"], colours)
+    else:
+        chart = svg.lines(f"{plot['title']} ({plot['y']} by {plot['x']})", plot["levels"], plot["series"], colours)
+    return f"<div class=scroll>{chart}</div>"
 
 
 def counted(data):

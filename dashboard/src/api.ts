@@ -102,8 +102,16 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
     throw new Fault("signed-out", "You are signed out.", "Sign in again with the token.");
   }
   const problem = isProblem(body) ? body : null;
+  if (response.status === 401) {
+    // The API's remedy is for programs.
+    throw new Fault(
+      "signed-out",
+      asSentence(problem?.error ?? "this is not the token"),
+      "Copy it again: it is one line, and another one for each state folder.",
+    );
+  }
   throw new Fault(
-    response.status === 401 ? "signed-out" : "refused",
+    "refused",
     asSentence(problem?.error ?? `Tidegate answered ${response.status} ${response.statusText}`),
     asSentence(problem?.remedy ?? "What it prints on its terminal may say more"),
     problem?.complaints ?? [],

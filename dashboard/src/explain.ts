@@ -15,6 +15,8 @@ interface Decided {
   action: string;
   cause: Cause | string;
   rule: Rule | null;
+  /** The API's own sentence, "passes: …", where there is one. */
+  summary?: string;
 }
 
 /** "Blocked: rule `||ads.example^` on line 12 of list starter", in pieces. */
@@ -23,15 +25,19 @@ export function sentence(decided: Decided): Sentence {
   if (decided.rule) {
     return { verdict, reason: decided.action === "block" ? "rule" : "allowed by rule", rule: decided.rule };
   }
+  // A pause and a leave for one name have the same cause: only the summary tells them apart.
+  if (decided.cause === "paused" && decided.summary) {
+    return { verdict, reason: `${printable(decided.summary.replace(/^passes: /, ""))}.`, rule: null };
+  }
   return { verdict, reason: causeText(decided.cause), rule: null };
 }
 
 export function causeText(cause: string): string {
   switch (cause) {
     case "none":
-      return "no rule on any list matches.";
+      return "no rule on any list blocks it.";
     case "paused":
-      return "protection was paused, so everything passes.";
+      return "protection was paused, or the name let through.";
     case "not_asked":
       return "the policy was not asked for this request.";
     case "rule":
@@ -50,7 +56,7 @@ const SOURCES: Record<string, string> = {
   origin: "the origin server",
   file: "a file",
   tunnel: "a tunnel to the origin",
-  refused: "refused by the door",
+  refused: "the door, which refused it",
   failed: "nowhere: the answer could not be had",
 };
 

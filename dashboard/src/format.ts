@@ -51,6 +51,17 @@ export function span(seconds: number): string {
   return h % 24 ? `${Math.floor(h / 24)} d ${h % 24} h` : `${Math.floor(h / 24)} d`;
 }
 
+/**
+ * The API's sentences count plain seconds and bytes: large ones with the unit that reads best. No
+ * line breaks between a number and its unit.
+ */
+export function withUnits(text: string): string {
+  return text
+    .replace(/\b\d{3,} s\b/g, (it) => span(Number.parseInt(it, 10)))
+    .replace(/\b\d{4,} bytes\b/g, (it) => bytes(Number.parseInt(it, 10)))
+    .replace(/(\d) (?=(?:s|min|h|d|bytes|KiB|MiB|GiB)\b)/g, "$1\u00a0");
+}
+
 /** Seconds left as a clock: "4:07", "1:02:09". */
 export function countdown(seconds: number): string {
   const s = Math.max(0, Math.ceil(seconds));
@@ -115,9 +126,12 @@ export function asSentence(phrase: string): string {
   return /[.!?…]$/.test(first) ? first : `${first}.`;
 }
 
-/** A URL in the parts that matter: what comes before the host, the host, and the rest. */
+/**
+ * A URL in the parts that matter: what comes before the host, the host, and the rest. The root of
+ * DNS, a name without a label, is written as a dot.
+ */
 export function subjectParts(subject: string): { before: string; host: string; after: string } {
-  const text = printable(subject);
+  const text = printable(subject) || ".";
   const match = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)(.*)$/i.exec(text);
   if (!match) return { before: "", host: text, after: "" };
   return { before: match[1] ?? "", host: match[2] ?? "", after: match[3] ?? "" };

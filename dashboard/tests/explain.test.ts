@@ -12,6 +12,10 @@ describe("a verdict", () => {
   it("says why there is no rule", () => {
     expect(sentence({ action: "pass", cause: "none", rule: null }).reason).toContain("no rule");
     expect(sentence({ action: "pass", cause: "paused", rule: null }).reason).toContain("paused");
+    const summary = "passes: ads.example is let through for a while";
+    expect(sentence({ action: "pass", cause: "paused", rule: null, summary }).reason).toBe(
+      "ads.example is let through for a while.",
+    );
     expect(sentence({ action: "pass", cause: "not_asked", rule: null }).reason).toContain("not asked");
     expect(sentence({ action: "pass", cause: "eclipse", rule: null }).reason).toBe("eclipse");
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asSentence, bytes, count, countdown, micros, moment, percent, printable, short, span, stepName, subjectParts } from "../src/format";
+import { asSentence, bytes, count, countdown, micros, moment, percent, printable, short, span, stepName, subjectParts, withUnits } from "../src/format";
 
 describe("numbers", () => {
   it("separate thousands and are shortened for axes", () => {
@@ -19,6 +19,14 @@ describe("numbers", () => {
     expect([4, 720, 12_000, 187_200, 86_400].map(span)).toEqual(["4 s", "12 min", "3 h 20 min", "2 d 4 h", "1 d"]);
     expect([247, 3729, 0].map(countdown)).toEqual(["4:07", "1:02:09", "0:00"]);
     expect([60, 600, 3600, 21_600].map(stepName)).toEqual(["minute", "10 minutes", "hour", "6 hours"]);
+  });
+
+  it("in the API's sentences too, where they are large", () => {
+    const said = (text: string) => withUnits(text).replaceAll("\u00a0", " ");
+    expect(said("200 OK, 300000 bytes in memory: fresh for 600 s, 35 s old; then stale for 604800 s")).toBe(
+      "200 OK, 293 KiB in memory: fresh for 10 min, 35 s old; then stale for 7 d",
+    );
+    expect(withUnits("15 bytes, 99 s old")).toBe("15\u00a0bytes, 99\u00a0s old");
   });
 });
 
@@ -42,6 +50,7 @@ describe("texts from the network", () => {
       before: "https://", host: "ads.example:8443", after: "/x?y=http://z/",
     });
     expect(subjectParts("ads.example")).toEqual({ before: "", host: "ads.example", after: "" });
+    expect(subjectParts("")).toEqual({ before: "", host: ".", after: "" });
   });
 
   it("become sentences, but names and keys stay as they are", () => {

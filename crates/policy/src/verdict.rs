@@ -166,7 +166,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Decides => "decides",
-            Self::Paused => "would decide, but protection is paused",
+            Self::Paused => "would decide, but a pause or a leave lets it pass",
             Self::Outranked => "matches, but another rule outranks it",
             Self::SwitchedOff => "is switched off by an exception of its kind or an allow list",
             Self::NotAtThisHour => "is in this client's lists at other hours",

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { Fragment } from "preact";
 import { Icon } from "./icons";
 
 /** The clipboard of the browser, or the old way: over plain http from another machine there is none. */
@@ -31,7 +32,15 @@ export function Copyable({ text, label }: { text: string; label: string }) {
   };
   return (
     <div class="copyable">
-      <code class="copyable-text">{text}</code>
+      <code class="copyable-text">
+        {text.split(" ").map((word, n) => (
+          // oxlint-disable-next-line react/no-array-index-key -- the words never change places
+          <Fragment key={n}>
+            {n > 0 && " "}
+            {word.startsWith("-") ? <span class="unbroken">{word}</span> : word}
+          </Fragment>
+        ))}
+      </code>
       <button type="button" class="button button-bare" onClick={() => void copy()} aria-label={`Copy ${label}`}>
         <Icon name={state.value === "copied" ? "done" : "copy"} />
         <span aria-live="polite">

@@ -64,13 +64,8 @@ function DoorLine(props: { door: (typeof DOORS)[number]; status: Status; totals:
         {count(all)}
       </td>
       <td class="number" data-name="Blocked">
-        {counts && counts.blocked > 0 ? (
-          <>
-            {count(counts.blocked)} <span class="quiet">{percent(share(counts.blocked, all))}</span>
-          </>
-        ) : (
-          "0"
-        )}
+        {count(counts?.blocked ?? 0)}
+        <span class="quiet share">{counts && counts.blocked > 0 && percent(share(counts.blocked, all))}</span>
       </td>
       <td class="number" data-name="Median">
         {latency ? micros(latency.median_us) : "–"}

@@ -1,13 +1,16 @@
 // A verdict and its reasoning, the same in the log's drawer and in the "why" view.
 
 import { sentence, whyCommand, doorName } from "../explain";
-import { moment, printable } from "../format";
+import { moment, printable, withUnits } from "../format";
 import type { Rule, Why } from "../model";
 import { today } from "../state";
 import { Copyable } from "./copy";
 
+/** The note of the rule that decides, where there is no more to say of it. */
+const DECIDES = "decides";
+
 /** "Blocked: rule `||ads.example^` on line 12 of list starter." */
-export function Verdict(props: { action: string; cause: string; rule: Rule | null }) {
+export function Verdict(props: { action: string; cause: string; rule: Rule | null; summary?: string }) {
   const said = sentence(props);
   return (
     <p class={`verdict verdict-${props.action === "block" ? "block" : "pass"}`}>
@@ -27,7 +30,7 @@ export function Verdict(props: { action: string; cause: string; rule: Rule | nul
 export function Explanation({ why, around }: { why: Why; around: "given" | "wanted" }) {
   return (
     <div class="explanation">
-      <Verdict action={why.action} cause={why.cause} rule={why.rule} />
+      <Verdict action={why.action} cause={why.cause} rule={why.rule} summary={why.summary} />
       <dl class="facts">
         <div>
           <dt>{doorName(why.door)} door</dt>
@@ -46,7 +49,7 @@ export function Explanation({ why, around }: { why: Why; around: "given" | "want
             <dt>Stored</dt>
             <dd>
               {why.stored.map((variant) => (
-                <span key={variant}>{printable(variant)} </span>
+                <p key={variant}>{withUnits(printable(variant))}</p>
               ))}
             </dd>
           </div>
@@ -85,14 +88,15 @@ function Considered({ why }: { why: Why }) {
       ) : (
         <ol class="matches">
           {why.matches.map((match) => (
-            <li key={`${match.list}:${match.line}`} class={match.decides ? "match match-decides" : "match"}>
+            <li key={`${match.list}:${match.line}`} class={match.decides ? `match match-decides match-${why.action}` : "match"}>
               <code class="rule">{printable(match.text)}</code>
               <span class="match-place">
                 {match.list}, line {match.line}
               </span>
               <span class="match-note">
-                {match.decides && <b>Decides: </b>}
-                {printable(match.note)}
+                {match.decides ? <b>Decides</b> : null}
+                {match.decides && match.note !== DECIDES && ": "}
+                {match.note !== DECIDES && printable(match.note)}
               </span>
             </li>
           ))}

@@ -68,6 +68,12 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
   );
 }
 
+/** Where a list comes from: a file, a URL, the binary, or the configuration itself. */
+function placeText(from: string): string {
+  if (from === "rules") return "in the configuration";
+  return from.startsWith("builtin ") ? "built in" : printable(from);
+}
+
 function ListEntry({ list }: { list: List }) {
   const kept = list.subscription;
   const next = kept?.next_at ? `next try ${moment(kept.next_at, today.value)}` : "";
@@ -86,8 +92,8 @@ function ListEntry({ list }: { list: List }) {
         <span class="entry-figure">{plural(list.rules_names + list.rules_urls, "rule")}</span>
       </div>
       <div class="entry-sub" title={when}>
-        <span class="entry-from">{printable(list.from)}</span>
-        <span>{list.syntax}</span>
+        <span class="entry-from">{placeText(list.from)}</span>
+        {list.lines > 0 && <span>{list.syntax}</span>}
         {list.rules_urls > 0 && <span>{count(list.rules_urls)} about URLs</span>}
         {kept?.is_fetching && <span>being fetched …</span>}
         {kept?.fetched_at && <span>fetched {moment(kept.fetched_at, today.value)}</span>}
@@ -95,7 +101,7 @@ function ListEntry({ list }: { list: List }) {
       </div>
       {kept?.failure && (
         <p class="entry-sub">
-          {plural(kept.failures, "try", "tries")} failed: {printable(asSentence(kept.failure))}
+          {plural(kept.failures, "try", "tries")} failed: {printable(kept.failure)}
         </p>
       )}
       {list.skipped > 0 && (

@@ -1,5 +1,6 @@
-import { count, micros, percent, plural, share } from "../format";
+import { count, percent, plural, share } from "../format";
 import type { Pool, PoolServer } from "../model";
+import { Pace } from "./pace";
 
 /** What a server's state is called, where there is more to say than that it serves. */
 const STATE_TEXT: Record<PoolServer["state"], string | null> = {
@@ -9,6 +10,9 @@ const STATE_TEXT: Record<PoolServer["state"], string | null> = {
   down: "checks fail",
   draining: "draining",
 };
+
+/** What the time of a server that is left alone sinks to: it says nothing then. */
+const LEAST_US = 50;
 
 /** A pool of the gateway, with how its servers do. */
 export function PoolPanel({ pool }: { pool: Pool }) {
@@ -46,10 +50,10 @@ function Server({ server }: { server: PoolServer }) {
           {server.backup && <span class="tag">backup</span>}
           {state && <span class="tag tag-land">{state}</span>}
         </span>
-        <span class="entry-figure">{server.latency_us === 0 ? "not asked yet" : micros(server.latency_us)}</span>
+        {server.latency_us > LEAST_US && <Pace us={server.latency_us} />}
       </div>
       <div class="entry-sub">
-        <span>{plural(server.answers, "answer", "answers")}</span>
+        <span>{asked === 0 ? "not asked yet" : plural(server.answers, "answer", "answers")}</span>
         {server.weight !== 1 && <span>weight {server.weight}</span>}
         {server.pending > 0 && <span>{count(server.pending)} under way</span>}
         {server.failures > 0 && (

@@ -21,7 +21,7 @@ export function Top(props: {
           {table.lines.map((line) => (
             <li key={line.text}>
               <a class="bar" href={routeHash("log", props.words(line.text))} title={printable(line.text)}>
-                <span class="bar-name">{printable(line.text)}</span>
+                <span class="bar-name">{printable(line.text) || <span class="quiet">no name</span>}</span>
                 <span class="bar-count">{count(line.count)}</span>
                 <svg class="bar-track" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
                   <rect class="bar-all" width={share(line.count, most) * 100} height="4" />

@@ -1,6 +1,7 @@
-import { count, micros, percent, plural, share } from "../format";
+import { count, percent, plural, share } from "../format";
 import type { Upstream } from "../model";
 import { Empty } from "./notice";
+import { Pace } from "./pace";
 
 /** The resolvers that are asked, with how they do. */
 export function Upstreams({ upstreams }: { upstreams: Upstream[] | null }) {
@@ -19,31 +20,37 @@ export function Upstreams({ upstreams }: { upstreams: Upstream[] | null }) {
       {upstreams && upstreams.length > 0 && (
         <ul class="entries">
           {upstreams.map((upstream) => (
-            <li class="entry" key={upstream.group + upstream.name + upstream.address}>
-              <div class="entry-main">
-                <span class="entry-name">
-                  <span class={`dot ${upstream.healthy ? "dot-good" : "dot-bad"}`} aria-hidden="true" />
-                  {upstream.name}
-                  {upstream.group && <span class="tag">{upstream.group}</span>}
-                  {!upstream.healthy && <span class="tag tag-land">not answering</span>}
-                </span>
-                <span class="entry-figure">
-                  {upstream.latency_us === null ? "not asked yet" : micros(upstream.latency_us)}
-                </span>
-              </div>
-              <div class="entry-sub">
-                <span class="entry-from">{upstream.address}</span>
-                <span>{plural(upstream.queries, "query", "queries")}</span>
-                {upstream.failures > 0 && (
-                  <span>
-                    {count(upstream.failures)} failed ({percent(share(upstream.failures, upstream.queries))})
-                  </span>
-                )}
-              </div>
-            </li>
+            <Resolver upstream={upstream} key={upstream.group + upstream.name + upstream.address} />
           ))}
         </ul>
       )}
     </section>
+  );
+}
+
+function Resolver({ upstream }: { upstream: Upstream }) {
+  const { queries, failures, latency_us } = upstream;
+  const answers = upstream.healthy && (queries === 0 || failures < queries);
+  return (
+    <li class="entry">
+      <div class="entry-main">
+        <span class="entry-name">
+          <span class={`dot ${answers ? "dot-good" : "dot-bad"}`} aria-hidden="true" />
+          {upstream.name}
+          {upstream.group && <span class="tag">{upstream.group}</span>}
+          {!answers && <span class="tag tag-land">not answering</span>}
+        </span>
+        {latency_us !== null && <Pace us={latency_us} />}
+      </div>
+      <div class="entry-sub">
+        {upstream.address !== upstream.name && <span class="entry-from">{upstream.address}</span>}
+        <span>{queries === 0 ? "not asked yet" : plural(queries, "query", "queries")}</span>
+        {failures > 0 && (
+          <span>
+            {count(failures)} failed ({percent(share(failures, queries))})
+          </span>
+        )}
+      </div>
+    </li>
   );
 }

@@ -23,7 +23,7 @@ function Platform({ name, children }: { name: string; children: ComponentChildre
 }
 
 /** What to write in the configuration for a door that other machines cannot reach. */
-function OnlyHere({ door, listen }: { door: string; listen: string }) {
+function OnlyHere({ door, listen }: { door: string; listen: string[] }) {
   return (
     <Notice tone="land">
       <p>
@@ -31,7 +31,7 @@ function OnlyHere({ door, listen }: { door: string; listen: string }) {
         network; 192.168.1.2 stands for this machine's:
       </p>
       <pre class="snippet">
-        <code>{`${door}:\n  listen: [${listen}]`}</code>
+        <code>{[`${door}:`, "  listen:", ...listen.map((url) => `    - ${url}`)].join("\n")}</code>
       </pre>
     </Notice>
   );
@@ -62,7 +62,7 @@ function Names({ reach }: { reach: Reach | null }) {
           <code>{`dig @${reach.host} -p ${reach.port} example.com`}</code>
         </p>
       )}
-      {reach.onlyHere && <OnlyHere door="dns" listen={'"udp://192.168.1.2:53", "tcp://192.168.1.2:53"'} />}
+      {reach.onlyHere && <OnlyHere door="dns" listen={["udp://192.168.1.2:53", "tcp://192.168.1.2:53"]} />}
     </>
   );
 }
@@ -76,9 +76,14 @@ function Proxy({ reach }: { reach: Reach | null }) {
       <p class="quiet">
         Try it with <code>{`curl -x http://${hostPort(reach)} http://example.com/`}</code>
       </p>
-      {reach.onlyHere && <OnlyHere door="proxy" listen={'"http://192.168.1.2:3128"'} />}
+      {reach.onlyHere && <OnlyHere door="proxy" listen={["http://192.168.1.2:3128"]} />}
     </>
   );
+}
+
+/** A fingerprint in parts of eight bytes, which the eye can compare. */
+function eights(fingerprint: string): string[] {
+  return fingerprint.match(/(?:[0-9A-F]{2}:?){1,8}/gi) ?? [fingerprint];
 }
 
 function Certificate({ fingerprint }: { fingerprint: string | null }) {
@@ -99,7 +104,14 @@ function Certificate({ fingerprint }: { fingerprint: string | null }) {
       {fingerprint && (
         <p class="fingerprint">
           <span class="quiet">SHA-256, to compare on the device</span>
-          <code>{fingerprint}</code>
+          <code>
+            {eights(fingerprint).map((part) => (
+              <span class="unbroken" key={part}>
+                {part}
+                <wbr />
+              </span>
+            ))}
+          </code>
         </p>
       )}
       </div>

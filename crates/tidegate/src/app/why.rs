@@ -136,7 +136,7 @@ fn outcome(plan: &Plan, question: &Question, verdict: Verdict, own: Option<Style
             }
             Door::Proxy => "fetches it from its origin",
             Door::Web => "serves the file",
-            Door::Gateway => "passes it to the pool of its route",
+            Door::Gateway => "does what its route says, unless its own patterns block it",
         }
         .into();
     }
