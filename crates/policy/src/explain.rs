@@ -64,6 +64,9 @@ impl Policy {
             None if Some(found.rule) == decisive && leave.is_some() => Outcome::Paused,
             None if Some(found.rule) == decisive => Outcome::Decides,
             None if special.deciding.contains(&found.rule) && leave.is_none() => Outcome::Decides,
+            None if found.effect == Effect::Exception && verdict.cause == Cause::NoRule => {
+                Outcome::NothingToExcept
+            }
             None => Outcome::Outranked,
         };
         // The rule that the verdict names comes first, whatever else has its say beside it.

@@ -11,9 +11,6 @@ const STATE_TEXT: Record<PoolServer["state"], string | null> = {
   draining: "draining",
 };
 
-/** What the time of a server that is left alone sinks to: it says nothing then. */
-const LEAST_US = 50;
-
 /** A pool of the gateway, with how its servers do. */
 export function PoolPanel({ pool }: { pool: Pool }) {
   const waiting = pool.waiting_high + pool.waiting_normal + pool.waiting_low;
@@ -50,7 +47,7 @@ function Server({ server }: { server: PoolServer }) {
           {server.backup && <span class="tag">backup</span>}
           {state && <span class="tag tag-land">{state}</span>}
         </span>
-        {server.latency_us > LEAST_US && <Pace us={server.latency_us} />}
+        {server.latency_us > 0 && <Pace us={server.latency_us} />}
       </div>
       <div class="entry-sub">
         <span>{asked === 0 ? "not asked yet" : plural(server.answers, "answer", "answers")}</span>

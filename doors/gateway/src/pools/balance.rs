@@ -13,6 +13,9 @@ use vocab::Now;
 /// Hashing with Bounded Loads" (Mirrokni, Thorup, Zadimoghaddam).
 const BOUNDED_LOAD: f64 = 1.25;
 
+/// How many times as fast a server must be to take an idle one's turn.
+const MUCH_FASTER: f64 = 2.0;
+
 /// What a choice is made from.
 pub(super) struct Choice<'c> {
     pub(super) servers: &'c [Arc<Server>],
@@ -72,10 +75,10 @@ impl Choice<'_> {
         all.map(|&index| usize::from(index)).find(|&index| self.takes(index))
     }
 
-    /// Of two picked at random, the one whose requests under way will be done sooner.
+    /// Of two picked at random, one by weight, the one whose requests under way will be done sooner.
     fn better_of_two(&self, lane: &Lane) -> Option<usize> {
         let count = lane.each.len();
-        let one = self.first(lane, scaled(self.dice, count))?;
+        let one = self.in_turn(lane, scaled(self.dice, lane.turns.len()))?;
         let other = scaled(self.dice.rotate_left(32), count);
         let all = lane.each.iter().cycle().skip(other).take(count);
         let other =
@@ -84,9 +87,11 @@ impl Choice<'_> {
         Some(if self.is_better(other, one) { other } else { one })
     }
 
-    /// Whether what is under way at `one`, and this request, takes less time than at `other`. Where
-    /// nobody knows how long one of them takes, the number of requests counts alone, so that a new
-    /// server gets its share and no rush. One on trial is asked: nothing else would end that.
+    /// Whether `one` should take the turn of `other`: what is under way there, and this request, takes
+    /// less time. Where nobody knows how long one of them takes, the number of requests counts alone, so
+    /// that a new server gets its share and no rush. Of two that are idle the one whose turn it is gets
+    /// it, unless it is much slower: else the strongest would serve alone while there is little to do.
+    /// One on trial is asked: nothing else would end that.
     fn is_better(&self, one: usize, other: usize) -> bool {
         let [one, other] = [one, other].map(|index| &self.servers[index]);
         if other.standing(self.now) == Standing::OnTrial {
@@ -99,7 +104,10 @@ impl Choice<'_> {
             let weight = server.weight_now(self.slow_start_ms, self.now);
             (f64::from(server.pending()) + 1.0) / weight
         };
+        let is_idle = one.pending() == 0 && other.pending() == 0;
         match (one.estimate.us(self.now), other.estimate.us(self.now)) {
+            (Some(us), Some(other_us)) if is_idle => us * MUCH_FASTER < other_us,
+            (None, _) | (_, None) if is_idle => false,
             (Some(us), Some(other_us)) => us * busy(one) < other_us * busy(other),
             (None, _) | (_, None) => busy(one) < busy(other),
         }

@@ -27,6 +27,12 @@ impl Estimate {
         }
     }
 
+    /// What it was when it was last renewed, in microseconds: for people. None while nobody has asked.
+    pub(super) fn last_us(&self) -> Option<u32> {
+        let word = self.0.load(Relaxed);
+        (word != 0).then_some((word >> 32) as u32)
+    }
+
     /// Begins anew.
     pub(super) fn forget(&self) {
         self.0.store(0, Relaxed);
@@ -104,6 +110,7 @@ mod tests {
         let later = at(u64::from(u32::MAX) + 10_000);
         let left = estimate.us(later).unwrap();
         assert!((300_000.0..400_000.0).contains(&left), "{left}");
+        assert_eq!(estimate.last_us(), Some(1_000_000));
         let long_after = estimate.us(at(u64::from(u32::MAX) + 1_000_000)).unwrap();
         assert!((long_after - LEAST_US).abs() < 1.0);
     }

@@ -72,8 +72,8 @@ pub struct ServerState {
     pub answers: u64,
     /// Requests that it failed.
     pub failures: u64,
-    /// How long its answers take to begin, in microseconds: the average by which it is chosen;
-    /// 0 while nobody has asked.
+    /// How long its answers took to begin when it was last asked, in microseconds: an average that believes
+    /// a slow one at once; 0 while nobody has asked.
     pub latency_us: u64,
 }
 
@@ -262,8 +262,6 @@ impl Server {
             Standing::OnTrial => ("trial", 0),
             Standing::Up => ("up", 0),
         };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a u32")]
-        let latency_us = self.estimate.us(now).unwrap_or(0.0) as u64;
         ServerState {
             url: self.url.to_string(),
             found_by: self.found.as_ref().map(|by| by.entry.to_string()),
@@ -275,7 +273,7 @@ impl Server {
             pending: counts.pending,
             answers: counts.answers,
             failures: counts.failures,
-            latency_us,
+            latency_us: self.estimate.last_us().unwrap_or(0).into(),
         }
     }
 }

@@ -160,6 +160,25 @@ fn two_choices_leave_a_slow_server_alone() {
 }
 
 #[test]
+fn two_choices_of_idle_servers_follow_the_weights() {
+    let mut settings = settings(2, Balance::P2c);
+    detailed(&mut settings, 0, |it| it.weight = 3);
+    let pool = pool(&settings);
+    let of_second = |now| picks(&pool, 4_000, now).iter().filter(|&&it| it == 2).count();
+    let share = of_second(at(0));
+    assert!((800..1_200).contains(&share), "nobody has answered: {share}");
+    let servers = pool.members.load_full();
+    servers.servers[0].took(1_000, at(0));
+    let share = of_second(at(0));
+    assert!((800..1_200).contains(&share), "one has: {share}");
+    servers.servers[1].took(1_500, at(0));
+    let share = of_second(at(0));
+    assert!((800..1_200).contains(&share), "both have: {share}");
+    servers.servers[1].took(2_500, at(0));
+    assert_eq!(of_second(at(0)), 0, "it is much slower");
+}
+
+#[test]
 fn a_hash_keeps_its_keys_when_a_server_goes_and_passes_by_the_overloaded() {
     let settings = settings(5, Balance::ConsistentHash);
     let pool = pool(&settings);
