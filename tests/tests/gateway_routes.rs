@@ -151,3 +151,32 @@ fn check_names_what_a_folder_lacks_and_routes_that_nothing_reaches() {
     let order = check("{ null_answer: true }, { path: /a, null_answer: true }");
     assert!(order.contains("routes.0 takes all of it"), "{order}");
 }
+
+#[test]
+fn why_knows_the_routes_and_the_patterns_of_the_gateway() {
+    let scratch = Scratch::new();
+    let origin = Origin::start(&[]);
+    let pools = format!("app: {{ servers: [\"http://{}\"] }}", origin.address);
+    let routes = "    - { path: \"/*\", block: { patterns: [\"/old/\", \"|/admin\"], answer: 410 } }\n    \
+         - { path: \"/*\", block: { patterns: [\"/odd/\"], log_only: true } }\n    \
+         - { path: \"/away\", redirect: { to: \"/b\", status: 302 } }\n    \
+         - { path: \"/app/*\", pool: app }";
+    let (tidegate, base) = start(scratch, &pools, routes);
+    let why = |path: &str| tidegate.told(&["why", "--door", "gateway", &format!("{base}{path}")]);
+    let has = |path: &str, words: &[&str]| {
+        let told = why(path);
+        assert!(words.iter().all(|it| told.contains(it)), "{path}: {told}");
+    };
+    has("/x/%6fld/y", &["blocked: /old/ stands on line 1 of gateway.routes.0", "410"]);
+    has("/admin", &["blocked: |/admin stands on line 2 of gateway.routes.0"]);
+    has("/app/a", &["passes it to the pool app (gateway.routes.3)"]);
+    has("/app/odd/a", &["pool app", "/odd/ stands on line 1 of gateway.routes.1, which only logs"]);
+    has("/away", &["sends the client elsewhere with 302 (gateway.routes.2)"]);
+    has("/nowhere", &["404: no route fits"]);
+    // Nobody was asked, and nothing was counted.
+    assert!(!tidegate.figures().contains("tidegate_gateway_rule_hits_total{"));
+    assert!(tidegate.figures().contains("tidegate_gateway_spared_total 0"));
+    assert_eq!(curl(&[&format!("{base}/x/old/y")]).0, 410);
+    assert!(tidegate.figures().contains("tidegate_gateway_rule_hits_total{"));
+    assert_eq!(origin.requests().len(), 0);
+}

@@ -1,9 +1,9 @@
 //! What is to be done with a request: the routes in their order, then the policy.
 //!
-//! It touches no socket. Called by `request`, and by `reproxy` for a path that a server names.
+//! It touches no socket. Called by `request`, by `reproxy` for a path that a server names, and by `foretell`.
 
 use crate::door::{Door, Setup};
-use crate::guards::{Block, Mode, decide_in_both_spellings};
+use crate::guards::{Block, Mode, Occasion, decide_in_both_spellings};
 use crate::matching::Asked;
 use crate::path::BadPath;
 use crate::request::{Led, Wish};
@@ -53,7 +53,7 @@ impl Decision {
 pub(crate) fn decide(
     (door, setup): (&Door, &Setup),
     wish: &Wish,
-    asked: Asked<'_>,
+    (asked, occasion): (Asked<'_>, Occasion),
     now: Now,
 ) -> Decision {
     let (mut taken, mut would) = (None, None);
@@ -61,8 +61,8 @@ pub(crate) fn decide(
     // A hit of what only logs is noted, and the search goes on.
     let mut hit = |block: &Option<Arc<Block>>| {
         let block = block.as_ref()?;
-        let rule =
-            block.hit(wish, now).or_else(|| bare.as_ref().and_then(|bare| block.hit(bare, now)))?;
+        let hits = |wish: &Wish| block.hit(wish, occasion, now);
+        let rule = hits(wish).or_else(|| hits(bare.as_ref()?))?;
         match block.mode {
             Mode::LogOnly => {
                 would.get_or_insert(rule);

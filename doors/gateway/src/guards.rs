@@ -13,7 +13,7 @@ mod key;
 mod limit;
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::block::{Block, Mode, Numbers, decide_in_both_spellings};
+pub(crate) use self::block::{Block, Mode, Numbers, Occasion, decide_in_both_spellings};
 pub(crate) use self::forward_auth::check_copied;
 pub(crate) use self::in_flight::Permit;
 pub(crate) use self::key::Key;

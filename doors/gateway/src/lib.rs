@@ -12,6 +12,7 @@ mod door;
 mod fields;
 mod finish;
 mod folders;
+mod foretell;
 mod forwarded;
 mod guards;
 mod leaving;
@@ -38,6 +39,7 @@ mod websocket;
 
 pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
 pub use crate::folders::{OpenFolders, ServeFolder, Serving, Visitor};
+pub use crate::foretell::Foretold;
 pub use crate::path::{BadPath, RequestPath};
 pub use crate::patterns::{
     BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,

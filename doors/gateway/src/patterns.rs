@@ -214,14 +214,23 @@ impl Patterns {
     /// The line of a pattern that `url` (path and query) matches, as sent or percent-decoded. The
     /// match is counted.
     pub fn hit(&self, url: &str) -> Option<u32> {
-        let found = self.find(url.as_bytes()).or_else(|| {
+        let found = self.find_in(url)?;
+        self.hits[found].fetch_add(1, Relaxed);
+        Some(self.rules[found].line)
+    }
+
+    /// The same, uncounted.
+    pub(crate) fn line_of(&self, url: &str) -> Option<u32> {
+        self.find_in(url).map(|found| self.rules[found].line)
+    }
+
+    fn find_in(&self, url: &str) -> Option<usize> {
+        self.find(url.as_bytes()).or_else(|| {
             match Cow::from(percent_encoding::percent_decode_str(url)) {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(decoded) => self.find(&decoded),
             }
-        })?;
-        self.hits[found].fetch_add(1, Relaxed);
-        Some(self.rules[found].line)
+        })
     }
 
     fn find(&self, url: &[u8]) -> Option<usize> {

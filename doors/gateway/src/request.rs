@@ -4,7 +4,7 @@ use crate::caller::Caller;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
 use crate::finish::Finish;
-use crate::guards::{Block, Stood, Turned, Visit};
+use crate::guards::{Block, Occasion, Stood, Turned, Visit};
 use crate::leaving::Leaving;
 use crate::matching::Asked;
 use crate::passing::{Trip, pass};
@@ -162,7 +162,7 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, Subject::url(&wish.url));
 
     // decide
-    let decision = decide((door, &setup), &wish, Asked::of(&request), now);
+    let decision = decide((door, &setup), &wish, (Asked::of(&request), Occasion::Request), now);
     if let Some(verdict) = decision.verdict() {
         ticket.decided(verdict.action, verdict.cause);
     }
@@ -291,7 +291,7 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
 }
 
 /// Path and query with the path in normal form, and the path decoded where that is another text.
-fn aim(path: &str, query: Option<&str>) -> Result<(String, Option<String>), BadPath> {
+pub(crate) fn aim(path: &str, query: Option<&str>) -> Result<(String, Option<String>), BadPath> {
     // An absolute URL without a path asks for the root (RFC 9112 §3.2.1).
     let path = RequestPath::read(if path.is_empty() { "/" } else { path })?;
     let (mut text, plain) = path.into_texts();

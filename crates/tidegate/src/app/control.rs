@@ -9,6 +9,7 @@ use admin::model::{
     UpdatedList, Upstream,
 };
 use admin::{Admin, Control, Grant, PoolChange, Purge, Question, Token};
+use door_gateway::Foretold;
 use policy::{Until, Whom};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
@@ -100,6 +101,7 @@ impl Control for Handle {
             let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
             why::why(&self.0.policy.load(), &running.plan, question, None, now)
         };
+        let why = why::as_the_gateway_does(why, foretold(&self.0, question, now));
         model::Why { stored: stores::explain(&self.0, question), ..why }
     }
 
@@ -292,4 +294,10 @@ fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+/// What the gateway would do about a question that is about it.
+fn foretold(app: &App, question: &Question, now: Now) -> Option<Foretold> {
+    let url = question.url.as_ref().filter(|_| question.door == Door::Gateway)?;
+    app.gateway()?.foretell(question.client, url, question.kind, now)
 }

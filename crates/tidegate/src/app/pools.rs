@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 impl App {
-    fn gateway(&self) -> Option<Arc<door_gateway::Door>> {
+    pub(super) fn gateway(&self) -> Option<Arc<door_gateway::Door>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.gateway.clone()
     }
 

@@ -4,6 +4,7 @@
 use admin::Question;
 use admin::model::{Rule, RuleMatch, Why};
 use config::Plan;
+use door_gateway::Foretold;
 use policy::{
     Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Style, Until, Verdict,
 };
@@ -55,6 +56,37 @@ pub(crate) fn why(
             }
         },
         stored: Vec::new(),
+    }
+}
+
+/// The answer with what the gateway's routes and its own patterns, which come before the policy, make of it.
+pub(super) fn as_the_gateway_does(why: Why, foretold: Option<Foretold>) -> Why {
+    let Some(Foretold { refused_by, outcome }) = foretold else { return why };
+    let Some(refuses) = refused_by.as_ref().map(rule) else {
+        return Why { door_outcome: outcome, ..why };
+    };
+    let mut matches = vec![RuleMatch {
+        rule: refuses.clone(),
+        decides: true,
+        note: Outcome::Decides.to_string(),
+    }];
+    let overruled = |it: RuleMatch| match it.decides {
+        true => RuleMatch { decides: false, note: Outcome::Outranked.to_string(), ..it },
+        false => it,
+    };
+    matches.extend(why.matches.into_iter().map(overruled));
+    Why {
+        action: Action::Block.to_string(),
+        cause: "rule".into(),
+        list_changed_at: None,
+        summary: format!(
+            "blocked: {} stands on line {} of {}",
+            refuses.text, refuses.line, refuses.list
+        ),
+        rule: Some(refuses),
+        matches,
+        door_outcome: outcome,
+        ..why
     }
 }
 

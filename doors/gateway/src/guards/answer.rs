@@ -55,6 +55,16 @@ impl Answer {
         }
     }
 
+    /// What a client meets, in a few words.
+    pub(crate) fn in_words(&self) -> String {
+        match self {
+            Self::Page(status) => status.as_str().to_owned(),
+            Self::Redirect(to) => format!("302 to {}", String::from_utf8_lossy(to.as_bytes())),
+            Self::Close => "closes the connection without an answer".into(),
+            Self::Tarpit(_) => "holds the client for a minute, and closes the connection".into(),
+        }
+    }
+
     /// The answer. `stall` is the silence after which a body counts as broken.
     pub(crate) fn give(&self, rule: Option<&RuleText>, stall: Duration) -> Response<Body> {
         match self {

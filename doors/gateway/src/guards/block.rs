@@ -42,6 +42,15 @@ pub(crate) enum Mode {
     LogOnly,
 }
 
+/// Why it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// A request is there: what hits is counted.
+    Request,
+    /// A person wants to know.
+    Question,
+}
+
 /// Patterns of one's own.
 struct Own {
     list: ListId,
@@ -99,13 +108,17 @@ impl Block {
         Ok(Self { own, lists, answer, mode, spared: AtomicU64::new(0) })
     }
 
-    /// The rule that refuses it, or would; the hit is counted.
-    pub(crate) fn hit(&self, wish: &Wish, now: Now) -> Option<RuleRef> {
+    /// The rule that refuses it, or would; the hit of a request is counted.
+    pub(crate) fn hit(&self, wish: &Wish, occasion: Occasion, now: Now) -> Option<RuleRef> {
         let own = self.own.as_ref().and_then(|own| {
-            own.patterns.hit(&wish.path).map(|line| RuleRef { list: own.list, line })
+            let line = match occasion {
+                Occasion::Request => own.patterns.hit(&wish.path),
+                Occasion::Question => own.patterns.line_of(&wish.path),
+            };
+            line.map(|line| RuleRef { list: own.list, line })
         });
-        let found = own.or_else(|| self.lists.as_ref()?.hit(wish, now))?;
-        if self.mode == Mode::LogOnly {
+        let found = own.or_else(|| self.lists.as_ref()?.hit(wish, occasion, now))?;
+        if (self.mode, occasion) == (Mode::LogOnly, Occasion::Request) {
             self.spared.fetch_add(1, Relaxed);
         }
         Some(found)
@@ -187,12 +200,15 @@ impl Lists {
         Ok(Self { first, names: paths.to_vec(), policy, hits: Mutex::default() })
     }
 
-    fn hit(&self, wish: &Wish, now: Now) -> Option<RuleRef> {
+    fn hit(&self, wish: &Wish, occasion: Occasion, now: Now) -> Option<RuleRef> {
         let verdict = decide_in_both_spellings(&self.policy, wish, None, now);
         let (Action::Block, Some(inner)) = (verdict.action, verdict.cause.rule()) else {
             return None;
         };
         let rule = RuleRef { list: ListId(self.first.0 + inner.list.0), line: inner.line };
+        if occasion == Occasion::Question {
+            return Some(rule);
+        }
         let mut hits = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
         if hits.len() < COUNTED_MAX || hits.contains_key(&rule) {
             *hits.entry(rule).or_default() += 1;

@@ -5,6 +5,7 @@
 
 use super::Rerouted;
 use crate::decide::{Decision, decide};
+use crate::guards::Occasion;
 use crate::matching::Asked;
 use crate::request::{self, Outcome, Scene, Wish};
 use http::header::{
@@ -68,7 +69,7 @@ async fn followed(
         stand_over(&mut kept, &rerouted.fields);
         let Some(request) = luggage.request(&wish) else { break };
         let around = (&**scene.door, &**scene.setup);
-        let decision = decide(around, &wish, Asked::of(&request), scene.now);
+        let decision = decide(around, &wish, (Asked::of(&request), Occasion::Request), scene.now);
         outcome = request::act(scene, decision, &wish, Box::new(request)).await;
     }
     Outcome::GoingRound

@@ -1,0 +1,103 @@
+//! What a request would meet that a person asks about: the same decision, and nothing is counted or done.
+//!
+//! It knows neither fields nor connection, so routes that ask for fields are held against none, and
+//! guards that look at clients (limits, passwords) are not asked. Called for `why`.
+
+use crate::decide::{Decision, decide};
+use crate::door::{Door, Setup};
+use crate::guards::Occasion;
+use crate::matching::Asked;
+use crate::own::Own;
+use crate::request::{Led, Wish, aim};
+use crate::route::{Destination, Route};
+use http::uri::Authority;
+use http::{HeaderMap, Method, Uri};
+use policy::RuleText;
+use std::net::IpAddr;
+use std::sync::Arc;
+use upstream::origins::{Origin, OriginScheme};
+use vocab::{Action, Kind, Now};
+
+/// What a request would meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foretold {
+    /// The pattern of the gateway's own that refuses it; not one that only logs.
+    pub refused_by: Option<RuleText>,
+    /// What the gateway would do, in a few words.
+    pub outcome: String,
+}
+
+impl Door {
+    /// What a `GET` of this absolute URL would meet; none where the policy blocks it, or where no client
+    /// could ask the gateway for it.
+    pub fn foretell(&self, client: IpAddr, url: &str, kind: Kind, now: Now) -> Option<Foretold> {
+        let setup = self.setup();
+        let wish = wish(client, url, kind)?;
+        let (method, headers) = (Method::GET, HeaderMap::new());
+        let asked = Asked { method: &method, headers: &headers };
+        let decision = decide((self, &setup), &wish, (asked, Occasion::Question), now);
+        let (refused_by, outcome) = match &decision {
+            Decision::Block(verdict, Some(block)) => {
+                let rule = verdict.cause.rule().and_then(|rule| block.rule_text(rule));
+                (rule, block.answer.in_words())
+            }
+            Decision::Block(_, None) => return None,
+            Decision::Pass(verdict, route) => {
+                let rule = verdict.cause.rule().filter(|_| verdict.action == Action::Pass);
+                let noted = rule.and_then(|rule| setup.rule_text(rule));
+                let noted = noted.map_or_else(String::new, |rule| {
+                    format!(
+                        "; {} stands on line {} of {}, which only logs",
+                        rule.text, rule.line, rule.list
+                    )
+                });
+                (None, format!("{}{noted}", setup.leads(route)))
+            }
+            Decision::Nowhere(_) => (None, "404: no route fits".into()),
+            Decision::Refuse(why) => (None, format!("400: {why}")),
+        };
+        Some(Foretold { refused_by, outcome })
+    }
+}
+
+/// As `request` reads it from a client, which sends no field but `Host`.
+fn wish(client: IpAddr, url: &str, kind: Kind) -> Option<Wish> {
+    let uri: Uri = url.parse().ok()?;
+    let scheme =
+        if uri.scheme_str() == Some("https") { OriginScheme::Https } else { OriginScheme::Http };
+    let origin = Origin::from_authority(scheme, uri.authority().map(Authority::as_str)?).ok()?;
+    let (path, plain) = aim(uri.path(), uri.query()).ok()?;
+    Some(Wish {
+        client,
+        local: None,
+        host: origin.host.to_name(),
+        page: None,
+        kind,
+        url: format!("{origin}{path}"),
+        path,
+        plain,
+        led: Led::ByClient,
+    })
+}
+
+impl Setup {
+    /// Where a route leads, in words.
+    fn leads(&self, route: &Arc<Route>) -> String {
+        let number = self.routes.iter().position(|one| Arc::ptr_eq(one, route)).unwrap_or_default();
+        let pool =
+            || self.settings.routes.get(number).and_then(|it| it.pool.as_deref()).unwrap_or("?");
+        let does = match &route.to {
+            Some(Destination::Pool(_)) => format!("passes it to the pool {}", pool()),
+            Some(Destination::Own(Own::Redirect { status, .. })) => {
+                format!("sends the client elsewhere with {}", status.as_str())
+            }
+            Some(Destination::Own(Own::Fixed { status, .. })) => {
+                format!("answers with {} and fixed words", status.as_str())
+            }
+            Some(Destination::Own(Own::Null)) => "gives an empty answer".into(),
+            Some(Destination::Folder(_)) => "serves it from a folder".into(),
+            None => "404".into(),
+        };
+        format!("{does} (gateway.routes.{number})")
+    }
+}
