@@ -346,7 +346,10 @@ fn is_excepted(view: &View<'_>, asked: &Asked<'_>) -> bool {
     let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client).by(&who);
     view.policy.explain(&ask, asked.caller.now).considered.iter().any(|rule| {
         rule.effect == Effect::Exception
-            && matches!(rule.outcome, Outcome::Decides | Outcome::Outranked)
+            && matches!(
+                rule.outcome,
+                Outcome::Decides | Outcome::Outranked | Outcome::NothingToExcept
+            )
     })
 }
 

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
 use upstream::resolver::{Flush, FlushIn, Standing};
-use vocab::{DomainName, ListId, Listen, Now, Scheme};
+use vocab::{DomainName, Door, ListId, Listen, Now, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
 const ADMIN_CONNECTIONS_MAX: usize = 256;

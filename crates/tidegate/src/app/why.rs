@@ -70,11 +70,13 @@ pub(super) fn as_the_gateway_does(why: Why, foretold: Option<Foretold>) -> Why {
         decides: true,
         note: Outcome::Decides.to_string(),
     }];
-    let overruled = |it: RuleMatch| match it.decides {
-        true => RuleMatch { decides: false, note: Outcome::Outranked.to_string(), ..it },
-        false => it,
-    };
-    matches.extend(why.matches.into_iter().map(overruled));
+    let overruled = why.matches.into_iter().map(|it| match it {
+        RuleMatch { decides: true, .. } => {
+            RuleMatch { decides: false, note: Outcome::Outranked.to_string(), ..it }
+        }
+        RuleMatch { decides: false, .. } => it,
+    });
+    matches.extend(overruled);
     Why {
         action: Action::Block.to_string(),
         cause: "rule".into(),
