@@ -24,7 +24,7 @@ pub use self::pools::{
     Pools, ServerRequest,
 };
 pub use self::stores::{Store, StoreDisk, Stores, TakeBackRequest, TakenBack};
-pub use self::why::{RuleMatch, Why, WhyQuery};
+pub use self::why::{GatewayWhy, RuleMatch, Why, WhyQuery};
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

@@ -87,11 +87,7 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
           <h2>Asked again now</h2>
           {changed && (
             <Notice tone="land">
-              <p>
-                {row.door === "gateway"
-                  ? "This answer knows the lists of the policy alone; the gateway's own patterns are not asked again."
-                  : "The answer has changed since then: by another list, another rule, or a pause."}
-              </p>
+              <p>The answer has changed since then: by another list, another rule, a route, or a pause.</p>
             </Notice>
           )}
           {why.fault && <Notice tone="fault" fault={why.fault} />}

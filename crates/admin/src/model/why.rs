@@ -50,6 +50,18 @@ pub struct Why {
     /// What this door has stored of the URL, a sentence for each variant; empty where it stores nothing, and
     /// where no running process is asked.
     pub stored: Vec<String>,
+    /// What the gateway's routes and its own patterns make of a URL; null at other doors, where the policy
+    /// blocks it, and where no running process is asked.
+    pub gateway: Option<GatewayWhy>,
+}
+
+/// What the gateway makes of a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GatewayWhy {
+    /// The rule of its own that refuses it; null if none does.
+    pub rule: Option<Rule>,
+    /// What it does: `passes it to the pool app (gateway.routes.3)`.
+    pub outcome: String,
 }
 
 /// A rule that matched.

@@ -46,6 +46,7 @@ impl Control for Program {
             matches: Vec::new(),
             door_outcome: "NODATA with SOA, EDE 15".into(),
             stored: Vec::new(),
+            gateway: None,
         }
     }
     fn lists(&self) -> Vec<List> {

@@ -101,7 +101,8 @@ impl Control for Handle {
             let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
             why::why(&self.0.policy.load(), &running.plan, question, None, now)
         };
-        let why = why::as_the_gateway_does(why, foretold(&self.0, question, now));
+        let foretold = foretold(&self.0, question, now);
+        let why = why::as_the_gateway_does(why, foretold.as_ref().map(why::at_gateway));
         model::Why { stored: stores::explain(&self.0, question), ..why }
     }
 

@@ -2,7 +2,7 @@
 //! would do. The `why` command and the admin API say the same.
 
 use admin::Question;
-use admin::model::{Rule, RuleMatch, Why};
+use admin::model::{GatewayWhy, Rule, RuleMatch, Why};
 use config::Plan;
 use door_gateway::Foretold;
 use policy::{
@@ -56,14 +56,20 @@ pub(crate) fn why(
             }
         },
         stored: Vec::new(),
+        gateway: None,
     }
 }
 
+/// What the gateway foretells, in the words of the API.
+pub(super) fn at_gateway(foretold: &Foretold) -> GatewayWhy {
+    GatewayWhy { rule: foretold.refused_by.as_ref().map(rule), outcome: foretold.outcome.clone() }
+}
+
 /// The answer with what the gateway's routes and its own patterns, which come before the policy, make of it.
-pub(super) fn as_the_gateway_does(why: Why, foretold: Option<Foretold>) -> Why {
-    let Some(Foretold { refused_by, outcome }) = foretold else { return why };
-    let Some(refuses) = refused_by.as_ref().map(rule) else {
-        return Why { door_outcome: outcome, ..why };
+pub(crate) fn as_the_gateway_does(why: Why, gateway: Option<GatewayWhy>) -> Why {
+    let Some(GatewayWhy { rule: refuses, outcome }) = gateway.clone() else { return why };
+    let Some(refuses) = refuses else {
+        return Why { door_outcome: outcome, gateway, ..why };
     };
     let mut matches = vec![RuleMatch {
         rule: refuses.clone(),
@@ -88,6 +94,7 @@ pub(super) fn as_the_gateway_does(why: Why, foretold: Option<Foretold>) -> Why {
         rule: Some(refuses),
         matches,
         door_outcome: outcome,
+        gateway,
         ..why
     }
 }

@@ -1,5 +1,5 @@
 //! `tidegate why`: the verdict and its reasoning, without a running process; and where one runs, what it
-//! has stored.
+//! has stored, and what its gateway does.
 
 use super::{Exit, Failure, Setup, WhyArgs, ctl};
 use crate::app;
@@ -23,8 +23,12 @@ pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
     let (policy, _) = app::compile(&plan, &setup.state_dir(&plan), None)?;
     let page = page.as_ref().map(DomainName::as_name);
     let mut why = app::why::why(&policy, &plan, &question, page, transport::clock::now());
-    if question.url.is_some() {
-        why.stored = stored(&setup.state_dir(&plan), &why);
+    // A page is nothing that the running process is told of.
+    if question.url.is_some()
+        && let Some(running) = running(&setup.state_dir(&plan), &why)
+    {
+        why.stored = running.stored;
+        why = app::why::as_the_gateway_does(why, running.gateway);
     }
     if args.json {
         let json =
@@ -36,13 +40,13 @@ pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the process that runs, if one does, has stored of a URL.
-fn stored(state: &Path, why: &Why) -> Vec<String> {
+/// What the process that runs, if one does, says of the same URL. The question is answered without it.
+fn running(state: &Path, why: &Why) -> Option<Why> {
     let target = utf8_percent_encode(&why.target, NON_ALPHANUMERIC);
-    let path = format!("/api/why?target={target}&door={}", why.door);
-    // The question is answered without it.
-    let Ok((_, told)) = ctl::ask(state, Method::GET, &path, None) else { return Vec::new() };
-    serde_json::from_value(told["stored"].clone()).unwrap_or_default()
+    let (client, kind, door) = (&why.client, &why.kind, &why.door);
+    let path = format!("/api/why?target={target}&client={client}&kind={kind}&door={door}");
+    let (_, told) = ctl::ask(state, Method::GET, &path, None).ok()?;
+    serde_json::from_value(told).ok()
 }
 
 /// What is asked, in the words of the API.
