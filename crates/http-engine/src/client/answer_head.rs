@@ -27,7 +27,7 @@ pub enum BadHead {
     TooLarge,
     /// `Content-Length` is no number, or stands there twice.
     Length,
-    /// `Transfer-Encoding` is not exactly `chunked`, or comes with HTTP/1.0.
+    /// `Transfer-Encoding` speaks of `chunked` and is not exactly that, or comes with HTTP/1.0.
     Coding,
     /// Both `Content-Length` and `Transfer-Encoding`: an attempt to split the answer.
     LengthAndCoding,
@@ -175,6 +175,27 @@ enum Coding {
     #[default]
     None,
     Chunked,
+    /// Others, and `chunked` not among them: the connection's end is the body's (RFC 9112 §6.3).
+    Other,
+}
+
+impl Coding {
+    /// What one more field makes of it. `chunked` stands alone or not at all: else another reader may
+    /// find another end.
+    fn and(self, value: &[u8]) -> Result<Self, BadHead> {
+        let is_chunked = value.eq_ignore_ascii_case(b"chunked");
+        match self {
+            Self::None if is_chunked => Ok(Self::Chunked),
+            Self::None | Self::Other if names_another(value) => Ok(Self::Other),
+            Self::None | Self::Chunked | Self::Other => Err(BadHead::Coding),
+        }
+    }
+}
+
+/// Whether this is a coding, and nothing like `chunked`.
+fn names_another(value: &[u8]) -> bool {
+    let lower = value.to_ascii_lowercase();
+    !lower.is_empty() && memchr::memmem::find(&lower, b"chunked").is_none()
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -195,11 +216,7 @@ impl Notes {
                 Some(_) => return Err(BadHead::Length),
             }
         } else if name == TRANSFER_ENCODING {
-            let is_chunked = value.as_bytes().eq_ignore_ascii_case(b"chunked");
-            if !is_chunked || self.coding == Coding::Chunked {
-                return Err(BadHead::Coding);
-            }
-            self.coding = Coding::Chunked;
+            self.coding = self.coding.and(value.as_bytes())?;
         } else if name == CONNECTION {
             for option in value.as_bytes().split(|byte| *byte == b',') {
                 let option = option.trim_ascii();
@@ -215,7 +232,7 @@ impl Notes {
 
     /// RFC 9112 §6.3, in its order; what it leaves to the recipient is refused.
     fn framing(&self, response: &Response<()>, method: &Method) -> Result<Framing, BadHead> {
-        if self.coding == Coding::Chunked {
+        if self.coding != Coding::None {
             if self.length.is_some() {
                 return Err(BadHead::LengthAndCoding);
             }
@@ -228,10 +245,10 @@ impl Notes {
             || status == StatusCode::NO_CONTENT
             || status == StatusCode::NOT_MODIFIED;
         Ok(match (self.coding, self.length) {
-            (Coding::None | Coding::Chunked, _) if has_none => Framing::None,
+            (Coding::None | Coding::Chunked | Coding::Other, _) if has_none => Framing::None,
             (Coding::Chunked, _) => Framing::Chunked,
             (Coding::None, Some(length)) => Framing::Length(length),
-            (Coding::None, None) => Framing::UntilClose,
+            (Coding::None, None) | (Coding::Other, _) => Framing::UntilClose,
         })
     }
 

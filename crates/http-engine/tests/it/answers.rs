@@ -180,6 +180,14 @@ fn version_1_0_goes_on_only_if_it_says_so() {
 
 #[test]
 fn an_answer_without_a_length_ends_with_the_connection() {
+    // So does one in another coding than `chunked` (RFC 9112 §6.3).
+    for coding in ["identity", "x\r\nTransfer-Encoding: y"] {
+        let wire = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {coding}\r\n\r\nab");
+        check_with("GET", &wire, Then::Closes, &answer(200, "ab", Goes::Away));
+    }
+    refused("HTTP/1.0 200 OK\r\nTransfer-Encoding: identity\r\n\r\n", BadHead::Coding);
+    let both = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nab";
+    refused(both, BadHead::LengthAndCoding);
     let expected = answer(200, "all of it", Goes::Away);
     for head in ["HTTP/1.1 200 OK", "HTTP/1.0 200 OK\r\nConnection: keep-alive"] {
         check_with("GET", &format!("{head}\r\n\r\nall of it"), Then::Closes, &expected);
@@ -303,7 +311,6 @@ fn a_coding_is_chunked_and_stands_alone() {
         "Transfer-Encoding: gzip, chunked",
         "Transfer-Encoding: chunked, gzip",
         "Transfer-Encoding: chunked, chunked",
-        "Transfer-Encoding: identity",
         "Transfer-Encoding: xchunked",
         "Transfer-Encoding: \x0bchunked",
         "Transfer-Encoding:",
