@@ -116,8 +116,8 @@ impl Door {
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
-    /// the cache, begins health checks and looks names of servers up. Requests under way keep the old ones; listeners are the
-    /// caller's.
+    /// the cache, begins health checks and looks names of servers up. Requests under way keep the old
+    /// ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
         let setup = Setup::new(settings, &self.parts, Some(&before))?;

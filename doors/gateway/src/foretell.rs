@@ -16,7 +16,7 @@ use policy::RuleText;
 use std::net::IpAddr;
 use std::sync::Arc;
 use upstream::origins::{Origin, OriginScheme};
-use vocab::{Action, Kind, Now};
+use vocab::{Kind, Now};
 
 /// What a request would meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +43,7 @@ impl Door {
             }
             Decision::Block(_, None) => return None,
             Decision::Pass(verdict, route) => {
-                let rule = verdict.cause.rule().filter(|_| verdict.action == Action::Pass);
-                let noted = rule.and_then(|rule| setup.rule_text(rule));
+                let noted = verdict.cause.rule().and_then(|rule| setup.rule_text(rule));
                 let noted = noted.map_or_else(String::new, |rule| {
                     format!(
                         "; {} stands on line {} of {}, which only logs",
@@ -84,10 +83,11 @@ impl Setup {
     /// Where a route leads, in words.
     fn leads(&self, route: &Arc<Route>) -> String {
         let number = self.routes.iter().position(|one| Arc::ptr_eq(one, route)).unwrap_or_default();
-        let pool =
-            || self.settings.routes.get(number).and_then(|it| it.pool.as_deref()).unwrap_or("?");
         let does = match &route.to {
-            Some(Destination::Pool(_)) => format!("passes it to the pool {}", pool()),
+            Some(Destination::Pool(_)) => {
+                let pool = self.settings.routes.get(number).and_then(|it| it.pool.as_deref());
+                format!("passes it to the pool {}", pool.unwrap_or("?"))
+            }
             Some(Destination::Own(Own::Redirect { status, .. })) => {
                 format!("sends the client elsewhere with {}", status.as_str())
             }

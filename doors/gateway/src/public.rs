@@ -183,6 +183,7 @@ mod tests {
         assert_eq!(check("a=b; domain=example"), None);
         assert_eq!(check("domain=app.internal"), None);
     }
+
     #[test]
     fn a_cookies_path_gets_its_prefix_back() {
         let scope = |path: &str| (path == "/").then(|| "/app".to_owned());

@@ -102,7 +102,7 @@ impl Control for Handle {
             why::why(&self.0.policy.load(), &running.plan, question, None, now)
         };
         let foretold = foretold(&self.0, question, now);
-        let why = why::as_the_gateway_does(why, foretold.as_ref().map(why::at_gateway));
+        let why = why::as_the_gateway_does(why, foretold.map(why::at_gateway));
         model::Why { stored: stores::explain(&self.0, question), ..why }
     }
 

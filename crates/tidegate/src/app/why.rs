@@ -61,8 +61,8 @@ pub(crate) fn why(
 }
 
 /// What the gateway foretells, in the words of the API.
-pub(super) fn at_gateway(foretold: &Foretold) -> GatewayWhy {
-    GatewayWhy { rule: foretold.refused_by.as_ref().map(rule), outcome: foretold.outcome.clone() }
+pub(super) fn at_gateway(foretold: Foretold) -> GatewayWhy {
+    GatewayWhy { rule: foretold.refused_by.as_ref().map(rule), outcome: foretold.outcome }
 }
 
 /// The answer with what the gateway's routes and its own patterns, which come before the policy, make of it.

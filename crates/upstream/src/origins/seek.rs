@@ -15,6 +15,9 @@ use vocab::DomainName;
 
 /// Hosts of one service that are looked up, those of the lowest priority first; the rest is left out.
 const TARGETS_MAX: usize = 256;
+/// Servers that one look-up finds, those of the lowest priority first; the rest is left out. Many more
+/// than a pool takes, and few beside what 256 hosts could be said to have.
+const FOUND_MAX: usize = 4096;
 /// How long an answer holds that nobody has to give: the addresses of `localhost`.
 const KNOWN_TTL_S: u32 = 86_400;
 
@@ -45,7 +48,8 @@ pub struct Found {
 pub struct Sought {
     /// Those of a lower priority first; in the same order whenever they are the same.
     pub found: Vec<Found>,
-    /// Hosts that an SRV record names, and that are too many to be looked up.
+    /// Hosts that an SRV record names and that are too many to be looked up, and addresses beyond those
+    /// that are taken.
     pub left_out: usize,
     /// How long what was answered may be believed.
     pub ttl: Duration,
@@ -116,6 +120,7 @@ impl Dialer {
         let known = self.addresses_of(&targets).await?;
         let sought = gather(server, &goes_by, &targets, &known);
         let ttl_s = known.values().map(|it| it.ttl_s).fold(ttl_s, u32::min);
+        let left_out = left_out + sought.left_out;
         Ok(Sought { left_out, ttl: Duration::from_secs(ttl_s.into()), ..sought })
     }
 
@@ -125,11 +130,9 @@ impl Dialer {
         targets: &[Target],
     ) -> Result<BTreeMap<String, Addresses>, NoAddresses> {
         let mut asking = JoinSet::new();
-        let names: BTreeSet<&str> = targets.iter().map(|it| it.name.as_str()).collect();
-        for name in names {
-            let target = targets.iter().find(|it| it.name.as_str() == name);
-            let Some(name) = target.map(|it| it.name.clone()) else { continue };
-            asking.spawn(addresses(self.resolver().clone(), name));
+        let names: BTreeMap<_, _> = targets.iter().map(|it| (it.name.as_str(), &it.name)).collect();
+        for name in names.into_values() {
+            asking.spawn(addresses(self.resolver().clone(), name.clone()));
         }
         let mut known = BTreeMap::new();
         while let Some(asked) = asking.join_next().await {
@@ -156,6 +159,10 @@ fn gather(
     for target in targets {
         let Some(addresses) = known.get(target.name.as_str()) else { continue };
         for ip in &addresses.found {
+            if sought.found.len() == FOUND_MAX {
+                sought.left_out += 1;
+                continue;
+            }
             let address = SocketAddr::new(ip.to_canonical(), target.port);
             if let Some(server) = server.found_at(address, goes_by) {
                 let Target { priority, weight, .. } = *target;
@@ -194,6 +201,8 @@ async fn addresses(resolver: Resolver, name: DomainName) -> Addresses {
             Err(why) => addresses.failed.push((family, why)),
         }
     }
+    // In the same order whenever they are the same: of too many the same are taken.
+    addresses.found.sort_unstable();
     addresses
 }
 
@@ -270,6 +279,21 @@ mod tests {
         let leads = |url: &str| sought.found[1].server.stands_at(&url.parse().unwrap());
         assert!(leads("https://10.0.0.1:80") && leads("https://app.test:80"));
         assert!(!leads("https://10.0.0.2:80") && !leads("http://10.0.0.1:80"));
+    }
+
+    #[test]
+    fn of_too_many_addresses_those_of_the_lowest_priority_are_taken() {
+        let many: Vec<_> =
+            (0..FOUND_MAX).map(|n| format!("10.0.{}.{}", n / 256, n % 256)).collect();
+        let many: Vec<_> = many.iter().map(String::as_str).collect();
+        let known = known(&[("a.test", &["10.9.0.1", "10.9.0.2"]), ("b.test", &many)]);
+        let target =
+            |host: &str, priority| Target { name: name(host), port: 80, priority, weight: 0 };
+        let server: Server = "http://app.test".parse().unwrap();
+        let targets = [target("a.test", 1), target("b.test", 2)];
+        let sought = gather(&server, &name("app.test"), &targets, &known);
+        assert_eq!((sought.found.len(), sought.left_out), (FOUND_MAX, 2));
+        assert_eq!(sought.found[1].server.to_string(), "http://10.9.0.2");
     }
 
     #[test]

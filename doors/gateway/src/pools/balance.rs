@@ -100,14 +100,15 @@ impl Choice<'_> {
         if one.standing(self.now) == Standing::OnTrial {
             return true;
         }
+        let known = (one.estimate.us(self.now), other.estimate.us(self.now));
+        if one.pending() == 0 && other.pending() == 0 {
+            return matches!(known, (Some(us), Some(other_us)) if us * MUCH_FASTER < other_us);
+        }
         let busy = |server: &Server| {
             let weight = server.weight_now(self.slow_start_ms, self.now);
             (f64::from(server.pending()) + 1.0) / weight
         };
-        let is_idle = one.pending() == 0 && other.pending() == 0;
-        match (one.estimate.us(self.now), other.estimate.us(self.now)) {
-            (Some(us), Some(other_us)) if is_idle => us * MUCH_FASTER < other_us,
-            (None, _) | (_, None) if is_idle => false,
+        match known {
             (Some(us), Some(other_us)) => us * busy(one) < other_us * busy(other),
             (None, _) | (_, None) => busy(one) < busy(other),
         }

@@ -111,15 +111,13 @@ impl ServerSettings {
                     .remedy("write it as http://10.0.0.11:8080 or unix:/run/app.sock"),
             );
         }
-        if let Self::Detailed(details) = self
-            && !(1..=WEIGHT_MAX).contains(&details.weight)
-        {
-            complaints.push(
-                Complaint::new("weight", format!("{} is out of bounds", details.weight))
-                    .remedy(format!("write a weight from 1 to {WEIGHT_MAX}")),
-            );
-        }
         if let Self::Detailed(details) = self {
+            if !(1..=WEIGHT_MAX).contains(&details.weight) {
+                complaints.push(
+                    Complaint::new("weight", format!("{} is out of bounds", details.weight))
+                        .remedy(format!("write a weight from 1 to {WEIGHT_MAX}")),
+                );
+            }
             complaints.extend(details.check_resolve());
         }
         complaints
