@@ -100,12 +100,34 @@ impl Dialer {
         guard: &dyn Guard,
     ) -> Result<(Connection, SocketAddr), DialError> {
         let (stream, address) = self.dial_tcp(&origin.host, origin.port, guard).await?;
+        Ok((self.secure_if_asked(stream, origin, versions).await?, address))
+    }
+
+    /// Connects to `origin` once more, as [`Self::dial`] that has found it at `address`.
+    pub(super) async fn dial_again(
+        &self,
+        origin: &Origin,
+        versions: Versions,
+        address: SocketAddr,
+    ) -> Result<Connection, DialError> {
+        let (stream, _) = match &self.proxy {
+            Some(proxy) => dial_through(proxy, &origin.host, origin.port, &Anywhere).await?,
+            None => connect(address, CONNECT_TIMEOUT).await?,
+        };
+        self.secure_if_asked(stream, origin, versions).await
+    }
+
+    /// With TLS, in which `versions` are offered, where the scheme of `origin` asks for it.
+    async fn secure_if_asked(
+        &self,
+        stream: Stream,
+        origin: &Origin,
+        versions: Versions,
+    ) -> Result<Connection, DialError> {
         let connection = Connection::Plain(stream);
         match origin.scheme {
-            OriginScheme::Http => Ok((connection, address)),
-            OriginScheme::Https => {
-                Ok((self.secure(connection, &origin.host, versions).await?, address))
-            }
+            OriginScheme::Http => Ok(connection),
+            OriginScheme::Https => self.secure(connection, &origin.host, versions).await,
         }
     }
 

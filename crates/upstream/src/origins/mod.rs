@@ -6,6 +6,7 @@
 //! call it.
 
 mod again;
+mod ahead;
 mod dialer;
 mod error;
 mod http2;

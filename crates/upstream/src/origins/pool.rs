@@ -2,13 +2,16 @@
 //!
 //! A connection that ends up here has answered its last request to the end. It is dropped when it
 //! has idled too long, when it is too old or has carried enough, when the server closes it, and when
-//! there are too many: never waited for. Those of HTTP/2 are in [`super::shared`].
+//! there are too many: never waited for. How many a server had at once is remembered for
+//! [`super::ahead`]. Connections of HTTP/2 are in [`super::shared`].
 
+use super::ahead::{Need, Place};
 use super::server::Server;
 use http_engine::client::Sender;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 use transport::proxy_protocol::Addresses;
@@ -18,6 +21,10 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// Connections that were opened for one client alone are kept while the pool is no fuller than this
 /// share of its cap: hardly any of them is used again, and they must not crowd out the others.
 const INTRODUCED_SHARE: usize = 4;
+/// How long it is remembered what a server needed that has no connection now.
+const REMEMBERED: Duration = Duration::from_mins(10);
+/// Servers without a connection that are remembered per core; with more of them, all are forgotten.
+const REMEMBERED_MAX: usize = 1024;
 
 /// Whose connection it is: origin sets do not share, because each trusts its own authorities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +48,8 @@ pub(super) struct Open {
     pub(super) since: Instant,
     /// Requests that it has carried.
     pub(super) requests: u32,
+    /// Its place among the connections to its server, where these are counted.
+    pub(super) place: Option<Place>,
 }
 
 /// The caps of connections.
@@ -56,9 +65,18 @@ pub(super) struct Caps {
 
 #[derive(Default)]
 struct Pool {
-    idle: HashMap<Key, Vec<Idle>>,
+    kept: HashMap<Key, Kept>,
+    /// Of all servers, idle.
     count: usize,
     sweeping: Sweeping,
+}
+
+/// What is kept of one server.
+struct Kept {
+    idle: Vec<Idle>,
+    need: Rc<Need>,
+    /// When a connection was given last.
+    used: Instant,
 }
 
 struct Idle {
@@ -119,7 +137,7 @@ const MOMENT: Duration = Duration::from_secs(2);
 impl Open {
     /// A connection that was opened just now.
     pub(super) fn new(sender: Sender, peer: Option<SocketAddr>) -> Self {
-        Self { sender, peer, since: Instant::now(), requests: 0 }
+        Self { sender, peer, since: Instant::now(), requests: 0, place: None }
     }
 
     /// Whether it carries several requests at once.
@@ -149,13 +167,13 @@ pub(super) fn take(
     fits: impl Fn(&Open) -> bool,
 ) -> Option<Open> {
     POOL.with_borrow_mut(|pool| {
-        let kept = pool.idle.get_mut(key)?;
+        let kept = pool.kept.get_mut(key)?;
         let now = Instant::now();
         let since = match idleness {
             Idleness::Any => None,
             Idleness::Moment => now.checked_sub(MOMENT),
         };
-        let at = kept.iter_mut().rposition(|idle| {
+        let at = kept.idle.iter_mut().rposition(|idle| {
             let is_young = since.is_none_or(|since| idle.since >= since);
             let may_go_on = caps.permit(idle.open.since, idle.open.requests, now);
             idle.until > now
@@ -164,9 +182,21 @@ pub(super) fn take(
                 && !idle.open.sender.is_closed()
                 && fits(&idle.open)
         })?;
-        let found = kept.swap_remove(at);
+        let found = kept.idle.swap_remove(at);
         pool.count -= 1;
         Some(found.open)
+    })
+}
+
+/// Counts a connection to the server of `key` that is about to be opened. Those that are of no more use
+/// are dropped first: they are not counted.
+pub(super) fn place(key: &Key) -> Place {
+    POOL.with_borrow_mut(|pool| {
+        let now = Instant::now();
+        let kept = pool.kept.entry(key.clone()).or_insert_with(|| Kept::new(now));
+        pool.count -= kept.drop_useless(now);
+        pool.sweeping.begin(look_over);
+        kept.need.place()
     })
 }
 
@@ -180,26 +210,62 @@ pub(super) fn give(key: Key, mut open: Open, caps: Caps) {
         if pool.count >= caps.total_for(&key) {
             return;
         }
-        let kept = pool.idle.entry(key).or_default();
-        if kept.len() >= caps.per_origin {
+        let kept = pool.kept.entry(key).or_insert_with(|| Kept::new(now));
+        if kept.idle.len() >= caps.per_origin {
             return;
         }
-        kept.push(Idle { open, since: now, until: now + caps.idle });
+        let is_counted = open.place.is_some();
+        kept.idle.push(Idle { open, since: now, until: now + caps.idle });
+        if is_counted {
+            kept.need.had(kept.idle.len());
+        }
+        kept.used = now;
         pool.count += 1;
         pool.sweeping.begin(look_over);
     });
+}
+
+impl Kept {
+    fn new(now: Instant) -> Self {
+        Self { idle: Vec::new(), need: Rc::default(), used: now }
+    }
+
+    /// Drops connections that are too long idle or closed, and says how many.
+    fn drop_useless(&mut self, now: Instant) -> usize {
+        let before = self.idle.len();
+        self.idle.retain_mut(|idle| {
+            let is_of_use = idle.until > now && !idle.open.sender.is_closed();
+            if !is_of_use && idle.open.requests == 0 {
+                self.need.had_too_many();
+            }
+            is_of_use
+        });
+        before - self.idle.len()
+    }
+
+    fn has_connections(&self) -> bool {
+        !self.idle.is_empty() || self.need.is_open()
+    }
+
+    fn is_remembered(&self, now: Instant) -> bool {
+        self.need.is_worth_remembering() && now < self.used + REMEMBERED
+    }
 }
 
 /// Drops what is of no more use; the next [`give`] begins anew once nothing is left.
 fn look_over() -> Left {
     POOL.with_borrow_mut(|pool| {
         let now = Instant::now();
-        pool.idle.retain(|_, kept| {
-            kept.retain_mut(|idle| idle.until > now && !idle.open.sender.is_closed());
-            !kept.is_empty()
+        pool.kept.retain(|_, kept| {
+            kept.drop_useless(now);
+            kept.has_connections() || kept.is_remembered(now)
         });
-        pool.count = pool.idle.values().map(Vec::len).sum();
-        if pool.count > 0 {
+        pool.count = pool.kept.values().map(|kept| kept.idle.len()).sum();
+        let without = pool.kept.values().filter(|kept| !kept.has_connections()).count();
+        if without > REMEMBERED_MAX {
+            pool.kept.retain(|_, kept| kept.has_connections());
+        }
+        if !pool.kept.is_empty() {
             return Left::Some;
         }
         pool.sweeping = Sweeping::No;

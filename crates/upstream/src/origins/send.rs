@@ -6,6 +6,7 @@
 //! headers are already theirs to send.
 
 use super::again::{Again, Failed, Over, Refusals, may_repeat};
+use super::ahead::Ahead;
 use super::dialer::{Connection, Dialer, Guard};
 use super::error::{SendError, Unanswered};
 use super::http2;
@@ -126,8 +127,16 @@ impl Origins {
         let versions = Versions::usual(origin, request.headers());
         let course = self.usual(origin.clone(), 0, versions);
         send_on(&course, request, guard, async || {
+            let place = pool::place(&course.key);
             let (connection, peer) = self.dialer.dial(origin, versions, guard).await?;
-            speak_as_agreed(connection, peer).await
+            let open = speak_as_agreed(connection, peer).await?;
+            if open.is_http2() {
+                return Ok(open);
+            }
+            let Course { key, caps, .. } = &course;
+            let ahead = Ahead { dialer: &self.dialer, origin, key, caps: *caps, versions };
+            ahead.open_beside(&place, peer);
+            Ok(Open { place: Some(place), ..open })
         })
         .await
     }

@@ -196,7 +196,7 @@ impl Known {
 
 impl Line {
     fn new(open: Open, caps: Caps) -> Self {
-        let Open { sender, peer, since, requests } = open;
+        let Open { sender, peer, since, requests, place: _ } = open;
         Self {
             sender: RefCell::new(sender),
             peer,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 #![allow(missing_docs, reason = "tests are sentences")]
 
+mod ahead;
 mod authority;
 mod connections;
 mod goodbyes;

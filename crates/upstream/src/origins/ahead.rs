@@ -1,0 +1,124 @@
+//! Connections that are opened before a request needs them.
+//!
+//! What an origin had open at once while it was busy, it will need again when a client comes back to it:
+//! with the first connection the others are opened too, and the requests that follow wait for no
+//! handshake. A connection opened so and dropped unused makes it one less the next time. Only what speaks
+//! HTTP/1.1 directly: connections of HTTP/2 are shared, and those to servers of a pool are counted by its
+//! owner. Called by [`super::send`]; [`super::pool`] keeps what is learnt, apart for every core.
+
+use super::dialer::Dialer;
+use super::origin::Origin;
+use super::pool::{self, Caps, Key, Open};
+use super::send::speak_as_agreed;
+use super::terms::Versions;
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// Connections to one origin that are opened ahead at once: with the one that is asked for they are the
+/// six that browsers open to a host.
+const AHEAD_MAX: usize = 5;
+
+/// What is known of the connections from this core to one server.
+#[derive(Debug, Default)]
+pub(super) struct Need {
+    /// Open, or being opened.
+    open: Cell<usize>,
+    /// Of use at once.
+    most: Cell<usize>,
+}
+
+/// One connection among those that are counted, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place(Rc<Need>);
+
+impl Need {
+    /// Counts one more.
+    pub(super) fn place(self: &Rc<Self>) -> Place {
+        self.open.set(self.open.get() + 1);
+        Place(Rc::clone(self))
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open.get() > 0
+    }
+
+    /// Whether more than one was of use at once.
+    pub(super) fn is_worth_remembering(&self) -> bool {
+        self.most.get() > 1
+    }
+
+    /// So many have served, and idle now.
+    pub(super) fn had(&self, idle: usize) {
+        self.most.set(self.most.get().max(idle));
+    }
+
+    /// One was opened ahead and never used.
+    pub(super) fn had_too_many(&self) {
+        self.most.set(self.most.get().saturating_sub(1));
+    }
+
+    fn missing(&self) -> usize {
+        self.most.get().saturating_sub(self.open.get()).min(AHEAD_MAX)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get() - 1);
+    }
+}
+
+/// Where connections are opened ahead.
+pub(super) struct Ahead<'c> {
+    pub(super) dialer: &'c Dialer,
+    pub(super) origin: &'c Origin,
+    pub(super) key: &'c Key,
+    pub(super) caps: Caps,
+    pub(super) versions: Versions,
+}
+
+impl Ahead<'_> {
+    /// Opens, in the background, what is missing beside `first`. They lead to its `peer`, which its client
+    /// was permitted; whoever uses one later is asked whether it is too.
+    pub(super) fn open_beside(&self, first: &Place, peer: SocketAddr) {
+        for _ in 0..first.0.missing() {
+            let place = first.0.place();
+            let (dialer, origin, key) =
+                (self.dialer.clone(), self.origin.clone(), self.key.clone());
+            let (caps, versions) = (self.caps, self.versions);
+            tokio::task::spawn_local(async move {
+                // One that does not come about is missed by nobody.
+                if let Ok(connection) = dialer.dial_again(&origin, versions, peer).await
+                    && let Ok(open) = speak_as_agreed(connection, peer).await
+                    && !open.is_http2()
+                {
+                    pool::give(key, Open { place: Some(place), ..open }, caps);
+                }
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_of_use_at_once_is_missing_later_and_what_was_not_used_is_not() {
+        let need = Rc::new(Need::default());
+        let first = need.place();
+        assert_eq!(need.missing(), 0, "nothing is known yet");
+        need.had(3);
+        need.had(1);
+        assert_eq!(need.missing(), 2);
+        let second = need.place();
+        assert_eq!(need.missing(), 1);
+        need.had_too_many();
+        assert_eq!(need.missing(), 0);
+        drop((first, second));
+        assert_eq!((need.missing(), need.is_open()), (2, false));
+        need.had(1000);
+        assert_eq!(need.missing(), AHEAD_MAX);
+    }
+}
