@@ -167,7 +167,8 @@ class Browser:
              "bash", "-c", WRAP, "bash", resolver, str(child_in), str(child_out), CHROMIUM, *FLAGS,
              f"--user-data-dir={self.folder / 'profile'}", "about:blank"],
             pass_fds=(child_in, child_out), start_new_session=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": str(profile_home)})
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "HOME": str(profile_home), "TMPDIR": str(self.folder)})
         os.close(child_in)
         os.close(child_out)
         self.ends = (ours_in, ours_out)

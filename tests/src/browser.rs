@@ -34,6 +34,7 @@ impl Browser {
             .arg(format!("--user-data-dir={}", home.join("profile").display()))
             .arg(url)
             .env("HOME", home)
+            .env("TMPDIR", home)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -5,25 +5,28 @@
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use tidegate_tests::repository;
 use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::{Scratch, repository};
 
 struct Suite {
     folder: PathBuf,
     origin: Child,
     address: String,
+    /// Where its server notes its number.
+    _scratch: Scratch,
 }
 
 impl Suite {
     fn start() -> Self {
         let folder = repository().join("tests/cache-suite");
         assert!(folder.join("node_modules").is_dir(), "make e2e installs the suite: npm ci there");
+        let scratch = Scratch::new();
         let mut node = Command::new("node");
-        let mut origin =
-            node.arg("origin.mjs").current_dir(&folder).stdout(Stdio::piped()).spawn().unwrap();
+        node.arg("origin.mjs").current_dir(&folder).env("TMPDIR", scratch.path());
+        let mut origin = node.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(origin.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Self { folder, origin, address: line.trim().to_owned() }
+        Self { folder, origin, address: line.trim().to_owned(), _scratch: scratch }
     }
 
     /// Runs it and holds what fails against what is expected to.

@@ -3,6 +3,7 @@
 use arc_swap::ArcSwap;
 use door_proxy::{Around, Door, Parts, Settings};
 use ledger::{Ledger, RuleTexts};
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -148,11 +149,28 @@ impl RuleTexts for NoTexts {
     }
 }
 
+/// The folders of a thread's test, removed when it ends.
+struct Folders(RefCell<Vec<PathBuf>>);
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        for folder in self.0.take() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+thread_local! {
+    static FOLDERS: Folders = const { Folders(RefCell::new(Vec::new())) };
+}
+
+/// An empty folder that goes when the test ends.
 pub(crate) fn scratch() -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, SeqCst);
     let dir = std::env::temp_dir().join(format!("tidegate-proxy-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
+    FOLDERS.with(|folders| folders.0.borrow_mut().push(dir.clone()));
     dir
 }
 
