@@ -27,14 +27,16 @@ def fetch(proxy, url):
 
 
 def script(folder, origin, first, count):
-    """A wrk script that asks for `count` distinct objects in turn, `first` on."""
-    path = folder / "ask.lua"
+    """A wrk script that asks for `count` distinct objects in turn, `first` on. `Host` names the origin, as
+    clients have it (RFC 9112 section 3.2.2); wrk would name the proxy."""
+    path, authority = folder / "ask.lua", f"{origin.host}:{origin.port}"
     path.write_text(f"""
 local at = {first}
+local fields = {{ Host = "{authority}" }}
 function request()
   at = at + 1
   if at >= {first + count} then at = {first} end
-  return wrk.format("GET", "http://{origin.host}:{origin.port}/small.bin?" .. at)
+  return wrk.format("GET", "http://{authority}/small.bin?" .. at, fields)
 end
 """)
     return path
