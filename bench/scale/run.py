@@ -1,82 +1,53 @@
 #!/usr/bin/env python3
 """How the cost of each door grows with the work that it is given: log-log plots and their exponents.
 
-    TIDEGATE_BIN=... bench/scale/run.py [rules patterns connections objects upstreams names] [--quick]
+    TIDEGATE_BIN=... bench/scale/run.py [rules names connections objects patterns upstreams log] [--quick]
 
 rules: names in the policy, 10 to 5 million, asked of the DNS door. names: different names asked and kept,
-1,000 to 1 million. connections: kept connections at the web door, 1 to 10,000. objects: bytes of a file,
-100 to 1 GB. patterns: URLs that the gateway refuses, 10 to 1 million. upstreams: servers of a pool, 1 to
-200. An exponent of 0 is flat, 1 is linear. Only ours: the peers' figures at one size stand in the other
-benchmarks. Needs wrk and cc, and dnsperf for the first two.
+1,000 to 5 million. connections: kept connections at the gateway, whose caps can be set, 1 to 20,000. objects:
+bytes of a file, 100 to 1 GB. patterns: URLs that the gateway refuses, 10 to 1 million. upstreams: servers of a
+pool, 1 to 200. log: rows of the request log, 1,000 to 10 million: a page, a search, bytes on disk. An exponent
+of 0 is flat, 1 is linear. Only ours: the peers' figures at one size stand in the other benchmarks. Needs
+wrk, cc and dnsperf; 20,000 connections need root, or a limit of as many open files and some more.
 """
 
 import argparse
-import json
-import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import log  # noqa: E402
 import method  # noqa: E402
 import process  # noqa: E402
 import sheet  # noqa: E402
+from server import BINARY, Tidegate, dnsperf, name, room_for_files, steady, written  # noqa: E402
 
-BINARY = os.environ.get("TIDEGATE_BIN", str(method.ROOT / "target/dist/tidegate"))
-START_SECONDS_MAX = 120
+# By the code an entry is reckoned at 350 bytes for such names (upstream's cache.rs: key, answer and 192); the
+# rest is for shards that got more than their share.
 CACHE_BYTES_A_NAME = 400
+FILL_SECONDS_MAX = 600  # until every name was asked once; at 16 µs a miss 5 million take some minutes
+MISSES_SHARE_MAX = 0.05  # of the questions for names that should be kept
 ASKED_MAX = 20_000  # different names in a file of questions that is asked again and again
+KEPT_ASKED_MAX = 1_000_000  # the same where the cache is asked: more than are answered in a round
+STRIDE = 7919  # a prime that divides no size: so far apart stand the names that are asked one after the other
+FILES_WANTED = 40_000
+FILES_BESIDE = 500  # open in Tidegate and in wrk besides the connections
 QUESTION = ("What does one answer cost as the work grows? The exponent is the slope of the line through the "
             "logarithms: 0 is flat, 1 is linear.")
+PLOT = ("µs of CPU an answer, as the work grows", "size", "µs")
 # name: (what grows, its sizes, those of --quick)
 SIZES = {
     "rules": ("names in the policy", [10, 1000, 100_000, 1_000_000, 5_000_000], [10, 1000, 100_000]),
-    "names": ("names asked and kept", [1000, 10_000, 100_000, 1_000_000], [1000, 20_000]),
-    "connections": ("kept connections", [1, 10, 100, 1000, 10_000], [1, 10, 100]),
+    "names": ("names asked and kept", [1000, 10_000, 100_000, 1_000_000, 5_000_000], [1000, 20_000]),
+    "connections": ("kept connections (gateway)", [1, 10, 100, 1000, 10_000, 20_000], [1, 10, 100]),
     "objects": ("bytes of a file", [100, 10_000, 1_000_000, 100_000_000, 1_000_000_000], [100, 10_000, 1_000_000]),
-    "patterns": ("URLs that are refused", [10, 1000, 100_000, 1_000_000], [10, 1000, 10_000]),
+    "patterns": ("URLs refused", [10, 1000, 100_000, 1_000_000], [10, 1000, 10_000]),
     "upstreams": ("servers of a pool", [1, 5, 20, 100, 200], [1, 20, 100]),
+    "log": ("rows of the request log", [1000, 10_000, 100_000, 1_000_000, 10_000_000], [1000, 10_000]),
 }
-
-
-class Tidegate(process.Process):
-    """A run with one configuration, in a with statement; `port` is where its door listens."""
-
-    def __init__(self, folder, sections):
-        self.folder = Path(tempfile.mkdtemp(dir=folder))
-        self.port, admin = process.free_ports(2)
-        self.config = self.folder / "tidegate.yaml"
-        text = json.dumps({"ledger": {"log": "none"}, "admin": {"listen": f"127.0.0.1:{admin}"}, **sections(self.port)})
-        self.config.write_text(text)
-
-    def __enter__(self):
-        begun = time.monotonic()
-        command = [BINARY, "run", "--config", self.config, "--state", self.folder / "state"]
-        with open(self.folder / "out", "wb") as out:
-            self.process = subprocess.Popen(method.pinned(map(str, command), "server"), stdout=out, stderr=out)
-        process.wait_for_port(self.port, self.process, START_SECONDS_MAX,
-                              lambda: (self.folder / "out").read_text(errors="replace"))
-        self.start_ms = 1000 * (time.monotonic() - begun)
-        return self
-
-    def __exit__(self, *_):
-        self.resident_mb = self.resident_bytes() / 1e6 if self.process.poll() is None else 0
-        self.stop()
-
-
-def dnsperf(edge, questions, seconds):
-    """Completed queries. The file is asked again and again."""
-    command = ["dnsperf", "-s", "127.0.0.1", "-p", str(edge.port), "-d", questions, "-l", str(seconds), "-c", "8",
-               "-q", "256", "-T", "1"]
-    said = subprocess.run(method.pinned(command, "client"), capture_output=True, text=True).stdout
-    for line in said.splitlines():
-        if "Queries completed" in line:
-            return int(line.split()[2])
-    raise RuntimeError(f"dnsperf: {said[-300:]}")
 
 
 def a_query(edge, questions, seconds):
@@ -84,17 +55,6 @@ def a_query(edge, questions, seconds):
     spent = edge.cpu_seconds()
     count = dnsperf(edge, questions, seconds)
     return 1e6 * (edge.cpu_seconds() - spent) / count
-
-
-def name(number):
-    return f"h{number * 2654435761 % (1 << 32):08x}.example"
-
-
-def written(folder, what, lines):
-    path = folder / what
-    with open(path, "w") as out:
-        out.writelines(f"{it}\n" for it in lines)
-    return path
 
 
 def rules(size, folder, options):
@@ -112,21 +72,37 @@ def rules(size, folder, options):
 
 
 def names(size, folder, options):
-    asked = written(folder, "asked.txt", (f"{name(it)} A" for it in range(size)))
-    # TCP as well: whoever waits for the port waits for TCP.
+    once = written(folder, "once.txt", (f"{name(it)} A" for it in range(size)))
+    again = written(folder, "again.txt", (f"{name(it * STRIDE % size)} A" for it in range(min(size, KEPT_ASKED_MAX))))
     upstream_port = process.free_ports(1)[0]
     program = process.build("upstream.c", folder)
     upstream = subprocess.Popen([program, "0", str(upstream_port)])
     try:
+        # TCP as well: whoever waits for the port waits for TCP. Nothing is written to disk at the end.
         with Tidegate(folder, lambda port: {"dns": {
-                "listen": [f"udp://127.0.0.1:{port}", f"tcp://127.0.0.1:{port}"],
+                "listen": [f"udp://127.0.0.1:{port}", f"tcp://127.0.0.1:{port}"], "keep_cache": False,
                 "upstreams": [f"udp://127.0.0.1:{upstream_port}"], "cache": {"size": max(1 << 24, CACHE_BYTES_A_NAME * size)}}}) as edge:
-            seconds = max(2, size // 40_000)  # each once, from upstream
-            dnsperf(edge, asked, seconds)
-            return a_query(edge, asked, options.seconds), edge
+            dnsperf(edge, once, FILL_SECONDS_MAX, "-n", "1")
+            hits, misses = looked_up(edge)
+            cost = a_query(edge, again, options.seconds)
+            hits_then, misses_then = looked_up(edge)
+            check_kept(hits_then - hits, misses_then - misses, size, edge.counted("tidegate_dns_cache_entries"))
+            return cost, edge
     finally:
         upstream.kill()
         upstream.wait()
+
+
+def looked_up(edge):
+    """Hits and misses of the DNS cache so far."""
+    return tuple(edge.counted(f"tidegate_dns_cache_{what}_total") for what in ("hits", "misses"))
+
+
+def check_kept(hits, misses, size, kept):
+    """An error where the cache did not hold what was asked: the figure would be that of other work."""
+    if misses > MISSES_SHARE_MAX * (hits + misses) or not hits:
+        raise RuntimeError(f"{misses:,} of {hits + misses:,} questions were misses: "
+                           f"the cache held {kept:,} of {size:,} names")
 
 
 def loaded(edge, path, clients, seconds, *flags):
@@ -146,10 +122,15 @@ def site(folder):
 
 
 def connections(size, folder, options):
-    sections = site(folder)
+    if size + FILES_BESIDE > options.files:
+        raise RuntimeError(f"{options.files:,} files may be open at once: too few for so many connections")
+    (folder / "www").mkdir(exist_ok=True)
     (folder / "www/page.html").write_bytes(b"x" * 102)
-    with Tidegate(folder, sections) as edge:
-        return loaded(edge, "/page.html", size, options.seconds), edge
+    # The web door would hold 2,048 of one client, and no setting says otherwise.
+    caps = {"connections": FILES_WANTED, "connections_per_client": FILES_WANTED}
+    with Tidegate(folder, lambda port: {"gateway": {
+            "listen": [f"http://127.0.0.1:{port}"], **caps, "routes": [{"path": "/*", "root": str(folder / "www")}]}}) as edge:
+        return steady(edge, "gateway", "/page.html", size, options.seconds), edge
 
 
 def objects(size, folder, options):
@@ -195,9 +176,14 @@ def upstreams(size, folder, options):
 
 
 def measure(what, folder, options):
+    """Its rows; and at last, with the row of its exponent, what its line is called and the points of it."""
     title, sizes, quick = SIZES[what]
+    sizes = quick if options.quick else sizes
+    if what == "log":
+        yield from log.measure(sizes, folder, options)
+        return
     costs = []
-    for size in quick if options.quick else sizes:
+    for size in sizes:
         found = sheet.row(f"{what}-{size}", f"{title}: {size:,}", "µs of CPU an answer")
         try:
             for _ in range(options.rounds):
@@ -211,7 +197,7 @@ def measure(what, folder, options):
     summary = sheet.row(what, f"{title}: exponent of the cost", "exponent")
     if slope is not None:
         sheet.measured(summary, sheet.OURS, round(slope, 3), method.growth_in_words(slope))
-    yield summary, costs
+    yield summary, title, costs
 
 
 def main():
@@ -223,19 +209,19 @@ def main():
     options = parser.parse_args()
     if options.quick:
         options.rounds, options.seconds = 1, 1
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 40000), most))
+    options.files = room_for_files(FILES_WANTED)
     into = sheet.Sheet("scale", "Growth", QUESTION, {"tidegate": process.output_of(BINARY, "--version")})
-    series = {}
+    plots = {}
     with tempfile.TemporaryDirectory() as folder:
         for what in options.what or SIZES:
             for found in measure(what, Path(folder), options):
                 if isinstance(found, tuple):
-                    found, series[SIZES[what][0]] = found
+                    found, line, points = found
+                    if len(points) > 1:
+                        plots.setdefault(log.PLOT if what == "log" else PLOT, {})[line] = points
                 into.add(found)
-    lines = {title: points for title, points in series.items() if len(points) > 1}
-    if lines:
-        into.plot("µs of CPU an answer, as the work grows", [], lines, "size", "µs", is_log=True)
+    for (title, x, y), lines in plots.items():
+        into.plot(title, [], lines, x, y, is_log=True)
 
 
 if __name__ == "__main__":
