@@ -77,6 +77,10 @@ fn write(page: &mut String, listed: &Listed, by: By, order: Order) -> fmt::Resul
         row(page, entry)?;
     }
     page.push_str("</tbody>\n</table>\n<p>");
+    if listed.entries.is_empty() {
+        page.push_str("This folder is empty.</p>\n</main>\n</body>\n</html>\n");
+        return Ok(());
+    }
     let folders = listed.entries.iter().filter(|it| it.sort == Sort::Folder).count();
     let files = listed.entries.len() - folders;
     let size = Size(listed.entries.iter().filter_map(|it| it.size).sum());
@@ -187,6 +191,15 @@ mod tests {
         assert_eq!(Moment(0).to_string(), "1970-01-01 00:00");
         assert_eq!(Moment(951_827_696).to_string(), "2000-02-29 12:34");
         assert_eq!(Moment(4_102_444_799).to_string(), "2099-12-31 23:59");
+    }
+
+    #[test]
+    fn an_empty_folder_says_so() {
+        let target = Target::parse("/a/").unwrap();
+        let listed = Listed { target, entries: Vec::new(), extent: Extent::All };
+        let page = html(&listed, By::Name, Order::Rising);
+        assert!(page.contains("<p>This folder is empty.</p>\n</main>"), "{page}");
+        assert!(page.contains("<a href=\"../\">..</a>") && !page.contains("0 files"), "{page}");
     }
 
     #[test]
