@@ -124,7 +124,7 @@ function why(words) {
     target, client: words.get("client") || "127.0.0.1", profile: "default", door, kind,
     action: blocked ? "block" : "pass", cause: paused && bad ? "paused" : decided ? "rule" : "none", rule: decided, list_changed_at: decided ? new Date(STARTED).toISOString() : null,
     summary: "", matches,
-    stored: door === "proxy" && !blocked ? ["200 OK, 18204 bytes in memory: fresh for 3600 s by max-age, 312 s old, so fresh for 3288 s more"] : [],
+    stored: door === "proxy" && !blocked ? ["200 OK, 17.8 KiB in memory: fresh for 1 h by max-age, 5 min 12 s old, so fresh for 54 min 48 s more"] : [],
     door_outcome: blocked ? (outcome[door] ?? "403") : door === "dns" ? "asks the cache, then the upstreams" : "fetches it from the origin",
   }];
 }

@@ -52,14 +52,14 @@ export function span(seconds: number): string {
 }
 
 /**
- * The API's sentences count plain seconds and bytes: large ones with the unit that reads best. No
+ * Where the API's sentences count plain seconds and bytes: large ones with the unit that reads best. No
  * line breaks between a number and its unit.
  */
 export function withUnits(text: string): string {
   return text
     .replace(/\b\d{3,} s\b/g, (it) => span(Number.parseInt(it, 10)))
     .replace(/\b\d{4,} bytes\b/g, (it) => bytes(Number.parseInt(it, 10)))
-    .replace(/(\d) (?=(?:s|min|h|d|bytes|KiB|MiB|GiB)\b)/g, "$1\u00a0");
+    .replace(/(\d) (?=(?:s|min|h|d|days?|bytes|KiB|MiB|GiB)\b)/g, "$1\u00a0");
 }
 
 /** Seconds left as a clock: "4:07", "1:02:09". */

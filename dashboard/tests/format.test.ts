@@ -26,7 +26,7 @@ describe("numbers", () => {
     expect(said("200 OK, 300000 bytes in memory: fresh for 600 s, 35 s old; then stale for 604800 s")).toBe(
       "200 OK, 293 KiB in memory: fresh for 10 min, 35 s old; then stale for 7 d",
     );
-    expect(withUnits("15 bytes, 99 s old")).toBe("15\u00a0bytes, 99\u00a0s old");
+    expect(withUnits("15 bytes, 99 s old, for 7 days")).toBe("15\u00a0bytes, 99\u00a0s old, for 7\u00a0days");
   });
 });
 

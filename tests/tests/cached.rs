@@ -68,7 +68,7 @@ fn an_answer_is_fetched_once_and_says_why_it_was_not_fetched_again() {
     assert!(only.starts_with("HTTP/1.1 504"), "{only}");
     assert_eq!(origin.requests().len(), 1);
     let why = edge.told(&["why", &url]);
-    assert!(why.contains("stored   200 OK, 355 bytes in memory: fresh for 600 s"), "{why}");
+    assert!(why.contains("stored   200 OK, 355 bytes in memory: fresh for 10 min"), "{why}");
     // What a POST may have changed is asked for anew.
     text(&curl(proxy, &["-d", "a=b"], &url));
     let after = text(&curl(proxy, &[], &url));

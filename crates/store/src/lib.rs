@@ -10,6 +10,7 @@ mod fill;
 pub mod freshness;
 mod head;
 mod herd;
+mod in_words;
 mod key;
 mod memory;
 mod recent;

@@ -20,6 +20,7 @@ use crate::fill::Body;
 use crate::freshness::{Rules, Terms, explain};
 use crate::head::Head;
 use crate::herd::Herd;
+use crate::in_words::Size;
 use crate::key::{Key, Seed};
 use crate::memory::{Content, Entry, Filed, Tier};
 use crate::settings::Settings;
@@ -105,12 +106,13 @@ impl Store {
         if let Some((first, others)) = self.tier.find(key) {
             lines.extend(std::iter::once(first).chain(others).map(|entry| {
                 let what = match entry.content() {
-                    Content::Memory(_) => "bytes in memory",
-                    Content::Front(_) => "bytes of its front in memory",
-                    Content::Disk(_) => "bytes on disk",
+                    Content::Memory(_) => "in memory",
+                    Content::Front(_) => "of its front in memory",
+                    Content::Disk(_) => "on disk",
                 };
                 let text = explain(rules, entry.head(), entry.terms(), now);
-                format!("{}, {} {what}: {text}", entry.head().status, entry.content().len())
+                let size = Size(entry.content().len());
+                format!("{}, {size} {what}: {text}", entry.head().status)
             }));
         }
         if let Some(depot) = &self.depot {

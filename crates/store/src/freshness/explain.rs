@@ -7,6 +7,7 @@ use super::reuse::{Freshness, freshness};
 use super::rules::{Rules, StaleUse};
 use super::terms::{Basis, Change, StaleBan, Terms, Validation};
 use crate::head::Head;
+use crate::in_words::Secs;
 use std::fmt::Write as _;
 use vocab::Now;
 
@@ -38,19 +39,19 @@ pub fn explain(rules: &Rules, head: &Head, terms: &Terms, now: Now) -> String {
 fn lifetime(text: &mut String, terms: &Terms) {
     let _ = match terms.basis {
         Basis::Nothing => write!(text, "not fresh at all: nothing says how long"),
-        basis => write!(text, "fresh for {} s by {basis}", terms.lifetime_secs),
+        basis => write!(text, "fresh for {} by {basis}", Secs(terms.lifetime_secs.into())),
     };
 }
 
 fn age(text: &mut String, terms: &Terms, freshness: Freshness) {
-    let _ = write!(text, ", {} s old", freshness.age_secs);
+    let _ = write!(text, ", {} old", Secs(freshness.age_secs.into()));
     if terms.initial_age_ms >= 1000 {
-        let _ = write!(text, " ({} s when it came)", terms.initial_age_ms / 1000);
+        let _ = write!(text, " ({} when it came)", Secs(terms.initial_age_ms / 1000));
     }
     let _ = if freshness.is_fresh() {
-        write!(text, ", so fresh for {} s more", freshness.ttl_secs)
+        write!(text, ", so fresh for {} more", Secs(freshness.ttl_secs.unsigned_abs()))
     } else {
-        write!(text, ", so stale for {} s", freshness.stale_secs())
+        write!(text, ", so stale for {}", Secs(freshness.stale_secs()))
     };
 }
 
@@ -67,7 +68,7 @@ fn stale(text: &mut String, rules: &Rules, terms: &Terms, freshness: Freshness) 
     let mut permit = |secs: u32, what: &str| match left(secs) {
         0 => {}
         left => {
-            let _ = write!(text, "; {when}served stale for {left} s {what}");
+            let _ = write!(text, "; {when}served stale for {} {what}", Secs(left));
         }
     };
     permit(

@@ -134,7 +134,7 @@ fn live(rules: &Rules, head: &Head, terms: &Terms, dice: &mut Dice) {
     for trouble in [Trouble::Unreachable, Trouble::Status(http::StatusCode::BAD_GATEWAY)] {
         let _ = rescue(rules, &asked, head, terms, trouble);
     }
-    assert!(explain(rules, head, terms, asked.now).contains(" s old"));
+    assert!(explain(rules, head, terms, asked.now).contains(" old"));
     let came = answered([200, 206, 304][dice.throw(3)], &response);
     let _ = (head_effect(head, &came), next_part(head, &came), choose([head], &request));
     let _ = (confirmed(&[head], &response), Conditions::of_variants([head]));

@@ -258,8 +258,8 @@ fn the_arithmetic_is_put_in_words() {
         (
             "max-age=120, stale-while-revalidate=60",
             40,
-            "fresh for 120 s by max-age, 40 s old, so fresh for 80 s more; then served stale for 60 s \
-             while a new one is fetched (stale-while-revalidate); then served stale for 604800 s if \
+            "fresh for 2 min by max-age, 40 s old, so fresh for 80 s more; then served stale for 60 s \
+             while a new one is fetched (stale-while-revalidate); then served stale for 7 days if \
              the origin cannot be reached",
         ),
         (

@@ -107,7 +107,7 @@ async fn the_answer_to_a_head_request_updates_or_outdates() {
         let key = door.store.key(URLS[0]);
         door.store.head_answered(&key, &door.rules, &asked, &door.answered(&page, &answer)).await;
         let lines = door.store.explain(&key, &door.rules, door.now());
-        assert_eq!(lines[0].contains("900 s"), expected == How::Hit, "{lines:?}");
+        assert_eq!(lines[0].contains("15 min"), expected == How::Hit, "{lines:?}");
         assert_eq!(door.get(URLS[0], &[]).await.0, expected);
     }
 }
