@@ -73,8 +73,8 @@ fn lists_stats_counts_rules_and_names_what_was_skipped() {
     for part in [
         "2 rules about names",
         "2 skipped",
-        "line 2: hides elements",
-        "line 4: changes or reads the headers of answers",
+        "line 2 (example.com##.ad) hides elements",
+        "line 4 (||x.example^$csp=script-src) changes or reads the headers of answers",
     ] {
         assert!(said.contains(part), "{part} is missing:\n{said}");
     }

@@ -113,7 +113,7 @@ fn an_attribute_narrows_a_code() {
 fn without_selectors_everything_is_taken_and_bad_rules_are_counted() {
     let (set, found) = read_sites(&geosite(), &[]).unwrap();
     assert_eq!((found.rules, found.skipped), (5, 1));
-    assert!(found.reasons[0].starts_with("google: (: "), "{}", found.reasons[0]);
+    assert!(found.reasons[0].starts_with("\"(\" of google: "), "{}", found.reasons[0]);
     assert!(holds(&set, "google.com") && holds(&set, "baidu.com"));
 }
 

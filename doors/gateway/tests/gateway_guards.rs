@@ -145,8 +145,10 @@ fn a_changed_file_of_patterns_counts_after_a_reload() {
     let gateway = start(settings.clone(), parts);
     assert_eq!((status(&get(&gateway, "/one")), status(&get(&gateway, "/two"))), ("403", "200"));
     std::fs::write(&file, "~(\n").unwrap();
-    assert!(gateway.door.reload(settings.clone()).is_err(), "a bad file changes nothing");
-    assert_eq!(status(&get(&gateway, "/one")), "403");
+    let complaints = gateway.door.reload(settings.clone()).unwrap_err();
+    let named = complaints[0].message.starts_with("attacks.txt, line 1: this expression ");
+    assert!(named, "{}", complaints[0]);
+    assert_eq!(status(&get(&gateway, "/one")), "403", "a bad file changes nothing");
     std::fs::write(&file, "/two\n").unwrap();
     gateway.door.reload(settings).unwrap();
     assert_eq!((status(&get(&gateway, "/one")), status(&get(&gateway, "/two"))), ("200", "403"));

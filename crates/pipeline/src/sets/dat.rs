@@ -202,7 +202,7 @@ impl Found {
             Err(why) => {
                 self.skipped += 1;
                 if self.reasons.len() < SKIPPED_KEPT_MAX {
-                    self.reasons.push(format!("{code}: {}: {why}", excerpt(rule)));
+                    self.reasons.push(format!("\"{}\" of {code}: {why}", excerpt(rule)));
                 }
             }
         }

@@ -93,7 +93,7 @@ fn print_list(report: &ListReport) {
         println!("  {count} skipped: {reason}");
     }
     for line in report.skipped.iter().take(10) {
-        println!("  line {}: {}: {}", line.line, line.reason, line.text);
+        println!("  line {} ({}) {}", line.line, line.text, line.reason);
     }
 }
 

@@ -4,7 +4,7 @@
 //! around. It reads files when it is made, and nothing after. Called by `decide` for every request.
 
 use super::Answer;
-use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns};
+use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError};
 use crate::request::Wish;
 use crate::settings::{BlockSettings, PatternSource};
 use percent_encoding::percent_decode_str;
@@ -168,8 +168,13 @@ impl Own {
                 })?;
                 let text =
                     String::from_utf8(bytes).map_err(|why| wrong(format!("{path}: {why}")))?;
-                let compiled = Patterns::compile(text.lines());
-                (path.clone(), compiled.map_err(|why| wrong(format!("{path}: {why}")))?)
+                let compiled = Patterns::compile(text.lines()).map_err(|why| match &why {
+                    PatternsError::Line { .. } => wrong(format!("{path}, {why}")),
+                    PatternsError::TooMuchText
+                    | PatternsError::TooManyRegexes
+                    | PatternsError::BareRegexes(_) => wrong(format!("{path}: {why}")),
+                });
+                (path.clone(), compiled?)
             }
         };
         Ok(Self { list, name, patterns })
