@@ -321,7 +321,7 @@ impl Setup {
         let uploads = uploads(&settings, parts, before)?;
         let (mut routes, mut complaints) = (Vec::new(), Vec::new());
         let block =
-            settings.block.as_ref().map(|block| Block::open(block, "block", base, &numbers));
+            settings.block.as_ref().map(|block| Block::open(block, route::FOR_ALL, base, &numbers));
         let block = block.transpose().unwrap_or_else(|why| {
             complaints.push(why.under("block"));
             None

@@ -9,7 +9,7 @@ use crate::guards::Occasion;
 use crate::matching::Asked;
 use crate::own::Own;
 use crate::request::{Led, Wish, aim};
-use crate::route::{Destination, Route};
+use crate::route::{Destination, Route, in_words};
 use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
 use policy::RuleText;
@@ -98,6 +98,6 @@ impl Setup {
             Some(Destination::Folder(_)) => "serves it from a folder".into(),
             None => "404".into(),
         };
-        format!("{does} (gateway.routes.{number})")
+        format!("{does} ({})", in_words(number))
     }
 }

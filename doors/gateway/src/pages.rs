@@ -20,7 +20,7 @@ pub(crate) fn page(status: StatusCode, text: String) -> Response<Body> {
 pub(crate) fn blocked(rule: Option<&RuleText>) -> Response<Body> {
     let text = rule.map_or_else(
         || "Blocked by a rule.\n".to_owned(),
-        |rule| format!("Blocked by list {}, line {}: {}\n", rule.list, rule.line, rule.text),
+        |rule| format!("Blocked by line {} of {}: {}\n", rule.line, rule.list, rule.text),
     );
     page(StatusCode::FORBIDDEN, text)
 }

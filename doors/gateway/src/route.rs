@@ -62,19 +62,28 @@ pub(crate) struct Route {
     pub(crate) uploads: Option<UploadMode>,
 }
 
+/// How people call the block that is asked before a route is sought.
+pub(crate) const FOR_ALL: &str = "the gateway's block";
+
+/// How people call a route: they count from one.
+pub(crate) fn in_words(index: usize) -> String {
+    format!("route {} of the gateway", index + 1)
+}
+
 /// Reads every file that the guards of routes name as the door would, relative ones from `base`,
 /// and says what is wrong with them.
 pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     let numbers = Numbers::new();
     let mut wrong = Vec::new();
     if let Some(block) = &settings.block {
-        let made = Block::open(block, "block", base, &numbers);
+        let made = Block::open(block, FOR_ALL, base, &numbers);
         wrong.extend(made.err().map(|why| why.under("block")));
     }
     for (index, route) in settings.routes.iter().enumerate() {
         let place = format!("routes.{index}");
         let block = route.block.as_ref();
-        let made = block.and_then(|block| Block::open(block, &place, base, &numbers).err());
+        let made =
+            block.and_then(|block| Block::open(block, &in_words(index), base, &numbers).err());
         wrong.extend(made.map(|why| why.under("block").under(&place)));
         let guards = Guards::open(route, base, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
@@ -119,8 +128,7 @@ impl Route {
         let block = match &settings.block {
             None => None,
             Some(block) => {
-                let place = format!("routes.{index}");
-                let made = Block::open(block, &place, around.base, around.numbers);
+                let made = Block::open(block, &in_words(index), around.base, around.numbers);
                 Some(Arc::new(made.map_err(|why| vec![why.under("block")])?))
             }
         };

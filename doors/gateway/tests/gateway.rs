@@ -73,13 +73,13 @@ fn a_blocked_url_never_reaches_a_server_and_is_counted() {
     for path in ["/.env", "/app/.ENV", "/%2eenv", "/wp-login.php?x"] {
         let answer = get(&gateway, path);
         assert!(answer.starts_with("HTTP/1.1 403"), "{path}: {answer}");
-        assert!(answer.contains("list gateway.routes.0, line "), "{answer}");
+        assert!(answer.contains(" of route 1 of the gateway: /"), "{answer}");
     }
     assert!(get(&gateway, "/fine").starts_with("HTTP/1.1 200"));
     assert_eq!(server.seen().len(), 1);
     let hits = gateway.door.pattern_hits();
-    let expected =
-        PatternHits { list: "gateway.routes.0".into(), line: 2, text: "/.env".into(), hits: 3 };
+    let list = "route 1 of the gateway".into();
+    let expected = PatternHits { list, line: 2, text: "/.env".into(), hits: 3 };
     assert_eq!((hits.len(), &hits[1]), (2, &expected));
 }
 
@@ -96,7 +96,7 @@ fn patterns_come_from_a_file_and_a_missing_one_is_named() {
     settings.routes[0].block = Some(file("attacks.txt"));
     let gateway = start(settings.clone(), parts);
     let answer = get(&gateway, "/cgi-bin/x.sh");
-    assert!(answer.contains("list attacks.txt, line 2: /cgi-bin/*.sh"), "{answer}");
+    assert!(answer.contains("line 2 of attacks.txt: /cgi-bin/*.sh"), "{answer}");
     settings.routes[0].block = Some(file("gone.txt"));
     let complaints = gateway.door.reload(settings).unwrap_err();
     assert_eq!(complaints[0].path, "routes.0.block.patterns");
@@ -110,7 +110,7 @@ fn the_policy_is_asked_too() {
     let server = Origin::start(|_, _, _| ok("x"));
     let gateway = start(simple(&[server.address]), parts("||bad.example^\n"));
     let answer = ask(gateway.address, "GET / HTTP/1.1\r\nHost: bad.example\r\n\r\n");
-    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("list mine"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains(" of mine: "), "{answer}");
     assert_eq!(server.connections(), 0);
 }
 

@@ -59,7 +59,7 @@ fn blocked_urls_get_the_answer_that_is_set_and_reach_no_server() {
         }
         let hits: Vec<_> = gateway.door.pattern_hits();
         assert_eq!(hits.iter().map(|it| (it.line, it.hits)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
-        assert_eq!(hits[0].list, "gateway.block");
+        assert_eq!(hits[0].list, "the gateway's block");
         assert_eq!(server.connections(), 0, "nothing reaches a server");
     }
 }
@@ -108,7 +108,7 @@ fn lists_in_the_syntaxes_of_the_policy_block_too() {
         assert_eq!(status(&get(&gateway, path)), expected, "{path}");
     }
     let told = get(&gateway, "/ads/y");
-    assert!(told.contains("Blocked by list easy.txt, line 2: ||app.example/ads/"), "{told}");
+    assert!(told.contains("Blocked by line 2 of easy.txt: ||app.example/ads/"), "{told}");
     let hits = gateway.door.pattern_hits();
     let count = |line| hits.iter().find(|it| it.list == "easy.txt" && it.line == line);
     assert_eq!(count(2).map(|it| it.hits), Some(3));

@@ -60,7 +60,7 @@ pub struct Why {
 pub struct GatewayWhy {
     /// The rule of its own that refuses it; null if none does.
     pub rule: Option<Rule>,
-    /// What it does: `passes it to the pool app (gateway.routes.3)`.
+    /// What it does: `passes it to the pool app (route 4 of the gateway)`.
     pub outcome: String,
 }
 

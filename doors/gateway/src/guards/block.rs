@@ -86,17 +86,17 @@ impl Numbers {
 }
 
 impl Block {
-    /// Compiles it; `place` is its name in the configuration, as `routes.0`. Complaints have paths relative
-    /// to `block`.
+    /// Compiles it; `owner` is whose it is, as people say it, and the name of patterns that stand in the
+    /// configuration. Complaints have paths relative to `block`.
     pub(crate) fn open(
         settings: &BlockSettings,
-        place: &str,
+        owner: &str,
         base: &Path,
         numbers: &Numbers,
     ) -> Result<Self, Complaint> {
         let own = match &settings.patterns {
             PatternSource::Inline(lines) if lines.is_empty() => None,
-            source => Some(Own::open(source, place, base, numbers.take(1)?)?),
+            source => Some(Own::open(source, owner, base, numbers.take(1)?)?),
         };
         let lists = match settings.lists.as_slice() {
             [] => None,
@@ -152,7 +152,7 @@ impl Block {
 impl Own {
     fn open(
         source: &PatternSource,
-        place: &str,
+        owner: &str,
         base: &Path,
         list: ListId,
     ) -> Result<Self, Complaint> {
@@ -160,7 +160,7 @@ impl Own {
         let (name, patterns) = match source {
             PatternSource::Inline(lines) => {
                 let compiled = Patterns::compile(lines.iter().map(String::as_str));
-                (format!("gateway.{place}"), compiled.map_err(|why| wrong(why.to_string()))?)
+                (owner.to_owned(), compiled.map_err(|why| wrong(why.to_string()))?)
             }
             PatternSource::File(path) => {
                 let bytes = read(&base.join(path)).map_err(|why| {
