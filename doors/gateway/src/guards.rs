@@ -33,7 +33,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use http_engine::Body;
 use std::path::Path;
 use std::sync::Arc;
-use vocab::{Complaint, Now, Source};
+use vocab::{Complaint, Now};
 
 /// Limits by rate of one door: each has a table of half a mebibyte.
 pub(crate) const LIMITS_MAX: usize = 64;
@@ -70,12 +70,19 @@ pub(crate) struct Stood {
 /// An answer in place of what was asked for.
 pub(crate) struct Turned {
     pub(crate) response: Response<Body>,
-    pub(crate) source: Source,
+    pub(crate) words: Words,
+}
+
+/// Whose words an answer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    Ours,
+    OfAuthority,
 }
 
 impl Turned {
     fn refused(status: StatusCode, text: &str) -> Self {
-        Self { response: pages::page(status, text.into()), source: Source::Refused }
+        Self { response: pages::page(status, text.into()), words: Words::Ours }
     }
 
     /// The same, to be tried again in a second: what is full now is seldom full for long.

@@ -1,6 +1,7 @@
 //! What the gateway says in place of a server: short, in words, without inner names.
 //!
-//! The public reads these, so they name no server and no address; the ledger does.
+//! The public reads these, so they name no server and no address; the ledger does. They are plain
+//! text, which `shape` shows to people as a page.
 
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
@@ -9,7 +10,7 @@ use policy::RuleText;
 use std::time::Duration;
 use upstream::origins::{Blame, SendError};
 
-/// A page of plain text that nobody keeps.
+/// Plain text that nobody keeps.
 pub(crate) fn page(status: StatusCode, text: String) -> Response<Body> {
     let mut page = reply::text(status, text);
     page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -35,6 +35,7 @@ use http_body_util::BodyExt as _;
 use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, if_range, parse_date, precondition,
 };
+use http_engine::html::Reader;
 use http_engine::{Body, interim};
 use std::path::Path;
 use std::pin::pin;
@@ -238,7 +239,8 @@ async fn followed(
                 let urls = reproxy.urls.as_ref().ok_or_else(forbidden)?;
                 let named = (targets, expected);
                 let answer = reproxy.fetch((errand, urls), &asked, head, named, remember).await;
-                return Ok(answer.unwrap_or_else(pages::nothing_to_send));
+                let nothing = || asked.reader().shown(pages::nothing_to_send());
+                return Ok(answer.unwrap_or_else(nothing));
             }
             Order::Service(name) if reproxy.services == Services::Named => {
                 pool = setup.pools.get(&name).ok_or_else(|| no_pool(&name))?;
@@ -334,6 +336,11 @@ impl Asked {
             host: request.extensions().get().copied().unwrap_or_default(),
             body,
         }
+    }
+
+    /// Who gets what is ours to say.
+    fn reader(&self) -> Reader {
+        Reader::of(&self.headers)
     }
 
     /// Whether it only asks for something.

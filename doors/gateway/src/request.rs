@@ -19,6 +19,7 @@ use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
+use http_engine::html::Reader;
 use http_engine::{Body, Incoming, interim, kind, upgrade};
 use ledger::Subject;
 use policy::Verdict;
@@ -148,13 +149,14 @@ pub(crate) async fn answer(
     let now = clock::now();
     let setup = door.setup();
     let mut ticket = Ticket::open(&door.parts.ledger, now, caller.peer);
+    let reader = Reader::of(request.headers());
 
     // read
     let wish = match read(&setup, caller, &mut request) {
         Ok(wish) => wish,
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
-            let shaped = shape(door, &setup, Outcome::Refused(refusal));
+            let shaped = shape(door, &setup, Outcome::Refused(refusal), reader);
             return record(ticket, shaped, (&setup, None), &caller.tunnel);
         }
     };
@@ -181,7 +183,7 @@ pub(crate) async fn answer(
     let reviewed = review(acted);
 
     // shape
-    let mut shaped = finish.apply(shape(door, &setup, reviewed));
+    let mut shaped = finish.apply(shape(door, &setup, reviewed, reader));
     stood.tell(shaped.response.headers_mut());
     ticket.keep(stood.permits);
 

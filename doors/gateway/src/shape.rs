@@ -3,11 +3,13 @@
 //! Called by `request`.
 
 use crate::door::{Door, Setup};
+use crate::guards::Words;
 use crate::leaving::Leaving;
 use crate::pages;
 use crate::request::{Outcome, Refusal};
 use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::{Response, StatusCode, Version};
+use http_engine::html::Reader;
 use http_engine::{Body, hop_by_hop};
 use policy::{RuleText, Verdict};
 use upstream::origins::{Blame, SendError, add_via};
@@ -46,9 +48,15 @@ impl Shaped {
     fn new(response: Response<Body>, source: Source) -> Self {
         Self { response, source, switched: None }
     }
+
+    /// Words of ours, as whoever reads them likes them.
+    fn told(words: Response<Body>, source: Source, reader: Reader) -> Self {
+        Self::new(reader.shown(words), source)
+    }
 }
 
-pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
+/// `reader` is who gets what is ours to say.
+pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome, reader: Reader) -> Shaped {
     match outcome {
         Outcome::Refused(refusal) => {
             let page = match refusal {
@@ -59,7 +67,7 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
                 Refusal::Misdirected => pages::misdirected(),
                 Refusal::TooManyUpgrades => pages::busy(),
             };
-            Shaped::new(page, Source::Refused)
+            Shaped::told(page, Source::Refused, reader)
         }
         Outcome::Blocked { verdict, host, block } => {
             let rule = rule_text(door, setup, verdict, host.as_name());
@@ -69,10 +77,13 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
                     block.answer.give(rule.as_ref(), setup.settings.response_timeout.0.0)
                 }
             };
-            Shaped::new(page, Source::Policy)
+            Shaped::told(page, Source::Policy, reader)
         }
-        Outcome::Turned(turned) => Shaped::new(turned.response, turned.source),
-        Outcome::Nowhere => Shaped::new(pages::no_route(), Source::Local),
+        Outcome::Turned(turned) => match turned.words {
+            Words::Ours => Shaped::told(turned.response, Source::Refused, reader),
+            Words::OfAuthority => Shaped::new(turned.response, Source::Refused),
+        },
+        Outcome::Nowhere => Shaped::told(pages::no_route(), Source::Local, reader),
         Outcome::Answered(response, source) => Shaped::new(response, source),
         Outcome::Fetched(response) => Shaped::new(passed_on(response), Source::Origin),
         Outcome::Cached(served) => {
@@ -97,14 +108,16 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome) -> Shaped {
             }
             Shaped { response, source: Source::Tunnel, switched: Some(client) }
         }
-        Outcome::GoingRound => Shaped::new(pages::going_round(), Source::Refused),
-        Outcome::Unavailable(wait) => Shaped::new(pages::unavailable(wait), Source::Failed),
+        Outcome::GoingRound => Shaped::told(pages::going_round(), Source::Refused, reader),
+        Outcome::Unavailable(wait) => {
+            Shaped::told(pages::unavailable(wait), Source::Failed, reader)
+        }
         Outcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Client => Source::Refused,
                 Blame::Origin | Blame::Slow | Blame::Guard => Source::Failed,
             };
-            Shaped::new(pages::rescue(&why), source)
+            Shaped::told(pages::rescue(&why), source, reader)
         }
     }
 }

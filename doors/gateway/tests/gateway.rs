@@ -115,6 +115,35 @@ fn the_policy_is_asked_too() {
 }
 
 #[test]
+fn a_browser_is_shown_a_page_where_a_program_gets_plain_words() {
+    let mut settings = simple(&[closed_port()]);
+    settings.routes[0].host = Some("app.example".into());
+    settings.routes[0].block = Some(block(&["/a&b"]));
+    let gateway = start(settings, parts("||bad.example^\n"));
+    let person = "text/html,application/xhtml+xml,*/*;q=0.8";
+    let fetch = |host: &str, path: &str, accept: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: {accept}\r\n\r\n");
+        ask(gateway.address, &request)
+    };
+    for (host, path, status, says) in [
+        ("app.example", "/a&b", "403 Forbidden", "line 1 of route 1 of the gateway: /a&amp;b"),
+        ("else.example", "/", "404 Not Found", "Nothing is served here."),
+        ("bad.example", "/", "403 Forbidden", "Blocked by line 1 of mine: "),
+    ] {
+        let page = fetch(host, path, person);
+        assert!(page.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{page}");
+        for part in ["content-type: text/html", "cache-control: no-store", says, "</html>"] {
+            assert!(page.contains(part), "{part} is missing: {page}");
+        }
+        let words = fetch(host, path, "*/*");
+        assert!(words.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{words}");
+        assert!(words.contains("content-type: text/plain") && !words.contains('<'), "{words}");
+    }
+    let page = fetch("app.example", "/", person);
+    assert!(page.starts_with("HTTP/1.1 502") && page.contains("does not answer.</p>"), "{page}");
+}
+
+#[test]
 fn routes_are_taken_in_order_by_host_and_path() {
     let (one, two) = (Origin::start(|_, _, _| ok("one")), Origin::start(|_, _, _| ok("two")));
     let mut settings = simple(&[one.address]);

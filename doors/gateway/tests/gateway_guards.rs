@@ -246,6 +246,8 @@ fn an_authority_lets_in_and_says_who_it_is() {
             "200 OK\r\nRemote-User: ann"
         } else if request.contains("sid=broken") {
             "500 Oh"
+        } else if request.contains("sid=banned") {
+            return Reply::Keep("HTTP/1.1 403 No\r\nContent-Length: 6\r\n\r\nbanned".into());
         } else {
             "302 Found\r\nLocation: https://login.example/"
         };
@@ -260,6 +262,9 @@ fn an_authority_lets_in_and_says_who_it_is() {
     assert_eq!(status(&stranger), "302");
     assert!(stranger.to_lowercase().contains("location: https://login.example/"), "{stranger}");
     assert_eq!(status(&ask_with(&gateway, "/", "Cookie: sid=broken\r\n")), "503");
+    let banned = ask_with(&gateway, "/", "Cookie: sid=banned\r\nAccept: text/html\r\n");
+    assert_eq!(status(&banned), "403");
+    assert!(banned.ends_with("\r\n\r\nbanned"), "its words are not ours to dress: {banned}");
     assert_eq!(server.connections(), 0);
 
     let forged = "Cookie: sid=good\r\nRemote-User: root\r\n";

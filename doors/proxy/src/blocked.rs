@@ -5,9 +5,10 @@
 
 use crate::pages;
 use crate::request::Trip;
-use http::header::{ACCEPT, HeaderMap, HeaderName};
+use http::header::{HeaderMap, HeaderName};
 use http::{Method, Request, Response};
 use http_engine::Body;
+use http_engine::html::Reader;
 use null_answers::page::{self, Told};
 use null_answers::{Blank, Due, Hints, Keep, Null, due, render, seat};
 use policy::{Manner, Policy, Verdict};
@@ -33,10 +34,10 @@ pub(crate) fn answer<B>(
     let headers = request.headers();
     let hints = hints(asked, &policy, request);
     let who = trip.who();
-    let wants_html = text(headers, &ACCEPT).contains("text/html");
+    let reader = Reader::of(headers);
     let mut answer = match due(&hints) {
         _ if asked.kind == Kind::Tunnel => in_words(asked, &policy),
-        Due::Page if wants_html || hints.destination == "document" => {
+        Due::Page if reader == Reader::Person || hints.destination == "document" => {
             let told = Told {
                 policy: &policy,
                 verdict: asked.verdict,

@@ -14,6 +14,7 @@ use crate::trims;
 use crate::tunnel;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http_engine::html::Reader;
 use http_engine::{Body, Incoming, interim, kind, reply, upgrade};
 use ledger::Subject;
 use policy::Who;
@@ -74,17 +75,17 @@ pub(crate) async fn answer(
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    let now = clock::now();
-    let setup = door.setup();
+    let (now, setup) = (clock::now(), door.setup());
     let mut ticket = Ticket::open(&door.parts.ledger, now, caller.client);
+    let reader = Reader::of(request.headers());
 
     // read
     let wish = match read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
         Err(refusal) => {
             ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
-            let shaped =
-                shape_refusal(&refusal, caller, &setup, &own::address_for(caller, &request));
+            let address = own::address_for(caller, &request);
+            let shaped = shape_refusal(&refusal, caller, &setup, (&address, reader));
             return record(ticket, shaped, &setup);
         }
     };
@@ -113,7 +114,7 @@ pub(crate) async fn answer(
         (Decision::Pass(_), Target::Tunnel(to)) => {
             match open_tunnel(&trip, &to, request, ticket).await {
                 // A tunnel's ticket is closed when the tunnel is.
-                Ok(()) => return shape(&trip, &subject, Outcome::Tunnelled).0,
+                Ok(()) => return shape(&trip, (&subject, reader), Outcome::Tunnelled).0,
                 Err((outcome, unused)) => {
                     ticket = unused;
                     outcome
@@ -134,7 +135,7 @@ pub(crate) async fn answer(
     };
 
     // shape
-    let shaped = shape(&trip, &subject, reviewed);
+    let shaped = shape(&trip, (&subject, reader), reviewed);
 
     // record
     record(ticket, shaped, &setup)
@@ -271,9 +272,15 @@ fn review(outcome: Outcome) -> Outcome {
     }
 }
 
-fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, Source) {
+fn shape(
+    trip: &Trip<'_>,
+    (subject, reader): (&str, Reader),
+    outcome: Outcome,
+) -> (Response<Body>, Source) {
     match outcome {
-        Outcome::Refused(refusal) => shape_refusal(&refusal, trip.caller, trip.setup, subject),
+        Outcome::Refused(refusal) => {
+            shape_refusal(&refusal, trip.caller, trip.setup, (subject, reader))
+        }
         Outcome::ByPolicy(answer) => (answer, Source::Policy),
         Outcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
         Outcome::Cached(served) => {
@@ -287,13 +294,13 @@ fn shape(trip: &Trip<'_>, subject: &str, outcome: Outcome) -> (Response<Body>, S
         }
         Outcome::Switched(response, _) => (trip.setup.fields.switching(response), Source::Tunnel),
         Outcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
-        Outcome::GoingRound => (pages::going_round(), Source::Refused),
+        Outcome::GoingRound => (reader.shown(pages::going_round()), Source::Refused),
         Outcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Guard | Blame::Client => Source::Refused,
                 Blame::Origin | Blame::Slow => Source::Failed,
             };
-            (pages::rescue(subject, &why), source)
+            (reader.shown(pages::rescue(subject, &why)), source)
         }
     }
 }
@@ -302,7 +309,7 @@ fn shape_refusal(
     refusal: &Refusal,
     caller: &Caller,
     setup: &Setup,
-    address: &str,
+    (address, reader): (&str, Reader),
 ) -> (Response<Body>, Source) {
     let page = match refusal {
         Refusal::Own(Own::Pac) => {
@@ -317,7 +324,7 @@ fn shape_refusal(
         Refusal::Trace => pages::no_trace(),
         Refusal::EndsHere => pages::options(),
     };
-    (page, Source::Refused)
+    (reader.shown(page), Source::Refused)
 }
 
 /// Closes the ticket when the answer's last byte is gone.

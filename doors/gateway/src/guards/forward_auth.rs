@@ -4,7 +4,7 @@
 //! may bring are taken from the client first, and where it does not answer, nobody is let in.
 //! Called by `guards`.
 
-use super::{Turned, Visit};
+use super::{Turned, Visit, Words};
 use crate::settings::ForwardAuthSettings;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
@@ -15,7 +15,6 @@ use http_engine::{Body, hop_by_hop, interim};
 use std::pin::pin;
 use std::time::Duration;
 use upstream::origins::{Anywhere, Origin, add_via};
-use vocab::Source;
 
 const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
 const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
@@ -94,7 +93,8 @@ impl ForwardAuth {
         }
         let told = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if told || status.is_redirection() && status != StatusCode::NOT_MODIFIED {
-            return Err(Box::new(Turned { response: passed(answer), source: Source::Refused }));
+            let response = passed(answer);
+            return Err(Box::new(Turned { response, words: Words::OfAuthority }));
         }
         Err(failed())
     }

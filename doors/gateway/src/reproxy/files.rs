@@ -84,9 +84,11 @@ impl Folder {
         expected: Option<u64>,
         now: Now,
     ) -> Response<Body> {
-        let Some(opened) = self.open(path) else { return pages::no_route() };
+        let Some(opened) = self.open(path) else {
+            return asked.reader().shown(pages::no_route());
+        };
         if expected.is_some_and(|expected| expected != opened.len) {
-            return pages::nothing_to_send();
+            return asked.reader().shown(pages::nothing_to_send());
         }
         super::plain(&mut head);
         opened.describe(&mut head, path);

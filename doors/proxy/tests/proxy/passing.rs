@@ -230,6 +230,26 @@ fn a_client_of_http_1_0_is_served() {
 }
 
 #[test]
+fn a_browser_is_shown_a_page_where_a_program_gets_plain_words() {
+    let proxy = proxy("", |_| {});
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let fetch = |fields: &str| {
+        ask(proxy, &format!("GET http://{closed}/a&b HTTP/1.1\r\nHost: a\r\n{fields}\r\n"))
+    };
+    let page = fetch("Accept: text/html,*/*;q=0.8\r\n");
+    assert!(page.starts_with("HTTP/1.1 502"), "{page}");
+    for part in [
+        "content-type: text/html",
+        "proxy-status: tidegate; error=",
+        &format!("could not fetch http://{closed}/a&amp;b: "),
+    ] {
+        assert!(page.contains(part), "{part} is missing: {page}");
+    }
+    let words = fetch("");
+    assert!(words.contains("content-type: text/plain") && words.contains("/a&b: "), "{words}");
+}
+
+#[test]
 fn who_takes_the_proxy_for_a_site_gets_help() {
     let proxy = proxy("", |_| {});
     let answer = ask(proxy, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
