@@ -116,8 +116,11 @@ export const KINDS = {
   ],
 } as const;
 
-/** What to ask about for a row: a tunnel is logged as `host:443`, which is asked about by its name. */
+/**
+ * What to ask about for a row: a tunnel is logged as `host:443`, which is asked about by its name; the
+ * root of DNS is logged as nothing, and asked about as a dot.
+ */
 export function targetOf(subject: string): string {
   const tunnel = /^([^/:]+):\d+$/.exec(subject) ?? /^\[([0-9a-f:.]+)\]:\d+$/i.exec(subject);
-  return tunnel?.[1] ?? subject;
+  return tunnel?.[1] ?? (subject || ".");
 }

@@ -43,6 +43,7 @@ describe("the command", () => {
     expect(targetOf("[2001:db8::1]:443")).toBe("2001:db8::1");
     expect(targetOf("https://mail.example:443/")).toBe("https://mail.example:443/");
     expect(targetOf("mail.example")).toBe("mail.example");
+    expect(targetOf("")).toBe(".");
   });
 });
 

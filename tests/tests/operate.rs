@@ -53,6 +53,8 @@ fn why_names_list_line_and_rule_without_a_running_process() {
         said.to_lowercase().contains("pass") && said.contains("@@||good.ads.example^"),
         "{said}"
     );
+    let said = why(&["."]);
+    assert!(said.contains("target   . (") && said.contains("passes: no rule"), "{said}");
     let json: serde_json::Value =
         serde_json::from_str(&why(&["https://x.ads.example/a.js", "--kind", "script", "--json"]))
             .unwrap();

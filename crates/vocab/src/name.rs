@@ -93,6 +93,11 @@ impl DomainName {
         Ok(Self(text.to_ascii_lowercase().into()))
     }
 
+    /// The same, and the root where it is written as a single dot: nobody serves it, but clients ask for it.
+    pub fn parse_or_root(text: &str) -> Result<Self, NameError> {
+        if text == "." { Ok(Name::ROOT.to_owned()) } else { Self::parse(text) }
+    }
+
     /// Borrows it.
     pub fn as_name(&self) -> Name<'_> {
         Name(&self.0)
@@ -273,6 +278,14 @@ mod tests {
         assert_eq!(DomainName::parse(&"ab.".repeat(100)), Err(NameError::TooLong));
         assert_eq!(DomainName::parse("a b"), Err(NameError::Character(' ')));
         assert_eq!(Name::from_lowercase("A.example"), Err(NameError::Character('A')));
+    }
+
+    #[test]
+    fn the_root_is_a_dot_where_it_may_be_asked_about() {
+        let root = DomainName::parse_or_root(".").unwrap();
+        assert_eq!((root.as_name(), root.to_string().as_str()), (Name::ROOT, "."));
+        assert_eq!(DomainName::parse_or_root(""), Err(NameError::Empty));
+        assert_eq!(DomainName::parse_or_root("A."), DomainName::parse("a"));
     }
 
     #[test]

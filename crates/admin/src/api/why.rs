@@ -70,7 +70,7 @@ fn host_and_url(target: &str) -> Result<(DomainName, Option<String>), Refused> {
     }
     let shown: String = target.chars().take(128).collect();
     let Some((scheme, _)) = target.split_once("://") else {
-        let name = DomainName::parse(target)
+        let name = DomainName::parse_or_root(target)
             .map_err(|_| wrong(format!("{shown:?} is neither a name nor a URL")))?;
         return Ok((name, None));
     };

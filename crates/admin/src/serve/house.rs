@@ -33,7 +33,7 @@ impl Control for Program {
     }
     fn why(&self, question: &Question, _: Now) -> Why {
         Why {
-            target: question.url.clone().unwrap_or_else(|| question.host.as_str().into()),
+            target: question.url.clone().unwrap_or_else(|| question.host.to_string()),
             client: question.client.to_string(),
             profile: "default".into(),
             door: question.door.to_string(),

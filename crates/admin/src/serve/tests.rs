@@ -167,6 +167,8 @@ async fn why_reads_names_and_urls() {
     );
     let why: Why = house.get("/api/why?target=https://ads.example&kind=&door=").await.json();
     assert_eq!(why.kind, "document");
+    let root: Why = house.get("/api/why?target=.").await.json();
+    assert_eq!((root.target.as_str(), root.door.as_str()), (".", "dns"));
 }
 
 #[tokio::test]

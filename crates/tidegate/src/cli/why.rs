@@ -57,7 +57,7 @@ fn question(args: &WhyArgs) -> Result<Question, Failure> {
         Some(url) => host_of(url).ok_or_else(|| wrong(format!("{url:?} has no host")))?,
         None => &args.target,
     };
-    let host = DomainName::parse(host)
+    let host = DomainName::parse_or_root(host)
         .map_err(|why| wrong(format!("{host:?} is no domain name: {why}")))?;
     let kind = match &args.kind {
         Some(word) => word.parse().map_err(|why| {
