@@ -20,6 +20,8 @@ let pausedUntil = 0;
 /** The log's rows are numbered by time: one every 700 ms. */
 const idAt = (ms) => Math.floor((ms - 1_700_000_000_000) / 700);
 const timeOf = (id) => id * 700 + 1_700_000_000_000 + ((id * 7919) % 600);
+/** A moment before or after now, as the API writes it. */
+const fromNow = (ms) => new Date(Date.now() + ms).toISOString();
 
 function status() {
   const host = MODE === "open" ? "192.168.1.2" : "127.0.0.1";
@@ -164,6 +166,18 @@ async function answer(request, url) {
         { url: "http://10.0.0.11:8080", weight: 1, backup: false, state: "up", health: "up", rests_ms: 0, pending: 4, answers: 24_102, failures: 0, latency_us: 1_840 },
         { url: "http://10.0.0.12:8080", weight: 2, backup: false, state: "resting", health: "up", rests_ms: 7_300, pending: 0, answers: 24_090, failures: 19, latency_us: 98_000 },
         { url: "http://10.0.0.13:8080", weight: 1, backup: true, state: "up", health: "unknown", rests_ms: 0, pending: 0, answers: 0, failures: 0, latency_us: 0 },
+      ], names: [] },
+      { name: "api", requests: 9_204, retries: 3, waiting_high: 0, waiting_normal: 0, waiting_low: 0, waited: 12, unserved: 0, servers: [
+        { url: "https://10.0.1.21:8443", weight: 60, backup: false, state: "up", health: "up", rests_ms: 0, pending: 1, answers: 5_402, failures: 0, latency_us: 2_310 },
+        { url: "https://10.0.1.22:8443", weight: 40, backup: false, state: "up", health: "up", rests_ms: 0, pending: 0, answers: 3_802, failures: 2, latency_us: 2_870 },
+      ], names: [
+        { url: "https://_https._tcp.api.internal", resolve: "srv", servers: 2, failure: null, looked_up_at: fromNow(-21_000), next_at: fromNow(41_000) },
+        { url: "http://spare.api.internal:8080", resolve: "addresses", servers: 0, failure: null, looked_up_at: null, next_at: null },
+      ] },
+      { name: "media", requests: 1_840, retries: 0, waiting_high: 0, waiting_normal: 0, waiting_low: 0, waited: 0, unserved: 0, servers: [
+        { url: "http://10.0.2.31:8080", weight: 1, backup: false, state: "up", health: "up", rests_ms: 0, pending: 0, answers: 1_840, failures: 0, latency_us: 4_120 },
+      ], names: [
+        { url: "http://media.eu-central-1.compute.cloud-of-somebody.example:8080", resolve: "addresses", servers: 1, failure: "the upstream could not look the name up", looked_up_at: fromNow(-4_000), next_at: fromNow(12_000) },
       ] },
     ] }];
     case "GET /api/allows": return [200, { allows: MODE === "empty" ? [] : [

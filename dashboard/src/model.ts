@@ -201,6 +201,20 @@ export interface PoolServer {
   latency_us: number;
 }
 
+/** A name that servers of a pool are found by. */
+export interface PoolName {
+  url: string;
+  /** What is asked for. */
+  resolve: "addresses" | "srv";
+  servers: number;
+  /** Why the last look-up failed. The servers that it had stay. */
+  failure: string | null;
+  /** Null before the first look-up. */
+  looked_up_at: string | null;
+  /** Null while one is under way. */
+  next_at: string | null;
+}
+
 /** Servers that serve the same. */
 export interface Pool {
   name: string;
@@ -212,6 +226,8 @@ export interface Pool {
   waited: number;
   unserved: number;
   servers: PoolServer[];
+  /** The names that some of them are found by. */
+  names: PoolName[];
 }
 
 /** A name that passes though rules block it. */

@@ -1,5 +1,8 @@
-import { count, percent, plural, share } from "../format";
-import type { Pool, PoolServer } from "../model";
+import { count, percent, plural, printable, share } from "../format";
+import type { Pool, PoolName, PoolServer } from "../model";
+import { lookUpFailure, lookUps } from "../names";
+import { today } from "../state";
+import { Notice } from "./notice";
 import { Pace } from "./pace";
 
 /** What a server's state is called, where there is more to say than that it serves. */
@@ -11,7 +14,7 @@ const STATE_TEXT: Record<PoolServer["state"], string | null> = {
   draining: "draining",
 };
 
-/** A pool of the gateway, with how its servers do. */
+/** A pool of the gateway, with how its servers do, and the names that they are found by. */
 export function PoolPanel({ pool }: { pool: Pool }) {
   const waiting = pool.waiting_high + pool.waiting_normal + pool.waiting_low;
   const title = `pool-${pool.name}`;
@@ -26,11 +29,36 @@ export function PoolPanel({ pool }: { pool: Pool }) {
         </span>
       </div>
       <ul class="entries">
+        {pool.names.map((name) => (
+          <Name name={name} key={name.url} />
+        ))}
         {pool.servers.map((server) => (
           <Server server={server} key={server.url} />
         ))}
       </ul>
     </section>
+  );
+}
+
+function Name({ name }: { name: PoolName }) {
+  const failure = lookUpFailure(name);
+  return (
+    <li class="entry">
+      <div class="entry-main">
+        <span class="entry-name">{printable(name.url)}</span>
+        <span class="entry-figure">{plural(name.servers, "server")}</span>
+      </div>
+      <div class="entry-sub">
+        {lookUps(name, today.value).map((said) => (
+          <span key={said}>{said}</span>
+        ))}
+      </div>
+      {failure && (
+        <Notice tone="land">
+          <p>{failure}</p>
+        </Notice>
+      )}
+    </li>
   );
 }
 

@@ -48,6 +48,10 @@ pub struct PoolName {
     pub servers: usize,
     /// Why the last look-up failed; null if it did not. The servers that it had stay.
     pub failure: Option<String>,
+    /// When the last look-up ended, ISO 8601; null before the first.
+    pub looked_up_at: Option<String>,
+    /// When the next one is due, ISO 8601; null while one is under way.
+    pub next_at: Option<String>,
 }
 
 /// A server of a pool.

@@ -70,8 +70,9 @@ pub(super) fn told(pool: PoolState) -> Pool {
 }
 
 fn told_name(name: NameState) -> PoolName {
-    let NameState { url, resolve, servers, failure } = name;
-    PoolName { url, resolve: resolve.into(), servers, failure }
+    let NameState { url, resolve, servers, failure, looked_up_ms, next_ms } = name;
+    let (looked_up_at, next_at) = (looked_up_ms.map(admin::iso), next_ms.map(admin::iso));
+    PoolName { url, resolve: resolve.into(), servers, failure, looked_up_at, next_at }
 }
 
 fn told_server(server: ServerState) -> PoolServer {

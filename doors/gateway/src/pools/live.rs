@@ -46,6 +46,10 @@ pub struct NameState {
     pub servers: usize,
     /// Why the last look-up failed, if it did; the servers that it had stay.
     pub failure: Option<String>,
+    /// When the last look-up ended, in milliseconds since 1970; none before the first.
+    pub looked_up_ms: Option<u64>,
+    /// When the next one is due, in milliseconds since 1970; none while one is under way.
+    pub next_ms: Option<u64>,
 }
 
 /// A server as it is at this moment.
@@ -148,7 +152,7 @@ impl Pool {
             waited: entered,
             unserved: refused,
             servers: members.servers.iter().map(|server| server.state(now)).collect(),
-            names: members.entries.iter().map(|entry| entry.state(&members)).collect(),
+            names: members.entries.iter().map(|entry| entry.state(&members, now)).collect(),
         }
     }
 
@@ -279,12 +283,16 @@ impl Server {
 }
 
 impl Entry {
-    fn state(&self, members: &Members) -> NameState {
+    fn state(&self, members: &Members, now: Now) -> NameState {
+        let unix_ms = |mono_ms: u64| (now.unix_ms + mono_ms).saturating_sub(now.mono_ms);
         NameState {
             url: self.details.url.clone(),
             resolve: self.how.as_str(),
             servers: members.servers.iter().filter(|server| self.has_found(server)).count(),
             failure: self.failure(),
+            looked_up_ms: self.looked_up_ms().map(unix_ms),
+            // What is overdue is due now.
+            next_ms: self.next_ms().map(|due_ms| unix_ms(due_ms.max(now.mono_ms))),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::seek`.
 
 use super::server::{Rank, Ranked, Server};
-use super::watch::Means;
+use super::watch::{Means, UNDER_WAY};
 use super::{Members, Pool};
 use crate::dice;
 use crate::settings::{ResolveChoice, SERVERS_MAX, ServerDetails, WEIGHT_MAX};
@@ -43,6 +43,8 @@ struct Said {
     /// They failed so often, one after another.
     failures: u32,
     outcome: Outcome,
+    /// When the last one ended, on the clock that never goes back.
+    ended_ms: Option<u64>,
     /// Servers that were found and have no room in the pool.
     untaken: usize,
 }
@@ -76,6 +78,16 @@ impl Entry {
 
     pub(super) fn due_ms(&self) -> u64 {
         self.due_ms.load(Relaxed)
+    }
+
+    /// When it is looked up next, on the clock that never goes back; none while it is being looked up.
+    pub(super) fn next_ms(&self) -> Option<u64> {
+        Some(self.due_ms()).filter(|due_ms| *due_ms != UNDER_WAY)
+    }
+
+    /// When the last look-up ended, on the same clock; none before the first.
+    pub(super) fn looked_up_ms(&self) -> Option<u64> {
+        self.said().ended_ms
     }
 
     pub(super) fn look_up_at(&self, due_ms: u64) {
@@ -150,6 +162,7 @@ impl Entry {
             news.push(News::NoRoom(untaken));
         }
         said.untaken = untaken;
+        said.ended_ms = Some(now.mono_ms);
         said.outcome = if let Some(why) = failure {
             if said.failures == 0 {
                 news.push(News::Failed(why.clone()));

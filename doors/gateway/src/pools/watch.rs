@@ -22,7 +22,7 @@ const ASKED_MAX: usize = 256;
 /// How long servers that are found, and the end of the door, may go unnoticed.
 const LOOK: Duration = Duration::from_millis(500);
 /// Asking is under way: it says itself when it is due next.
-const UNDER_WAY: u64 = u64::MAX;
+pub(super) const UNDER_WAY: u64 = u64::MAX;
 
 /// Pools by name.
 type Pools = BTreeMap<String, Arc<Pool>>;

@@ -210,6 +210,24 @@ fn a_name_comes_and_goes_with_all_that_it_stands_for() {
 }
 
 #[test]
+fn a_name_tells_when_it_was_looked_up_and_when_it_will_be() {
+    let pool = pool_of(vec![named(NAME, ResolveChoice::Addresses)]);
+    let told = |now: Now| {
+        let name = pool.state("app", now).names.remove(0);
+        (name.looked_up_ms, name.next_ms)
+    };
+    let now = Now { unix_ms: 1_000_000, mono_ms: 5_000 };
+    assert_eq!(told(now), (None, Some(1_000_000)));
+    finds(&pool, &[("10.0.0.1:8080", 0, 0)], now);
+    let later = Now { unix_ms: 1_030_000, mono_ms: 35_000 };
+    let (last, next) = told(later);
+    assert_eq!(last, Some(1_000_000));
+    assert!(next.is_some_and(|at| (1_060_000..=1_066_000).contains(&at)), "{next:?}");
+    entry(&pool).look_up_at(UNDER_WAY);
+    assert_eq!(told(later), (Some(1_000_000), None));
+}
+
+#[test]
 fn all_servers_are_replaced_at_once() {
     let urls_of = |urls: &[&str]| -> Vec<ServerDetails> {
         urls.iter().map(|url| ServerSettings::from(*url).details()).collect()
