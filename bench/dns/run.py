@@ -32,6 +32,7 @@ from tasks import Place
 OUT = servers.HERE.parent / "out"
 FIRST_PORT = 15300
 UPSTREAM_PORT = 15390
+SECURE_UPSTREAM_PORT = 15394
 LEVELS = (1, 2, 4)
 ERROR_MAX = 240
 BURSTS = ["hit", "local"]
@@ -120,7 +121,7 @@ def measure(scenario, kind, level, runners, folder, options):
             if server.name in entry["absent"]:
                 continue
             rounds = entry["servers"].setdefault(server.name, [])
-            place = Place(folder, FIRST_PORT + 4 * at, options.upstream.ports)
+            place = Place(folder, FIRST_PORT + 4 * at, options.upstream.ports, options.secure_port)
             try:
                 if not server.available():
                     raise LookupError("not at hand")
@@ -165,7 +166,11 @@ def main():
         options.secure_load = secure_client(jobs)
         options.upstream = servers.Upstream(servers.build("upstream.c", folder), UPSTREAM_PORT, 3,
                                             options.delay)
+        front, options.secure_port = None, 0
         try:
+            if any(scenario.name == pack.SECURE for scenario, _ in jobs) and servers.SecureUpstream.program:
+                front = servers.SecureUpstream(folder, SECURE_UPSTREAM_PORT, options.upstream)
+                options.secure_port = front.port
             only = options.servers and options.servers.split(",")
             runners = [one for one in servers.all_of(folder) if not only or one.name in only]
             results = {"machine": machine(options), "entries": [], "versions": {
@@ -178,6 +183,8 @@ def main():
                     print(report.text(entry), flush=True)
                     save(results, options.name)
         finally:
+            if front:
+                front.stop()
             options.upstream.stop()
     if options.markdown:
         print(report.markdown(results))

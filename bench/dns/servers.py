@@ -3,6 +3,7 @@
 A server whose program is not at hand is left out and shows as a grey column.
 """
 
+import json
 import os
 import shutil
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 import dialects
 import pack
 import probe
+from tasks import Place, Scenario, Task
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -140,6 +142,24 @@ class Tidegate(Server):
         # A new one each time: what an earlier round left in the cache must not help this one.
         state = tempfile.mkdtemp(prefix="state-", dir=config.parent)
         return [self.program, "run", "--config", config, "--state", state]
+
+
+class SecureUpstream(Tidegate):
+    """The null upstream over HTTPS: a Tidegate without a cache before it, the same for all who ask it. Its own
+    time is in nobody's figure."""
+
+    name = "secure-upstream"
+
+    def __init__(self, folder, port, upstream):
+        asked = (probe.of_upstream("www.secure.test"),)
+        scenario = Scenario(self.name, "", "", asked, "doh", Task(upstreams=1, encrypted=True))
+        place = Place(folder, port, upstream.ports)
+        self.port = place.port_of("doh")
+        self.start(scenario, place, self.config(scenario, place))
+
+    def dialect(self, task, place):
+        # The usual port of the admin is that of the server under test.
+        return json.dumps({**json.loads(super().dialect(task, place)), "admin": {"listen": "127.0.0.1:0"}})
 
 
 class TidegateSimple(Tidegate):

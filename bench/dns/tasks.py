@@ -27,6 +27,7 @@ class Place:
     folder: Path
     port: int
     upstream_ports: tuple
+    secure_upstream: int = 0  # the port of the first of them over HTTPS; 0 where no row asks it
 
     @property
     def upstreams(self):

@@ -4,6 +4,7 @@ Nothing is measured and nothing judged here that `method` does not say. What a b
 is not in its sheet; a peer that is known and was not at hand is named, for its grey column.
 """
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import sheet  # noqa: E402
 from report import published  # noqa: E402
 
 PEERS = {"dns": ["oxidns", "mosdns", "dnsdist", "unbound"], "web": ["nginx", "lighttpd", "apache", "caddy"],
-         "proxy": ["polipo", "squid"], "pixel": ["pixelserv-tls", "nginx"], "browser": []}
+         "proxy": ["polipo", "squid"], "pixel": ["pixelserv-tls", "nginx"], "browser": ["pixelserv-tls"]}
 TITLES = {
     "dns": ("The DNS door", "What does an answer cost, how many come a second, how soon, and how many are lost?"),
     "web": ("The web door", "What does a file cost, and how do servers bear many clients?"),
@@ -50,7 +51,8 @@ def dns(data):
                 f"{it['mean_us']:,.0f} ± {it['jitter_us']:,.0f} µs · {it['lost']:,.0f} lost · {it['resident_mb']:.0f} MB"))
             rate = sheet.row(name, f"{title}, queries a second", "queries/s", "more")
             rate["published"] = published.dns_rate(name)
-            fill(rate, entry["servers"], "per_second")
+            # The reference's tables have both: how many, and in what time.
+            fill(rate, entry["servers"], "per_second", lambda it: f"in {it['mean_us'] / 1000:.3f} ms")
             rows = [row, rate]
         elif kind == "sweep":
             row = sheet.row(name, f"{title}, {entry['level']} outstanding", "µs of waiting")
@@ -126,18 +128,35 @@ def pixel(data):
     return into
 
 
+def way(mode, timeout):
+    """The column of a mode in a row of this time-out; none if it is of another row."""
+    name, _, rest = mode.partition("-")
+    if name == "pixelserv":
+        return "pixelserv-tls" if int(rest) == timeout else None
+    return f"{sheet.OURS} {rest}".strip() if name == "pixel" else mode
+
+
 def browser(data):
-    """A column a way of blocking; ours are the pixel door's."""
+    """A column a way of blocking; ours are the pixel door's. Where pixelserv-tls was measured, it is the
+    reference's table: each of three times, for each time-out of its kept connections."""
     into = empty("browser", data)
     metrics = {"dcl": "DOMContentLoaded", "load": "Load", "finish": "Finish"}
-    for page in dict.fromkeys(it["page"] for it in data["rows"]):
-        for metric, title in metrics.items():
-            row = sheet.row(f"{page}-{metric}", f"{page}: {title}", "ms")
-            row["published"] = "published as pictures, for time-outs of 1, 5 and 10 s"
+    modes = dict.fromkeys(it["mode"] for it in data["rows"])
+    timeouts = sorted(int(it.partition("-")[2]) for it in modes if it.startswith("pixelserv-"))
+    if timeouts:
+        into["missing"] = []
+    for page, metric in itertools.product(dict.fromkeys(it["page"] for it in data["rows"]), metrics):
+        for timeout in timeouts or [None]:
+            row = sheet.row(f"{page}-{metric}", f"{page}: {metrics[metric]}", "ms")
+            row["published"] = published.PIXEL_TIMES
+            if timeout:
+                row["name"] += f"-{timeout}"
+                row["title"] += f", connections kept for {timeout} s"
+                row["note"] = "By pixelserv-tls: the others have no such time-out, and one figure in all these rows."
             for one in data["rows"]:
-                if one["page"] == page and one[metric] is not None:
-                    mode = one["mode"]
-                    sheet.measured(row, sheet.OURS if mode == "pixel" else mode, one[metric])
+                column = way(one["mode"], timeout)
+                if one["page"] == page and one[metric] is not None and column:
+                    sheet.measured(row, column, one[metric])
             into["rows"].append(row)
     return into
 

@@ -8,6 +8,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import sheet  # noqa: E402
 from report import page, published, readers  # noqa: E402
 
+# Behind all others: names of theirs stand in this folder too.
+sys.path += [str(Path(__file__).resolve().parent.parent / folder) for folder in ("dns", "web")]
+import cases  # noqa: E402
+import pack  # noqa: E402
+from tasks import Place  # noqa: E402
+
 MACHINE = {"date": "2026-11-22", "processor": "x", "cores": 2, "kernel": "6", "commit": "c"}
 
 
@@ -57,7 +63,8 @@ class Readers(unittest.TestCase):
         one = {"cpu_us": 5.0, "per_second": 9e4, "mean_us": 8, "jitter_us": 1, "lost": 0, "resident_mb": 40}
         found = readers.dns({"entries": [{"name": "02", "title": "hit", "kind": "load", "level": 0,
                                           "servers": {"tidegate": [one]}, "absent": {"oxidns": "not at hand"}}]})
-        self.assertIn("ForgeDNS 139,134", found["rows"][1]["published"])
+        self.assertIn("ForgeDNS 139,134 in 0.637 ms", found["rows"][1]["published"])
+        self.assertEqual(found["rows"][1]["servers"]["tidegate"]["note"], "in 0.008 ms")
         self.assertEqual(found["missing"], readers.PEERS["dns"])
 
     def test_every_level_of_the_web_tables_is_a_row(self):
@@ -67,7 +74,57 @@ class Readers(unittest.TestCase):
         self.assertIn("Caddy 2.7.6 30,631", found["rows"][-1]["published"])
 
     def test_the_crawls_have_polipos_figures(self):
-        self.assertIn("Polipo 4.5", published.proxy_seconds("dynamic", 2))
+        self.assertIn("Polipo 4.5 · Polipo 400 kB the same", published.proxy_seconds("dynamic", 2))
+        self.assertTrue(published.proxy_seconds("local", 1).endswith("Polipo 400 kB 5.5"))
+        self.assertEqual(published.proxy_seconds("lunar", 1), "")
+
+    def test_pages_are_a_row_for_each_time_and_time_out_of_pixelserv(self):
+        modes = ["nxdomain", "pixel", "pixel-learned", "pixelserv-10", "pixelserv-1", "pixelserv-5"]
+        rows = [{"page": "blog", "mode": mode, "dcl": 10 + at, "load": 20 + at, "finish": None if at == 0 else 30 + at}
+                for at, mode in enumerate(modes)]
+        found = readers.browser({"rows": rows})
+        self.assertEqual([it["name"] for it in found["rows"]], [
+            f"blog-{metric}-{seconds}" for metric in ("dcl", "load", "finish") for seconds in (1, 5, 10)])
+        values = {name: it["values"] for name, it in found["rows"][1]["servers"].items()}
+        self.assertEqual(values, {"nxdomain": [10], "tidegate": [11], "tidegate learned": [12], "pixelserv-tls": [15]})
+        self.assertNotIn("nxdomain", found["rows"][6]["servers"])
+        self.assertEqual(found["missing"], [])
+
+    def test_pages_without_pixelserv_are_one_row_for_each_time_and_a_grey_column(self):
+        row = {"page": "blog", "mode": "pixel", "dcl": 1, "load": 2, "finish": 3}
+        found = readers.browser({"rows": [row]})
+        self.assertEqual([it["name"] for it in found["rows"]], ["blog-dcl", "blog-load", "blog-finish"])
+        self.assertEqual(found["missing"], ["pixelserv-tls"])
+        self.assertIn("10 s for v2", found["rows"][0]["published"])
+
+
+class Published(unittest.TestCase):
+    def test_every_row_of_forgedns_is_there_and_is_asked_here(self):
+        versions = [[name for name, both in published.DNS_RATES.items() if both[at]] for at in (0, 1)]
+        self.assertEqual([len(names) for names in versions], [9, 14])
+        self.assertEqual(len(published.DNS_LATENCIES), 9)
+        asked = Path(pack.__file__).read_text()
+        for name in {*published.DNS_RATES, *published.DNS_LATENCIES}:
+            self.assertIn(f'"{name}"', asked)
+
+    def test_every_row_of_hinsightd_is_there_and_is_asked_here(self):
+        self.assertEqual(published.WEB_CLIENTS, cases.LEVELS)
+        self.assertLessEqual(set(published.WEB_KEPT), set(cases.CASES))
+        for _, servers, tables in published.WEB_RATES:
+            self.assertLessEqual(set(tables), set(cases.TABLES))
+            for rows in tables.values():
+                self.assertEqual([len(row) for row in rows], [len(servers)] * len(cases.LEVELS))
+        self.assertIn("nginx 1.25.2 33,264", published.web_rate("tls", 50))
+        self.assertEqual(published.web_rate("index", 100).count("; "), 2)
+        self.assertEqual(published.web_rate("index", 60), "")
+
+    def test_an_upstream_over_https_is_dialled_here_and_not_checked(self):
+        text = ('        - addr: "https://dns.alidns.com/dns-query"\n          dial_addr: "223.5.5.5"\n'
+                '        - addr: "223.5.5.5"\n      listen: "127.0.0.1:5307"\n')
+        self.assertEqual(pack.rewrite(text, Place(Path(), 15300, (15390,), 15396)), (
+            '        - addr: "https://localhost:15396/dns-query"\n          dial_addr: "127.0.0.1"\n'
+            '          insecure_skip_verify: true\n        - addr: "127.0.0.1:15390"\n'
+            '      listen: "127.0.0.1:15300"\n'))
 
 
 if __name__ == "__main__":

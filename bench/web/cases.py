@@ -118,6 +118,7 @@ CASES = {
     "small-new": ("102 bytes, a connection each, ab -c50", "plain", load(ab, 20000, 50, SMALL), "cpu_us"),
     "small-new-1000": ("102 bytes, a connection each, ab -c1000", "plain", load(ab, 20000, 1000, SMALL),
                        "cpu_us"),
+    "small-ab-100": ("102 bytes, keep-alive, ab -k -c100", "plain", load(ab, 100000, 100, SMALL, "-k"), "cpu_us"),
     "small-ab": ("102 bytes, keep-alive, ab -k -c250", "plain", load(ab, 100000, 250, SMALL, "-k"), "cpu_us"),
     "small-ab-500": ("102 bytes, keep-alive, ab -k -c500", "plain", load(ab, 100000, 500, SMALL, "-k"),
                      "cpu_us"),

@@ -3,8 +3,8 @@
 
     TIDEGATE_BIN=... bench/web/run.py [case or table ...]
 
-Cases: small-new small-new-1000 small-ab small-ab-500 small-wrk large-new large-wrk gzip-first gzip-again tls-wrk
-tls-new idle log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
+Cases: small-new small-new-1000 small-ab-100 small-ab small-ab-500 small-wrk large-new large-wrk gzip-first
+gzip-again tls-wrk tls-new idle log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
 compressed tls. Rounds alternate between the servers, the median counts, and answers are checked
 before each. Needs ab, wrk, cc and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to
 bench/out: text, JSON and SVG.
