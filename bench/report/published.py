@@ -86,9 +86,9 @@ WEB_KEPT = {
     "small-ab": "November, -c250: hinsightd 0.9.17 63,035 · nginx 1.23.2 26,674 · lighttpd 1.4.67 53,693 · "
                 "Apache 2.4.54 37,474 (414 failed) · Caddy 2.6.2 35,412",
     "small-ab-500": "November, -c500: hinsightd 0.9.17 54,985 · nginx 1.23.2 26,173 · lighttpd 1.4.67 1,614 "
-                    "(215 failed) · Apache 2.4.54 34,306 (1,221 failed) · Caddy 2.6.2 33,996; July, -c500: hinsightd 22,790, with -O2 "
-                    "23,167, with one write for many 26,394, with both 30,258 · nginx 1.21.6 26,684 · lighttpd 1.4.64 "
-                    "fails · Apache 2.4.54 fails",
+                    "(215 failed) · Apache 2.4.54 34,306 (1,221 failed) · Caddy 2.6.2 33,996; July, -c500: "
+                    "hinsightd 22,790, with -O2 23,167, with one write for many 26,394, with both 30,258 · "
+                    "nginx 1.21.6 26,684 · lighttpd 1.4.64 fails · Apache 2.4.54 fails",
 }
 # pixelserv-tls: what is said of its three times; they themselves are pictures
 PIXEL_TIMES = ("published as pictures, for time-outs of 1, 5 and 10 s; best: 1 s for version KK, 10 s for v2, which beat "
