@@ -112,7 +112,7 @@ pub(crate) async fn answer(
             interim::hearing(fetching, |early| interim::tell(setup.fields.back(early))).await
         }
         (Decision::Pass(_), Target::Tunnel(to)) => {
-            match open_tunnel(&trip, &to, request, ticket).await {
+            match Box::pin(open_tunnel(&trip, &to, request, ticket)).await {
                 // A tunnel's ticket is closed when the tunnel is.
                 Ok(()) => return shape(&trip, (&subject, reader), Outcome::Tunnelled).0,
                 Err((outcome, unused)) => {
@@ -232,7 +232,9 @@ async fn fetch(
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
     let way = trip.setup.routes.way(&origin.host);
-    match trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.reach, trip.now).await {
+    let sent = trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.reach, trip.now);
+    // Boxed, as tunnels are: what the cache answers would carry its room.
+    match Box::pin(sent).await {
         Ok(response) => match upgrading {
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 Outcome::Switched(response, client)
