@@ -282,6 +282,10 @@ impl Pool {
                 return Pick::Server(Lease::new(self, server));
             }
         }
+        if let Some(server) = members.last_resort(tried, now) {
+            tried.add(server.tag);
+            return Pick::Server(Lease::new(self, server));
+        }
         members.nobody(tried, now)
     }
 
@@ -346,6 +350,15 @@ impl Members {
     fn is_up(&self, lane: &Lane, tried: &Tried, now: Now) -> bool {
         let mut servers = lane.each.iter().map(|&index| &self.servers[usize::from(index)]);
         servers.any(|it| !it.is_draining() && !tried.has(it.tag) && it.is_up(now))
+    }
+
+    /// One that rests, claimed, where none is up and none is to come.
+    fn last_resort(&self, tried: &Tried, now: Now) -> Option<&Arc<Server>> {
+        let mut serving = self.servers.iter().filter(|it| !it.is_draining());
+        if serving.clone().any(|it| it.is_up(now)) || self.entries.iter().any(|it| it.is_open()) {
+            return None;
+        }
+        serving.find(|it| !tried.has(it.tag) && it.claim_resting(now))
     }
 
     /// Why no server was found.

@@ -60,6 +60,8 @@ pub(super) struct Record {
     rests: u32,
     rested_until_ms: u64,
     resting: bool,
+    /// When the rest ends, or ended, that `resting` speaks of.
+    until_ms: u64,
     /// Requests and failures of this half of the window, and of the half before.
     halves: [(u32, u32); 2],
     half_began_ms: u64,
@@ -69,10 +71,15 @@ impl Record {
     /// One more request was answered, or not.
     pub(super) fn met(&mut self, met: Met, patience: &Patience, now: Now) -> Judgement {
         match met {
+            // Whatever fails while it rests was begun before, or in spite of it: of all that were under way when
+            // it went, one has counted.
+            Met::NoConnection | Met::Failure if self.resting && now.mono_ms < self.until_ms => {
+                Judgement::GoesOn
+            }
             Met::NoConnection => {
                 let rest = doubled(REFUSED_MS, self.refused, REFUSED_MAX_MS);
                 self.refused = self.refused.saturating_add(1);
-                self.resting = true;
+                (self.resting, self.until_ms) = (true, now.mono_ms + rest);
                 Judgement::Gone(rest)
             }
             Met::Answer => {
@@ -102,7 +109,7 @@ impl Record {
     /// The rest that [`Judgement::Bad`] asks for was granted.
     pub(super) fn rests_until(&mut self, until_ms: u64) {
         self.rests = self.rests.saturating_add(1);
-        self.rested_until_ms = until_ms;
+        (self.rested_until_ms, self.until_ms) = (until_ms, until_ms);
         self.resting = true;
     }
 
@@ -156,12 +163,37 @@ mod tests {
 
     #[test]
     fn a_server_that_takes_no_connection_rests_longer_each_time() {
-        let mut record = Record::default();
+        let (mut record, mut now_ms) = (Record::default(), 0);
         for rest in [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] {
-            assert_eq!(record.met(Met::NoConnection, &PATIENCE, at(0)), Judgement::Gone(rest));
+            let gone = record.met(Met::NoConnection, &PATIENCE, at(now_ms));
+            assert_eq!(gone, Judgement::Gone(rest));
+            now_ms += rest;
         }
-        assert_eq!(record.met(Met::Answer, &PATIENCE, at(0)), Judgement::Recovered);
+        assert_eq!(record.met(Met::Answer, &PATIENCE, at(now_ms)), Judgement::Recovered);
+        let gone = record.met(Met::NoConnection, &PATIENCE, at(now_ms));
+        assert_eq!(gone, Judgement::Gone(1_000));
+    }
+
+    #[test]
+    fn of_all_requests_that_fail_when_a_server_goes_one_counts() {
+        let mut record = Record::default();
         assert_eq!(record.met(Met::NoConnection, &PATIENCE, at(0)), Judgement::Gone(1_000));
+        for late in [0, 5, 999] {
+            for met in [Met::NoConnection, Met::Failure] {
+                assert_eq!(record.met(met, &PATIENCE, at(late)), Judgement::GoesOn);
+            }
+        }
+        assert_eq!(record.met(Met::NoConnection, &PATIENCE, at(1_000)), Judgement::Gone(2_000));
+        let mut record = Record::default();
+        for _ in 0..2 {
+            record.met(Met::Failure, &PATIENCE, at(0));
+        }
+        assert_eq!(record.met(Met::Failure, &PATIENCE, at(0)), Judgement::Bad(10_000));
+        record.rests_until(10_000);
+        for _ in 0..20 {
+            assert_eq!(record.met(Met::Failure, &PATIENCE, at(3)), Judgement::GoesOn);
+        }
+        assert_eq!(record.met(Met::Failure, &PATIENCE, at(10_000)), Judgement::Bad(20_000));
     }
 
     #[test]

@@ -20,6 +20,8 @@ use vocab::{DomainName, Now};
 /// What a failure counts for in the average: as if the answer had taken so long. A server that fails
 /// at once must not look fast.
 const PENALTY_US: u32 = 100_000;
+/// How long after its last failure one that rests may be tried where nobody else is up.
+const LAST_RESORT_MS: u64 = 100;
 /// The share of its weight that a server gets at the beginning of its slow start.
 const SLOW_START_FIRST: f64 = 0.1;
 
@@ -55,6 +57,7 @@ pub(crate) struct Server {
     /// Set while it rests and until it has answered again.
     troubled: AtomicBool,
     resting_until_ms: AtomicU64,
+    failed_at_ms: AtomicU64,
     /// When its slow start began; 0 if it had none.
     began_ms: AtomicU64,
     pub(super) estimate: Estimate,
@@ -135,6 +138,7 @@ impl Server {
             health: AtomicU8::new(Health::Unknown as u8),
             troubled: AtomicBool::new(false),
             resting_until_ms: AtomicU64::new(0),
+            failed_at_ms: AtomicU64::new(0),
             began_ms: AtomicU64::new(0),
             estimate: Estimate::default(),
             record: Mutex::default(),
@@ -174,6 +178,7 @@ impl Server {
         self.check_due_ms.store(before.check_due_ms.load(Relaxed), Relaxed);
         self.troubled.store(before.troubled.load(Relaxed), Relaxed);
         self.resting_until_ms.store(before.resting_until_ms.load(Relaxed), Relaxed);
+        self.failed_at_ms.store(before.failed_at_ms.load(Relaxed), Relaxed);
         self.began_ms.store(before.began_ms.load(Relaxed), Relaxed);
         self.estimate.follow(&before.estimate);
         self.answers.store(before.answers.load(Relaxed), Relaxed);
@@ -220,6 +225,20 @@ impl Server {
         let alone = self.standing(now) == Standing::OnTrial;
         let full = self.requests_max != 0 && before >= self.requests_max;
         if full || (alone && before > 0) {
+            self.release();
+            return false;
+        }
+        true
+    }
+
+    /// Takes a request though it rests, if it has none and did not fail just now: for where nobody else is
+    /// up, so that one that is back is found before its rest is over.
+    pub(super) fn claim_resting(&self, now: Now) -> bool {
+        let is_due = now.mono_ms >= self.failed_at_ms.load(Relaxed) + LAST_RESORT_MS;
+        if !is_due || !matches!(self.standing(now), Standing::Resting(_)) {
+            return false;
+        }
+        if self.pending.fetch_add(1, SeqCst) > 0 {
             self.release();
             return false;
         }
@@ -302,6 +321,7 @@ impl Server {
             Met::Answer => self.answers.fetch_add(1, Relaxed),
             Met::Failure | Met::NoConnection => {
                 self.estimate.sample(PENALTY_US, now);
+                self.failed_at_ms.store(now.mono_ms, Relaxed);
                 self.failures.fetch_add(1, Relaxed)
             }
         };

@@ -93,12 +93,41 @@ fn a_server_that_takes_no_connection_rests_and_is_tried_by_one_request() {
 #[test]
 fn where_all_rest_the_client_is_told_when_to_come_again() {
     let pool = pool(&settings(2, Balance::P2c));
-    for server in [1, 2, 2, 2] {
+    for (server, now_ms) in [(1, 0), (2, 0), (1, 1_000), (2, 1_000), (2, 3_000), (1, 3_000)] {
+        meets(&pool, server, Met::NoConnection, at(now_ms));
+    }
+    let pick = pool.pick(&Asking::default(), &mut Tried::default(), at(3_050));
+    assert!(matches!(pick, Pick::Nobody(3_950)), "{pick:?}");
+}
+
+#[test]
+fn where_all_rest_each_is_tried_by_one_request_now_and_then() {
+    let pool = pool(&settings(2, Balance::P2c));
+    for server in [1, 2] {
         meets(&pool, server, Met::NoConnection, at(0));
     }
+    let pick = |now| pool.pick(&Asking::default(), &mut Tried::default(), now);
+    let held = [hold(&pool, at(100)), hold(&pool, at(100))];
+    assert_ne!(name(&held[0]), name(&held[1]));
+    assert!(matches!(pick(at(100)), Pick::Nobody(_)), "one at a time");
+    for lease in held {
+        lease.met(Met::NoConnection, at(120));
+    }
+    assert!(matches!(pick(at(219)), Pick::Nobody(_)), "they failed just now");
+    let back = hold(&pool, at(220));
+    back.met(Met::Answer, at(220));
+    assert_eq!(picks(&pool, 4, at(220)), [name(&back); 4], "back before its rest is over");
+    assert!(matches!(pick(at(220)), Pick::Server(_)));
+}
+
+#[test]
+fn one_that_rests_is_left_alone_while_another_is_up() {
+    let pool = pool(&settings(2, Balance::P2c));
     meets(&pool, 1, Met::NoConnection, at(0));
-    let pick = pool.pick(&Asking::default(), &mut Tried::default(), at(500));
-    assert!(matches!(pick, Pick::Nobody(1_500)), "{pick:?}");
+    assert_eq!(picks(&pool, 8, at(500)), [2; 8]);
+    let mut tried = Tried::default();
+    assert!(matches!(pool.pick(&Asking::default(), &mut tried, at(500)), Pick::Server(_)));
+    assert!(matches!(pool.pick(&Asking::default(), &mut tried, at(500)), Pick::Tried));
 }
 
 #[test]
