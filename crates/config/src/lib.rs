@@ -3,16 +3,19 @@
 //! Text is read into a tree that knows every place ([`yaml`]), held against the schema of the
 //! parts' own settings ([`shape`]), read by serde, and checked by each part and across parts
 //! ([`plan`]). All complaints come out at once, with file, line, column and remedy; a `Plan`
-//! exists only when there are none. No sockets, no tasks: this crate reads and checks.
+//! exists only when there are none. What Polipo was told is said in our words ([`from_polipo`]). No
+//! sockets, no tasks: this crate reads and checks.
 
 mod file;
 mod foreign;
 mod plan;
+mod polipo;
 mod shape;
 mod yaml;
 
 pub use file::{DEFAULT_YAML, File};
 pub use plan::{Plan, schema};
+pub use polipo::{ReadFile, from_polipo};
 
 use std::fmt;
 use std::path::{Path, PathBuf};

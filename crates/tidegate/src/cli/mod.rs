@@ -7,6 +7,7 @@ mod cert;
 mod check;
 mod ctl;
 mod get;
+mod import;
 mod lists;
 mod serve;
 mod why;
@@ -76,6 +77,8 @@ enum Command {
     },
     /// Download, several at once, and go on with what broke off
     Get(get::GetArgs),
+    /// Print another program's configuration in Tidegate's words
+    Import(import::ImportArgs),
     /// Print the JSON Schema of the configuration, for editors
     Schema,
     /// Print the completions for a shell
@@ -302,6 +305,7 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
         },
         Command::Ctl { what } => ctl::ctl(setup, &what),
         Command::Get(args) => get::get(args),
+        Command::Import(args) => import::import(&args),
         Command::Schema => {
             println!("{:#}", config::schema());
             Ok(())

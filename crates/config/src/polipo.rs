@@ -1,0 +1,376 @@
+//! A configuration of Polipo, said in our words.
+//!
+//! From text to text: what comes out is a configuration that [`crate::parse`] takes, under comments that
+//! say what was not carried over, and why. Whom the proxy serves is never wider than it was: what cannot
+//! be read is an error. What Polipo was not told stays our default. Called by `tidegate import polipo`.
+
+mod absent;
+mod forbidden;
+mod said;
+
+use self::said::{Degree, Said};
+use crate::FileComplaint;
+use crate::yaml::Place;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::path::Path;
+use vocab::{Complaint, Network};
+
+/// Variables that are carried over.
+const CARRIED: [&str; 21] = [
+    "allowedClients",
+    "allowedPorts",
+    "authCredentials",
+    "authRealm",
+    "censorReferer",
+    "censoredHeaders",
+    "chunkHighMark",
+    "disableVia",
+    "diskCacheRoot",
+    "forbiddenFile",
+    "parentAuthCredentials",
+    "parentProxy",
+    "proxyAddress",
+    "proxyOffline",
+    "proxyPort",
+    "relaxTransparency",
+    "serverTimeout",
+    "socksAuthCredentials",
+    "socksParentProxy",
+    "socksProxyType",
+    "tunnelAllowedPorts",
+];
+/// Where Polipo listens unless it is told otherwise.
+const PORT: u64 = 8123;
+/// Ports that are written one by one, at most.
+const PORTS_MAX: usize = 256;
+/// The smallest cache that we have.
+const MEMORY_MIN: u64 = 256 << 10;
+
+/// Reads another file that the configuration names; an error says why it cannot be read.
+pub type ReadFile<'f> = &'f dyn Fn(&Path) -> Result<String, String>;
+
+/// Polipo's configuration `text`, of the file `source`, as a configuration of ours.
+///
+/// # Errors
+/// Lines that Polipo would not take either, and values that say nothing to us.
+pub fn from_polipo(
+    text: &str,
+    source: &Path,
+    read_file: ReadFile<'_>,
+) -> Result<String, Vec<FileComplaint>> {
+    let placed =
+        |(line, complaint)| FileComplaint::at(source, Place { line, column: 1 }, complaint);
+    let lines = said::read(text).map_err(|bad| bad.into_iter().map(placed).collect::<Vec<_>>())?;
+    // As with Polipo, the last of two counts.
+    let said = lines.into_iter().map(|it| (it.name.clone(), it)).collect();
+    let mut import = Import { said, ..Import::default() };
+    import.carry(read_file);
+    if import.wrong.is_empty() {
+        return Ok(import.written(source));
+    }
+    import.wrong.sort_by_key(|(line, _)| *line);
+    Err(import.wrong.into_iter().map(placed).collect())
+}
+
+#[derive(Default)]
+struct Import {
+    /// What is not looked at yet, by name.
+    said: BTreeMap<String, Said>,
+    proxy: Vec<(&'static str, serde_json::Value)>,
+    cache: Vec<(&'static str, serde_json::Value)>,
+    rules: Vec<String>,
+    notes: Vec<String>,
+    wrong: Vec<(usize, Complaint)>,
+}
+
+impl Import {
+    fn carry(&mut self, read_file: ReadFile<'_>) {
+        self.listen();
+        self.clients();
+        self.auth();
+        self.ports();
+        self.parent();
+        self.fields();
+        self.store();
+        self.forbidden(read_file);
+        for said in std::mem::take(&mut self.said).into_values() {
+            let reason = absent::reason(&said.name).unwrap_or("Polipo has no such variable");
+            self.note(&said, reason);
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Said> {
+        debug_assert!(CARRIED.contains(&name), "{name} is carried over, and not in the table");
+        self.said.remove(name)
+    }
+
+    /// What `read` makes of a variable, if it is set and makes sense.
+    fn read<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&Said) -> Result<T, Complaint>,
+    ) -> Option<(Said, T)> {
+        let said = self.take(name)?;
+        match read(&said) {
+            Ok(value) => Some((said, value)),
+            Err(mut why) => {
+                why.path = said.name;
+                self.wrong.push((said.line, why));
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, name: &str) -> Option<(Said, String)> {
+        let read = |said: &Said| said.one().map(str::to_owned);
+        self.read(name, read).filter(|(_, text)| !text.is_empty())
+    }
+
+    fn note(&mut self, said: &Said, why: &str) {
+        self.notes.push(format!("line {}, {}: {why}", said.line, said.name));
+    }
+
+    fn listen(&mut self) {
+        let address = |said: &Said| {
+            let text = said.one()?;
+            text.parse::<IpAddr>().map_err(|_| {
+                Complaint::new("", format!("{text:?} is no address")).remedy("write it in digits")
+            })
+        };
+        let address = self.read("proxyAddress", address).map(|(_, address)| address);
+        let port = self.read("proxyPort", Said::number).map_or(PORT, |(_, port)| port);
+        let at = match address.unwrap_or(IpAddr::from([127, 0, 0, 1])) {
+            IpAddr::V6(v6) => format!("http://[{v6}]:{port}"),
+            IpAddr::V4(v4) => format!("http://{v4}:{port}"),
+        };
+        self.proxy.push(("listen", json!([at])));
+    }
+
+    fn clients(&mut self) {
+        let networks = |said: &Said| {
+            said.values.iter().try_for_each(|text| {
+                text.parse::<Network>().map(drop).map_err(|_| {
+                    Complaint::new("", format!("{text:?} is no network"))
+                        .remedy("write it as 192.168.0.0/16")
+                })
+            })
+        };
+        let local = || json!(["127.0.0.1", "::1"]);
+        let clients = match self.read("allowedClients", networks) {
+            Some((said, ())) if !said.values.is_empty() => json!(said.values),
+            Some(_) | None => local(),
+        };
+        self.proxy.push(("clients", clients));
+    }
+
+    /// The password itself is not written down again: until the file is there, nothing starts.
+    fn auth(&mut self) {
+        let realm = self.text("authRealm").map(|(_, realm)| realm);
+        if let Some((said, credentials)) = self.text("authCredentials") {
+            let user = credentials.split(':').next().unwrap_or_default();
+            let is_plain = user.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+            let user = if is_plain && !user.is_empty() { user } else { "USER" };
+            let how = format!("make the file first: htpasswd -cB polipo.htpasswd {user}");
+            self.note(&said, &how);
+            let mut auth = json!({ "file": "polipo.htpasswd" });
+            if let Some(realm) = realm {
+                auth["realm"] = json!(realm);
+            }
+            self.proxy.push(("auth", auth));
+        }
+    }
+
+    fn ports(&mut self) {
+        for (name, setting) in
+            [("tunnelAllowedPorts", "connect_ports"), ("allowedPorts", "fetch_ports")]
+        {
+            let Some((said, ports)) = self.read(name, ports) else { continue };
+            match ports {
+                Some(ports) if !ports.is_empty() => self.proxy.push((setting, json!(ports))),
+                Some(_) => self.note(&said, "no port is named"),
+                None => {
+                    let why = format!("more than {PORTS_MAX} ports: see proxy.{setting}");
+                    self.note(&said, &why);
+                }
+            }
+        }
+    }
+
+    fn parent(&mut self) {
+        let http = self.text("parentProxy");
+        let http_login = self.text("parentAuthCredentials");
+        let socks = self.text("socksParentProxy");
+        let socks_login = self.text("socksAuthCredentials");
+        let kind = self.text("socksProxyType");
+        let (scheme, (said, address), login) = match (http, socks) {
+            (Some(http), None) => ("http", http, http_login),
+            (None, Some(socks)) => {
+                if let Some((said, _)) = kind.filter(|(_, kind)| kind != "socks5") {
+                    self.note(&said, "SOCKS is spoken in version 5");
+                }
+                ("socks5", socks, socks_login)
+            }
+            (Some(http), Some((said, _))) => {
+                self.note(&said, "an HTTP parent is not reached through SOCKS");
+                ("http", http, http_login)
+            }
+            (None, None) => return,
+        };
+        let login = login.map_or_else(String::new, |(_, login)| {
+            let parts: Vec<String> = login.splitn(2, ':').map(escaped).collect();
+            format!("{}@", parts.join(":"))
+        });
+        let is_address = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+        if address.chars().all(is_address) {
+            self.proxy.push(("parent", json!(format!("{scheme}://{login}{address}"))));
+        } else {
+            let why = Complaint::new(said.name, format!("{address:?} is no address"))
+                .remedy("write it as host:port");
+            self.wrong.push((said.line, why));
+        }
+    }
+
+    fn fields(&mut self) {
+        if let Some(said) = self.take("censoredHeaders")
+            && !said.values.is_empty()
+        {
+            self.proxy.push(("censor", json!(said.values)));
+        }
+        if let Some((_, degree)) = self.read("censorReferer", Said::degree) {
+            let referer = match degree {
+                Degree::No => "keep",
+                Degree::Maybe => "same-site",
+                Degree::Yes => "drop",
+            };
+            self.proxy.push(("referer", json!(referer)));
+        }
+        if let Some((_, degree)) = self.read("disableVia", Said::degree) {
+            let via = if degree == Degree::No { "on" } else { "off" };
+            self.proxy.push(("via", json!(via)));
+        }
+        if let Some((said, seconds)) = self.read("serverTimeout", Said::seconds) {
+            if (1..=3600).contains(&seconds) {
+                self.proxy.push(("response_timeout", json!(format!("{seconds}s"))));
+            } else {
+                self.note(&said, "an origin may be silent for a second to an hour");
+            }
+        }
+    }
+
+    fn store(&mut self) {
+        if let Some((said, bytes)) = self.read("chunkHighMark", Said::number) {
+            if bytes < MEMORY_MIN {
+                self.note(&said, "the smallest cache has 256 KiB");
+            }
+            let bytes = bytes.max(MEMORY_MIN);
+            let size = match bytes % 1024 {
+                0 => format!("{}KiB", bytes / 1024),
+                _ => format!("{bytes}B"),
+            };
+            self.cache.push(("memory", json!(size)));
+        }
+        let relaxed = self.read("relaxTransparency", Said::degree).map(|(_, degree)| degree);
+        let offline = self.read("proxyOffline", Said::degree).map(|(_, degree)| degree);
+        let stale = match (offline, relaxed) {
+            (Some(Degree::Yes | Degree::Maybe), _) => Some("offline"),
+            (_, Some(Degree::Yes)) => Some("always"),
+            (_, Some(Degree::Maybe)) => Some("unreachable"),
+            (_, Some(Degree::No)) => Some("never"),
+            (Some(Degree::No) | None, None) => None,
+        };
+        self.cache.extend(stale.map(|stale| ("stale", json!(stale))));
+        if let Some((said, _)) = self.text("diskCacheRoot") {
+            let why = "its files are not read; the folder is a new one, below the state folder";
+            self.note(&said, why);
+            self.cache.push(("disk", json!({ "path": "proxy-cache" })));
+        }
+        if self.cache.is_empty() {
+            // Polipo always has one.
+            self.cache.push(("memory", json!("256MiB")));
+        }
+    }
+
+    fn forbidden(&mut self, read_file: ReadFile<'_>) {
+        let Some((said, path)) = self.text("forbiddenFile") else { return };
+        match read_file(Path::new(&path)) {
+            Ok(text) => {
+                let found = forbidden::read(&text);
+                self.rules = found.rules;
+                if found.left_out > 0 {
+                    let why = format!("{} of its lines are left out", found.left_out);
+                    self.note(&said, &why);
+                }
+            }
+            Err(why) => {
+                let why =
+                    Complaint::new(said.name, why).remedy("make it readable, or take the line out");
+                self.wrong.push((said.line, why));
+            }
+        }
+    }
+
+    /// As YAML: what JSON is, it is too.
+    fn written(&self, source: &Path) -> String {
+        // In quotes: the name of a file may hold a line end.
+        let source = json!(source.to_string_lossy());
+        let mut out = format!("# What Polipo was told in {source}.\n");
+        if !self.notes.is_empty() {
+            out.push_str("# Not carried over, or to be looked at:\n");
+        }
+        for note in &self.notes {
+            let _ = writeln!(out, "#   {note}");
+        }
+        out.push_str("proxy:\n");
+        for (setting, value) in &self.proxy {
+            let _ = writeln!(out, "  {setting}: {value}");
+        }
+        out.push_str("  cache:\n");
+        for (setting, value) in &self.cache {
+            let _ = writeln!(out, "    {setting}: {value}");
+        }
+        if !self.rules.is_empty() {
+            out.push_str("policy:\n  lists:\n    - name: forbidden\n      rules:\n");
+        }
+        for rule in &self.rules {
+            let _ = writeln!(out, "        - {}", json!(rule));
+        }
+        out
+    }
+}
+
+/// Single ports and ranges of them; none where they are too many to be written one by one.
+fn ports(said: &Said) -> Result<Option<Vec<u16>>, Complaint> {
+    let mut ports = Vec::new();
+    for text in &said.values {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let (Ok(first), Ok(last)) = (first.trim().parse::<u16>(), last.trim().parse()) else {
+            return Err(
+                Complaint::new("", format!("{text:?} is no port")).remedy("write 80 or 80-100")
+            );
+        };
+        ports.extend((first.max(1)..=last).take(PORTS_MAX + 1));
+        if ports.len() > PORTS_MAX {
+            return Ok(None);
+        }
+    }
+    Ok(Some(ports))
+}
+
+/// A part of a URL's credentials (RFC 3986 section 3.2.1).
+fn escaped(part: &str) -> String {
+    let mut out = String::new();
+    for byte in part.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

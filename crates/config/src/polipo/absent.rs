@@ -1,0 +1,141 @@
+//! Variables of Polipo without a counterpart, and why.
+
+/// Names, and the reason that they share.
+const ABSENT: [(&[&str], &str); 22] = [
+    (
+        &[
+            "chunkLowMark",
+            "chunkCriticalMark",
+            "objectHighMark",
+            "publicObjectLowMark",
+            "objectHashTableSize",
+        ],
+        "proxy.cache.memory is the one limit; what gives way follows from it",
+    ),
+    (&["bigBufferSize", "maxSideBuffering"], "heads and buffers have fixed bounds"),
+    (
+        &[
+            "diskCacheFilePermissions",
+            "diskCacheDirectoryPermissions",
+            "diskCacheWriteoutOnClose",
+            "diskCacheUnlinkTime",
+            "diskCacheTruncateTime",
+            "diskCacheTruncateSize",
+            "maxDiskEntries",
+            "maxDiskCacheEntrySize",
+            "preciseExpiry",
+            "idleTime",
+            "maxObjectsWhenIdle",
+            "maxWriteoutWhenIdle",
+        ],
+        "the cache on disk is written as it comes and keeps proxy.cache.disk.size by itself",
+    ),
+    (
+        &["maxAge", "maxAgeFraction", "maxExpiresAge", "maxNoModifiedAge"],
+        "how long an answer is fresh is RFC 9111's to say",
+    ),
+    (
+        &["cacheIsShared", "dontCacheCookies", "dontCacheRedirects"],
+        "the cache is a shared one, and what it may keep is RFC 9111's to say",
+    ),
+    (
+        &["mindlesslyCacheVary", "dontTrustVaryETag"],
+        "answers that vary are kept side by side, each for the requests that it fits",
+    ),
+    (&["uncachableFile"], "what must not be kept cannot be said by URL"),
+    (
+        &["serverSlots", "serverSlots1", "serverMaxSlots", "serverExpireTime"],
+        "an origin gets as many connections as it is asked things at once",
+    ),
+    (
+        &["serverIdleTimeout", "maxConnectionAge", "maxConnectionRequests"],
+        "connections to origins are kept for 30 s",
+    ),
+    (
+        &[
+            "smallRequestTime",
+            "replyUnpipelineSize",
+            "replyUnpipelineTime",
+            "pipelineAdditionalRequests",
+            "maxPipelineTrain",
+        ],
+        "requests are not pipelined: HTTP/2 carries them side by side where origins have it",
+    ),
+    (
+        &["pmmFirstSize", "pmmSize", "allowUnalignedRangeRequests"],
+        "an answer is not fetched in pieces; the rest of one that broke off is",
+    ),
+    (&["alwaysAddNoTransform"], "answers are not changed, and not asked to stay so"),
+    (&["expectContinue"], "100-continue is between client and origin"),
+    (&["proxyName", "displayName"], "it signs as tidegate"),
+    (
+        &["proxyOutgoingAddress", "useTemporarySourceAddress"],
+        "the system chooses the address that connections leave from",
+    ),
+    (&["clientTimeout"], "slow clients are held to a least rate"),
+    (
+        &[
+            "dnsNameServer",
+            "dnsNameServerPort",
+            "dnsMaxTimeout",
+            "dnsNegativeTtl",
+            "dnsGethostbynameTtl",
+            "dnsQueryIPv6",
+            "dnsUseGethostbyname",
+        ],
+        "names are looked up through dns.upstreams, by IPv4 and IPv6 in a race",
+    ),
+    (
+        &["forbiddenUrl", "forbiddenRedirectCode", "redirector", "redirectorRedirectCode"],
+        "what is blocked gets an empty answer of the type that was asked for; rules say $redirect",
+    ),
+    (&["forbiddenTunnelsFile"], "write its hosts into policy.lists: rules hold for tunnels too"),
+    (&["laxHttpParser"], "heads that two programs could read differently are refused"),
+    (
+        &[
+            "disableProxy",
+            "disableLocalInterface",
+            "disableConfiguration",
+            "disableIndexing",
+            "disableServersList",
+            "localDocumentRoot",
+        ],
+        "control is at admin.listen, behind a token; files are served by the web door",
+    ),
+    (
+        &[
+            "daemonise",
+            "pidFile",
+            "logLevel",
+            "logFile",
+            "logFilePermissions",
+            "logSyslog",
+            "logFacility",
+            "scrubLogs",
+        ],
+        "a service manager runs it and keeps what it says; ledger has the log of requests",
+    ),
+];
+
+/// Why the variable `name` is not carried over; none if Polipo has no such variable.
+pub(super) fn reason(name: &str) -> Option<&'static str> {
+    ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, reason)| *reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CARRIED;
+    use super::*;
+
+    #[test]
+    fn every_variable_of_polipo_has_one_fate() {
+        let mut names: Vec<&str> = ABSENT.iter().flat_map(|(names, _)| *names).copied().collect();
+        names.extend(CARRIED);
+        // Those of `polipo -v` in version 1.1.1, and one that its builds with IPv6 privacy have.
+        assert_eq!(names.len(), 99);
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 99);
+        assert!(CARRIED.iter().all(|name| reason(name).is_none()));
+    }
+}

@@ -1,0 +1,136 @@
+//! Configurations of Polipo, and what is read of what becomes of them.
+
+#![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+
+use super::*;
+use crate::Plan;
+
+fn no_file(path: &Path) -> Result<String, String> {
+    Err(format!("{} is not there", path.display()))
+}
+
+fn made(text: &str) -> String {
+    from_polipo(text, Path::new("/etc/polipo/config"), &no_file).unwrap()
+}
+
+/// The plan that comes of it, with the proxy's settings as JSON.
+fn planned(text: &str) -> (Plan, serde_json::Value) {
+    let yaml = made(text);
+    let plan = crate::parse(&yaml, Path::new("tidegate.yaml"));
+    let plan = plan.unwrap_or_else(|complaints| panic!("{complaints:?}\n{yaml}"));
+    let proxy = serde_json::to_value(plan.file.proxy.as_ref().unwrap()).unwrap();
+    (plan, proxy)
+}
+
+#[test]
+fn a_file_that_says_nothing_is_polipos_default() {
+    let (_, proxy) = planned("# nothing\n");
+    assert_eq!(proxy["listen"], json!(["http://127.0.0.1:8123"]));
+    assert_eq!(proxy["clients"].as_array().unwrap().len(), 2);
+    assert_eq!(proxy["cache"]["memory"], json!("256MiB"));
+}
+
+#[test]
+fn what_has_a_counterpart_is_carried_over() {
+    let (_, proxy) = planned(
+        r#"
+proxyAddress = "::0"
+proxyPort = 8124
+allowedClients = 127.0.0.1, 192.168.0.0/16
+tunnelAllowedPorts = 22, 443, 8000-8002
+parentProxy = "squid.example.org:3128"
+parentAuthCredentials = "me:p@ss:word"
+censoredHeaders = from, accept-language
+censorReferer = maybe
+disableVia = false
+serverTimeout = 1m30s
+chunkHighMark = 819200
+relaxTransparency = true
+diskCacheRoot = "/var/cache/polipo/"
+"#,
+    );
+    assert_eq!(proxy["listen"], json!(["http://[::]:8124"]));
+    assert_eq!(proxy["clients"], json!(["127.0.0.1/32", "192.168.0.0/16"]));
+    assert_eq!(proxy["connect_ports"], json!([22, 443, 8000, 8001, 8002]));
+    assert_eq!(proxy["parent"], json!("http://me:p%40ss%3Aword@squid.example.org:3128"));
+    assert_eq!(proxy["censor"], json!(["from", "accept-language"]));
+    assert_eq!((&proxy["referer"], &proxy["via"]), (&json!("same-site"), &json!("on")));
+    assert_eq!(proxy["response_timeout"], json!("90s"));
+    assert_eq!(proxy["cache"]["memory"], json!("800KiB"));
+    assert_eq!(proxy["cache"]["stale"], json!("always"));
+    assert_eq!(proxy["cache"]["disk"]["path"], json!("proxy-cache"));
+    let (_, proxy) =
+        planned("socksParentProxy = localhost:9050\nproxyOffline = yes\nchunkHighMark=1");
+    assert_eq!(proxy["parent"], json!("socks5://localhost:9050"));
+    assert_eq!(
+        proxy["cache"],
+        json!({ "stale": "offline", "memory": "256KiB",
+        "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null })
+    );
+}
+
+#[test]
+fn what_is_forbidden_is_a_list() {
+    let file = |path: &Path| match path.to_str() {
+        Some("/etc/polipo/forbidden") => Ok("counter.com\n/ads/\nno name\n".to_owned()),
+        _ => no_file(path),
+    };
+    let source = Path::new("config");
+    let yaml = from_polipo("forbiddenFile = /etc/polipo/forbidden", source, &file).unwrap();
+    let plan = crate::parse(&yaml, Path::new("tidegate.yaml")).unwrap();
+    let [list] = plan.file.policy.lists.as_slice() else { panic!("{yaml}") };
+    assert_eq!(list.rules, ["||counter.com^", "//ads//"]);
+    assert!(yaml.contains("line 1, forbiddenFile: 1 of its lines are left out"), "{yaml}");
+    let gone = from_polipo("\nforbiddenFile = /none", source, &file).unwrap_err();
+    assert_eq!(
+        gone[0].to_string(),
+        "config:2:1: forbiddenFile: /none is not there; make it readable, or take the line out"
+    );
+}
+
+#[test]
+fn a_password_is_never_dropped_or_written_down() {
+    let yaml = made("authCredentials = ann:secret\nauthRealm = Home");
+    assert!(!yaml.contains("secret"), "{yaml}");
+    assert!(yaml.contains("htpasswd -cB polipo.htpasswd ann"), "{yaml}");
+    let (_, proxy) = planned("authCredentials = ann:secret\nauthRealm = Home");
+    assert_eq!(proxy["auth"]["file"], json!("polipo.htpasswd"));
+    assert_eq!(proxy["auth"]["realm"], json!("Home"));
+}
+
+#[test]
+fn what_is_not_carried_over_is_told() {
+    let yaml = made("pmmSize = 8192\n\nfooBar = 1\nallowedPorts = 1-65535\nproxyName = \"a\"");
+    let notes: Vec<_> = yaml.lines().filter_map(|line| line.strip_prefix("#   line ")).collect();
+    assert_eq!(
+        notes,
+        [
+            "4, allowedPorts: more than 256 ports: see proxy.fetch_ports",
+            "3, fooBar: Polipo has no such variable",
+            "1, pmmSize: an answer is not fetched in pieces; the rest of one that broke off is",
+            "5, proxyName: it signs as tidegate",
+        ]
+    );
+}
+
+#[test]
+fn what_makes_no_sense_names_line_and_remedy() {
+    let wrong = |text: &str| {
+        let found = from_polipo(text, Path::new("config"), &no_file).unwrap_err();
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        wrong("proxyPort = x\nallowedClients = nobody, 10.0.0.0/8\n# c\nproxyAddress = home"),
+        [
+            "config:1:1: proxyPort: \"x\" is no number; write digits alone",
+            "config:2:1: allowedClients: \"nobody\" is no network; write it as 192.168.0.0/16",
+            "config:4:1: proxyAddress: \"home\" is no address; write it in digits",
+        ]
+    );
+    assert_eq!(
+        wrong("\n\nwhat is this"),
+        ["config:3:1: this sets nothing; write it as proxyPort = 8123"]
+    );
+    assert_eq!(wrong("parentProxy = \"a b\"").len(), 1);
+    assert_eq!(wrong("tunnelAllowedPorts = 99999").len(), 1);
+}

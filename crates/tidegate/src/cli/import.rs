@@ -1,0 +1,69 @@
+//! `tidegate import`: another program's configuration in our words, on standard output.
+//!
+//! The words are [`config`]'s; here files are read, and nothing is written.
+
+use super::{Exit, Failure};
+use clap::{Args, ValueEnum};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a configuration, and of a file that it names, at most: Polipo's own are a few hundred lines.
+const BYTES_MAX: u64 = 16 << 20;
+/// Files of a folder that is named in place of one, at most.
+const FILES_MAX: usize = 1000;
+
+/// What is imported.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// Whose configuration it is
+    #[arg(value_enum)]
+    program: Program,
+    /// Its file
+    file: PathBuf,
+}
+
+/// A program whose configuration can be read. Those of mosdns and OxiDNS run as they are.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Program {
+    Polipo,
+}
+
+/// Prints a configuration that does what the named one did.
+pub(super) fn import(args: &ImportArgs) -> Result<(), Failure> {
+    let text = read(&args.file)
+        .map_err(|why| Failure::new(Exit::Wrong, format_args!("{}: {why}", args.file.display())))?;
+    let said = match args.program {
+        Program::Polipo => config::from_polipo(&text, &args.file, &named),
+    };
+    print!("{}", said.map_err(|complaints| Failure::complaints(&complaints))?);
+    Ok(())
+}
+
+/// A file that a configuration names: at home behind `~`, and of a folder all its files.
+fn named(path: &Path) -> Result<String, String> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let path = match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        (Ok(_) | Err(_), _) => path.to_owned(),
+    };
+    let told = |why: io::Error| format!("{}: {why}", path.display());
+    if !path.is_dir() {
+        return read(&path).map_err(told);
+    }
+    let entries = fs::read_dir(&path).map_err(told)?.take(FILES_MAX);
+    let mut files =
+        entries.map(|it| Ok(it?.path())).collect::<io::Result<Vec<_>>>().map_err(told)?;
+    files.sort();
+    let texts: Result<Vec<_>, _> = files.iter().map(|file| named(file)).collect();
+    Ok(texts?.join("\n"))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(io::Error::other(format!("longer than {} MiB", BYTES_MAX >> 20)));
+    }
+    Ok(text)
+}
