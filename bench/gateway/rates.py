@@ -20,6 +20,7 @@ import sheet  # noqa: E402
 FIRST, FACTOR, LAST = 200, 1.5, 60_000
 ENOUGH = 0.99
 WAIT_SECONDS = 2
+STUCK_SECONDS = 5  # beyond the end: then httperf is stuck
 PUBLISHED = {1: "Perlbal 180, Squid 400 (2004)", 2: "Perlbal 80, Squid 200 each (2004)"}
 # Refuses whatever is asked.
 PATTERN = patterns.Patterns(1)
@@ -33,7 +34,14 @@ def once(port, path, rate, clients, seconds):
                                 stderr=subprocess.DEVNULL, text=True) for _ in range(clients)]
     replies = wall = 0
     for one in running:
-        said = one.communicate()[0]
+        try:
+            said = one.communicate(timeout=seconds + WAIT_SECONDS + STUCK_SECONDS)[0]
+        except subprocess.TimeoutExpired:
+            # With more than 1,024 descriptors its select never ends: it is no use at this rate.
+            for other in running:
+                other.kill()
+                other.wait()
+            return 0, 0.0
         total = re.search(r"replies (\d+) test-duration ([\d.]+)", said)
         refused = re.search(r"4xx=(\d+)", said)
         if not total or int(refused[1]) != int(total[1]):

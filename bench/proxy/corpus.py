@@ -7,7 +7,7 @@ on demand are `far_origin`'s. And the objects of the cases: small.bin, large.bin
 
 import random
 
-from servers import OBJECT_BYTES
+from servers import LARGE_BYTES, OBJECT_BYTES
 
 SEED = 7
 SUBTREES = ("sub1", "sub2", "sub3")
@@ -40,7 +40,7 @@ def write(www):
     dice = random.Random(SEED)
     www.mkdir()
     (www / "small.bin").write_bytes(dice.randbytes(OBJECT_BYTES))
-    (www / "large.bin").write_bytes(dice.randbytes(1 << 20) * 100)
+    (www / "large.bin").write_bytes(dice.randbytes(1 << 20) * (LARGE_BYTES >> 20))
     for subtree in SUBTREES:
         tree(www / "local" / subtree, dice, PAGES_LOCAL, 40, ["big.bin"])
         (www / "local" / subtree / "big.bin").write_bytes(dice.randbytes(1 << 20) * 8)

@@ -5,8 +5,8 @@
 
 Cases: hit-one hit hit-new miss slow-readers. Tables (wget -r by 1, 2 and 3 clients at once, seconds):
 local distant dynamic; the last two need root, for network namespaces and a wire that is 90 ms long.
-Rounds alternate between the proxies, the median counts. Needs nginx as the origin, wrk, ab and wget.
-Results go to bench/out: text, JSON and SVG.
+Rounds alternate between the proxies and each begins with another; the median counts. Needs nginx as the
+origin, wrk, ab and wget. Results go to bench/out: text, JSON and SVG.
 """
 
 import argparse
@@ -21,7 +21,8 @@ from pathlib import Path
 
 import cases
 import corpus
-import servers  # first: it says where svg is
+import servers  # first: it says where method and svg are
+import method
 import tables
 import svg
 
@@ -41,12 +42,13 @@ def arguments():
 def measure(name, folder, origin, options):
     title, work, key = cases.CASES[name]
     entry = {"name": name, "title": title, "key": key, "servers": {}, "absent": {}}
-    for options.round in range(options.rounds):
-        for proxy in servers.proxies(folder):
-            if name in proxy.left_out:
-                entry["absent"][proxy.name] = proxy.left_out[name]
-                continue
-            alone(entry, proxy, origin, work, options)
+    proxies = {proxy.name: proxy for proxy in servers.proxies(folder)}
+    for options.round, each in method.turns(list(proxies), options.rounds):
+        proxy = proxies[each]
+        if name in proxy.left_out:
+            entry["absent"][proxy.name] = proxy.left_out[name]
+            continue
+        alone(entry, proxy, origin, work, options)
     return entry
 
 
