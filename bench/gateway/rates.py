@@ -27,8 +27,9 @@ PATTERN = patterns.Patterns(1)
 
 
 def once(port, path, rate, clients, seconds):
-    """Replies a second that `clients` httperfs had, each asking at `rate`; and failures."""
-    command = ["httperf", "--hog", "--server", "127.0.0.1", "--port", port, "--uri", path, "--rate", rate,
+    """Replies a second that `clients` httperfs had, each asking at `rate`; and failures. Ports are the kernel's to
+    choose: with --hog httperf looks for one by itself, and finds no end among those in TIME_WAIT."""
+    command = ["httperf", "--server", "127.0.0.1", "--port", port, "--uri", path, "--rate", rate,
                "--num-conns", rate * seconds, "--timeout", WAIT_SECONDS]
     running = [subprocess.Popen(method.pinned(map(str, command), "client"), stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, text=True) for _ in range(clients)]
@@ -37,7 +38,7 @@ def once(port, path, rate, clients, seconds):
         try:
             said = one.communicate(timeout=seconds + WAIT_SECONDS + STUCK_SECONDS)[0]
         except subprocess.TimeoutExpired:
-            # With more than 1,024 descriptors its select never ends: it is no use at this rate.
+            # With more than 1,024 descriptors its select never ends: what is asked is too much.
             for other in running:
                 other.kill()
                 other.wait()
