@@ -43,7 +43,7 @@ const CARRIED: [&str; 21] = [
     "tunnelAllowedPorts",
 ];
 /// Where Polipo listens unless it is told otherwise.
-const PORT: u64 = 8123;
+const PORT: u16 = 8123;
 /// Ports that are written one by one, at most.
 const PORTS_MAX: usize = 256;
 /// The smallest cache that we have.
@@ -141,7 +141,12 @@ impl Import {
             })
         };
         let address = self.read("proxyAddress", address).map(|(_, address)| address);
-        let port = self.read("proxyPort", Said::number).map_or(PORT, |(_, port)| port);
+        let port = |said: &Said| {
+            let number = said.number()?;
+            u16::try_from(number)
+                .map_err(|_| Complaint::new("", format!("there is no port {number}")))
+        };
+        let port = self.read("proxyPort", port).map_or(PORT, |(_, port)| port);
         let at = match address.unwrap_or(IpAddr::from([127, 0, 0, 1])) {
             IpAddr::V6(v6) => format!("http://[{v6}]:{port}"),
             IpAddr::V4(v4) => format!("http://{v4}:{port}"),
@@ -312,10 +317,9 @@ impl Import {
         }
     }
 
-    /// As YAML: what JSON is, it is too.
     fn written(&self, source: &Path) -> String {
         // In quotes: the name of a file may hold a line end.
-        let source = json!(source.to_string_lossy());
+        let source = yaml_of(&json!(source.to_string_lossy()));
         let mut out = format!("# What Polipo was told in {source}.\n");
         if !self.notes.is_empty() {
             out.push_str("# Not carried over, or to be looked at:\n");
@@ -325,17 +329,17 @@ impl Import {
         }
         out.push_str("proxy:\n");
         for (setting, value) in &self.proxy {
-            let _ = writeln!(out, "  {setting}: {value}");
+            let _ = writeln!(out, "  {setting}: {}", yaml_of(value));
         }
         out.push_str("  cache:\n");
         for (setting, value) in &self.cache {
-            let _ = writeln!(out, "    {setting}: {value}");
+            let _ = writeln!(out, "    {setting}: {}", yaml_of(value));
         }
         if !self.rules.is_empty() {
             out.push_str("policy:\n  lists:\n    - name: forbidden\n      rules:\n");
         }
         for rule in &self.rules {
-            let _ = writeln!(out, "        - {}", json!(rule));
+            let _ = writeln!(out, "        - {}", yaml_of(&json!(rule)));
         }
         out
     }
@@ -357,6 +361,19 @@ fn ports(said: &Said) -> Result<Option<Vec<u16>>, Complaint> {
         }
     }
     Ok(Some(ports))
+}
+
+/// JSON is YAML, but for characters that YAML does not take as they are (YAML 1.2 section 5.1).
+fn yaml_of(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    for character in value.to_string().chars() {
+        if character.is_ascii() && !character.is_ascii_control() {
+            out.push(character);
+        } else {
+            let _ = write!(out, "\\U{:08x}", u32::from(character));
+        }
+    }
+    out
 }
 
 /// A part of a URL's credentials (RFC 3986 section 3.2.1).

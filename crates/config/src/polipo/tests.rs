@@ -99,6 +99,15 @@ fn a_password_is_never_dropped_or_written_down() {
 }
 
 #[test]
+fn odd_characters_stay_what_they_are() {
+    let odd = "/a\u{7f}\u{85}\u{2028}\u{e9}\u{1f600}\tb/";
+    let file = |_: &Path| Ok(odd.to_owned());
+    let yaml = from_polipo("forbiddenFile = x", Path::new("a\nb"), &file).unwrap();
+    let plan = crate::parse(&yaml, Path::new("tidegate.yaml")).unwrap();
+    assert_eq!(plan.file.policy.lists[0].rules, [format!("/{odd}/")]);
+}
+
+#[test]
 fn what_is_not_carried_over_is_told() {
     let yaml = made("pmmSize = 8192\n\nfooBar = 1\nallowedPorts = 1-65535\nproxyName = \"a\"");
     let notes: Vec<_> = yaml.lines().filter_map(|line| line.strip_prefix("#   line ")).collect();
@@ -131,6 +140,7 @@ fn what_makes_no_sense_names_line_and_remedy() {
         wrong("\n\nwhat is this"),
         ["config:3:1: this sets nothing; write it as proxyPort = 8123"]
     );
+    assert_eq!(wrong("proxyPort = 65536"), ["config:1:1: proxyPort: there is no port 65536"]);
     assert_eq!(wrong("parentProxy = \"a b\"").len(), 1);
     assert_eq!(wrong("tunnelAllowedPorts = 99999").len(), 1);
 }
