@@ -26,6 +26,13 @@ PUBLISHED = {1: "Perlbal 180, Squid 400 (2004)", 2: "Perlbal 80, Squid 200 each 
 PATTERN = patterns.Patterns(1)
 
 
+class Stuck(RuntimeError):
+    """httperf has more than 1,024 descriptors open, and its select never ends: no word on the server."""
+
+    def __str__(self):
+        return "httperf was stuck"
+
+
 def once(port, path, rate, clients, seconds):
     """Replies a second that `clients` httperfs had, each asking at `rate`; and failures. Ports are the kernel's to
     choose: with --hog httperf looks for one by itself, and finds no end among those in TIME_WAIT."""
@@ -38,11 +45,10 @@ def once(port, path, rate, clients, seconds):
         try:
             said = one.communicate(timeout=seconds + WAIT_SECONDS + STUCK_SECONDS)[0]
         except subprocess.TimeoutExpired:
-            # With more than 1,024 descriptors its select never ends: what is asked is too much.
             for other in running:
                 other.kill()
                 other.wait()
-            return 0, 0.0
+            raise Stuck from None
         total = re.search(r"replies (\d+) test-duration ([\d.]+)", said)
         refused = re.search(r"4xx=(\d+)", said)
         if not total or int(refused[1]) != int(total[1]):
@@ -55,7 +61,12 @@ def climb(server, clients, seconds, last):
     """(asked, answered a second) up to the first rate that is not kept; rates are all clients together."""
     points, rate = [], FIRST
     while rate * clients <= last:
-        replies, answered = once(server.port, PATTERN.example(server.tail), rate, clients, seconds)
+        try:
+            replies, answered = once(server.port, PATTERN.example(server.tail), rate, clients, seconds)
+        except Stuck:
+            if not points:
+                raise
+            break
         points.append((rate * clients, answered))
         if replies < ENOUGH * rate * clients * seconds or answered < ENOUGH * rate * clients * 0.95:
             break

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use tidegate_tests::clients::{curl, curl_with_head};
 use tidegate_tests::origin::{Origin, Page, header};
+use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::tidegate::Tidegate;
 use tidegate_tests::{Scratch, wait};
 
@@ -97,6 +98,28 @@ admin: { listen: "127.0.0.1:0" }
         rows.into_iter().find(|row| row["status"] == 307)
     });
     assert_eq!((&row["action"], &row["rule"]["line"]), (&"pass".into(), &1.into()), "{row}");
+}
+
+#[test]
+fn a_public_name_leads_nobody_inside() {
+    let origin = origin();
+    let here = Reply::Address(Ipv4Addr::LOCALHOST);
+    let names = ["www.rebound.com", "app.home.com", "nas.lan"].map(|name| (name, here.clone()));
+    let resolver = Resolver::start(&names);
+    let edge = Tidegate::start(&format!(
+        r#"
+dns: {{ listen: ["udp://127.0.0.1:0", "tcp://127.0.0.1:0"], upstreams: ["udp://{}"] }}
+proxy: {{ listen: ["http://127.0.0.1:0"], rebinding_allow: [home.com] }}
+"#,
+        resolver.address
+    ));
+    let proxy = format!("http://{}", edge.address("proxy", "http"));
+    let port = origin.address.port();
+    let get = |host: &str| curl(&["-x", &proxy, &format!("http://{host}:{port}/")]);
+    assert_eq!((get("nas.lan").0, get("app.home.com").0), (200, 200));
+    let (status, said) = get("www.rebound.com");
+    assert!(status == 403 && said.contains("proxy.rebinding_allow"), "{status} {said}");
+    assert_eq!(origin.lines().len(), 2, "the third asked nobody");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use http_engine::{Body, Incoming};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Metered, Origin, Reach, SendError};
+use upstream::origins::{Metered, Origin, SendError};
 use vocab::Now;
 
 /// Why the cache's fetch brought nothing.
@@ -127,11 +127,7 @@ impl Fetch for Onward {
             .fields
             .onward(request.headers_mut(), origin, errand.received, errand.client, None)
             .map_err(|_| Failed::GoingRound)?;
-        let reach = Reach {
-            client: errand.client,
-            destinations: setup.settings.destinations,
-            off_limits: &errand.door.parts.off_limits,
-        };
+        let reach = setup.reach(&errand.door, errand.client, Some(&origin.host));
         let way = setup.routes.way(&origin.host);
         let sent = setup.origins.send_by(way, origin, Box::new(request), &reach, errand.now).await;
         let response = sent.map_err(|unanswered| Failed::Send(unanswered.why))?;

@@ -21,8 +21,10 @@ use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, CameTo};
 use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
-use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::{Complaint, Listen, Near, Now};
+use upstream::origins::{
+    BecomesTunnel, ClientStream, Dialer, Host, Limits as OriginLimits, Origins, Reach, Word,
+};
+use vocab::{Complaint, DomainName, Listen, Near, Now};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -198,6 +200,27 @@ impl Setup {
         self.settings.clients.iter().any(|network| network.contains(client))
     }
 
+    /// How far `client` is taken to `host`.
+    pub(crate) fn reach<'d>(
+        &self,
+        door: &'d Door,
+        client: IpAddr,
+        host: Option<&Host>,
+    ) -> Reach<'d> {
+        let public = match host {
+            Some(Host::Name(name)) => is_public(name) && !self.may_lead_inside(name),
+            Some(Host::Address(_)) | None => false,
+        };
+        let word = if public { Word::Public } else { Word::Inside };
+        let destinations = self.settings.destinations;
+        Reach { client, destinations, word, off_limits: &door.parts.off_limits }
+    }
+
+    fn may_lead_inside(&self, name: &DomainName) -> bool {
+        let allowed = &self.settings.rebinding_allow;
+        allowed.iter().any(|above| name.as_name().is_within(above.as_name()))
+    }
+
     /// Whether URLs at this port are fetched: where none is set, those of the web and those that no
     /// service of a system has (RFC 6335 §6).
     pub(crate) fn fetches_from(&self, port: u16) -> bool {
@@ -206,6 +229,14 @@ impl Setup {
             ports => ports.contains(&port),
         }
     }
+}
+
+/// Whether a name stands below a suffix of the public DNS. One without a dot, or below `.lan`, `.internal` or
+/// `home.arpa` (RFC 8375), does not: only a network of its own knows it.
+fn is_public(name: &DomainName) -> bool {
+    let name = name.as_str();
+    let is_of_a_home = name == "home.arpa" || name.ends_with(".home.arpa");
+    !is_of_a_home && psl::suffix(name.as_bytes()).is_some_and(|suffix| suffix.is_known())
 }
 
 impl Caller {

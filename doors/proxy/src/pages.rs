@@ -172,5 +172,9 @@ pub(crate) fn rescue(subject: &str, why: &SendError) -> Response<Body> {
         SendError::BadResponse(_) => "tidegate; error=http_protocol_error",
         SendError::BodyTooLarge | SendError::BodyBroken => "tidegate; error=http_request_error",
     };
-    page(status, error, format!("Tidegate could not fetch {subject}: {why}.\n"))
+    let mut text = format!("Tidegate could not fetch {subject}: {why}.\n");
+    if matches!(why, SendError::Dial(DialError::Forbidden)) {
+        text.push_str("proxy.destinations says how far, proxy.rebinding_allow which public names lead inside.\n");
+    }
+    page(status, error, text)
 }

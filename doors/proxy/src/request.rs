@@ -96,8 +96,7 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
-    let destinations = setup.settings.destinations;
-    let reach = Reach { client: caller.client, destinations, off_limits: &door.parts.off_limits };
+    let reach = setup.reach(door, caller.client, wish.target.host());
     let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
     let subject = wish.subject;
     let acted = match (decision, wish.target) {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
 use upstream::origins::Destinations;
-use vocab::{Listen, Network, Scheme, Span};
+use vocab::{DomainName, Listen, Network, Scheme, Span};
 
 /// The proxy door.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +48,11 @@ pub struct Settings {
     /// `any`. Link-local addresses, where clouds keep credentials, and the admin listener are
     /// refused always.
     pub destinations: Destinations,
+    /// Public names that may lead a `guarded` client to private addresses, with all below them, as in
+    /// `home.example.com`. Others may not, or a page of theirs could talk to what stands inside ("DNS
+    /// rebinding"); names that only a network of its own knows (`nas`, `nas.lan`, `nas.home.arpa`) may. At
+    /// most 1000. Default: none.
+    pub rebinding_allow: Vec<Text<DomainName>>,
     /// How long a tunnel may be quiet before it is closed. Default 5m, from 10s to 1d.
     pub tunnel_idle: Text<Span>,
     /// How long an origin may take to begin its answer, and may fall silent within it. Default 5m,
@@ -95,6 +100,7 @@ impl Default for Settings {
             connect_sni: ConnectSni::Check,
             fetch_ports: Vec::new(),
             destinations: Destinations::Guarded,
+            rebinding_allow: Vec::new(),
             tunnel_idle: Text(Span(Duration::from_mins(5))),
             response_timeout: Text(Span(Duration::from_mins(5))),
             connections: 10_000,

@@ -3,7 +3,7 @@
 use crate::own::Own;
 use http::{Method, Uri};
 use std::fmt;
-use upstream::origins::{Origin, OriginError, OriginScheme};
+use upstream::origins::{Host, Origin, OriginError, OriginScheme};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,16 @@ pub(crate) enum Target {
     Tunnel(Origin),
     /// Origin-form: the proxy itself is asked.
     Own(Own),
+}
+
+impl Target {
+    /// Whom it leads to, if not to the proxy itself.
+    pub(crate) const fn host(&self) -> Option<&Host> {
+        match self {
+            Self::Fetch { origin, .. } | Self::Tunnel(origin) => Some(&origin.host),
+            Self::Own(_) => None,
+        }
+    }
 }
 
 /// Why a target is none.

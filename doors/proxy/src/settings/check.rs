@@ -11,6 +11,9 @@ const TUNNEL_IDLE_MAX: Duration = Duration::from_hours(24);
 /// An hour is longer than any report takes that a person waits for.
 const RESPONSE_TIMEOUT_MAX: Duration = Duration::from_hours(1);
 
+/// Names that are looked through one by one for each request.
+const NAMES_MAX: usize = 1000;
+
 impl Settings {
     /// Everything that is wrong.
     pub fn check(&self) -> Vec<Complaint> {
@@ -50,6 +53,12 @@ impl Settings {
         if self.connections == 0 || self.connections_per_client == 0 {
             let path = if self.connections == 0 { "connections" } else { "connections_per_client" };
             complaints.push(Complaint::new(path, "at least one connection is needed"));
+        }
+        if self.rebinding_allow.len() > NAMES_MAX {
+            let message =
+                format!("{} names are over the {NAMES_MAX} allowed", self.rebinding_allow.len());
+            let complaint = Complaint::new("rebinding_allow", message);
+            complaints.push(complaint.remedy("write the names that they stand below"));
         }
         complaints.extend(self.check_leaves());
         if let Some(cache) = &self.cache {
