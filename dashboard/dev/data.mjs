@@ -14,6 +14,21 @@ export function dice(seed) {
 
 export const CLIENTS = ["192.168.1.24", "192.168.1.31", "192.168.1.66", "fd00::1c2:9bff:fe40:77a1", "127.0.0.1"];
 
+/** Who trusts the authority, the one heard of last first; times in seconds before and after now, 0 for none. */
+export const TRUST = [
+  { client: CLIENTS[0], trust: "trusts", requests: 1_412, alerts: 0, silences: 6, heard_s: 9, avoided_s: 0 },
+  { client: "192.168.1.80", trust: "unknown", requests: 0, alerts: 1, silences: 0, heard_s: 48, avoided_s: 0 },
+  { client: CLIENTS[1], trust: "trusts", requests: 388, alerts: 17, silences: 2, heard_s: 130, avoided_s: 0 },
+  { client: CLIENTS[2], trust: "distrusts", requests: 0, alerts: 3, silences: 0, heard_s: 1_610, avoided_s: 19_990 },
+  { client: CLIENTS[3], trust: "trusts", requests: 96, alerts: 0, silences: 0, heard_s: 2_400, avoided_s: 0 },
+  { client: "fd00::8a2e:370:7334:91c4", trust: "distrusts", requests: 0, alerts: 0, silences: 6, heard_s: 7_205, avoided_s: 14_395 },
+  { client: CLIENTS[4], trust: "trusts", requests: 12, alerts: 0, silences: 0, heard_s: 9_000, avoided_s: 0 },
+  { client: "192.168.1.81", trust: "unknown", requests: 0, alerts: 0, silences: 2, heard_s: 31_000, avoided_s: 0 },
+  { client: "192.168.1.82", trust: "unknown", requests: 0, alerts: 4, silences: 0, heard_s: 90_000, avoided_s: 0 },
+  { client: "192.168.1.40", trust: "trusts", requests: 3, alerts: 0, silences: 1, heard_s: 140_000, avoided_s: 0 },
+  { client: "192.168.1.41", trust: "trusts", requests: 1, alerts: 0, silences: 0, heard_s: 200_000, avoided_s: 0 },
+];
+
 export const LISTS = [
   {
     name: "starter", kind: "block", from: "builtin starter", syntax: "AdGuard", lines: 1284,

@@ -4,6 +4,7 @@
 import { asSentence } from "./format";
 import type {
   Allow,
+  ClientTrust,
   List,
   Paused,
   Pool,
@@ -154,6 +155,7 @@ export const api = {
   lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
   pools: (signal?: AbortSignal) => get<{ pools: Pool[] }>("api/pools", signal),
   upstreams: (signal?: AbortSignal) => get<{ upstreams: Upstream[] }>("api/upstreams", signal),
+  trust: (signal?: AbortSignal) => get<{ clients: ClientTrust[] }>("api/trust", signal),
   allows: (signal?: AbortSignal) => get<{ allows: Allow[] }>("api/allows", signal),
   revoke: (host: string, client: string | null) => post<unknown>("api/revoke", { host, client }),
   reload: () => post<Reloaded>("api/reload", {}, RELOAD_TIMEOUT_MS),

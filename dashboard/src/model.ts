@@ -230,6 +230,18 @@ export interface Pool {
   names: PoolName[];
 }
 
+/** What handshakes have taught about a client's trust in the certificate authority. */
+export interface ClientTrust {
+  client: string;
+  trust: "trusts" | "distrusts" | "unknown";
+  requests: number;
+  alerts: number;
+  silences: number;
+  heard_at: string;
+  /** Until when it gets no address of the pixel door; null where it does. */
+  avoided_until: string | null;
+}
+
 /** A name that passes though rules block it. */
 export interface Allow {
   host: string;

@@ -10,6 +10,7 @@ import { Lists } from "../parts/lists";
 import { Empty, Marked, Notice } from "../parts/notice";
 import { PoolPanel } from "../parts/pools";
 import { Top } from "../parts/top";
+import { Trust } from "../parts/trust";
 import { Upstreams } from "../parts/upstreams";
 import { usePolled } from "../poll";
 import { routeHash } from "../route";
@@ -72,18 +73,20 @@ export function Overview() {
     ]);
     return { totals, series, blocked, names, clients };
   });
-  const slow = usePolled("lists, upstreams and pools", SLOW_EVERY_MS, async (signal) => {
-    const [lists, upstreams, allows, pools] = await Promise.all([
+  const slow = usePolled("lists, upstreams, pools and trust", SLOW_EVERY_MS, async (signal) => {
+    const [lists, upstreams, allows, pools, trust] = await Promise.all([
       api.lists(signal),
       api.upstreams(signal),
       api.allows(signal),
       api.pools(signal),
+      api.trust(signal),
     ]);
     return {
       lists: lists.lists,
       upstreams: upstreams.upstreams,
       allows: allows.allows,
       pools: pools.pools,
+      clients: trust.clients,
     };
   });
   const { data } = counts;
@@ -152,6 +155,7 @@ export function Overview() {
           ))}
         </div>
       )}
+      {slow.data && slow.data.clients.length > 0 && <Trust clients={slow.data.clients} />}
       {status.value && <Colophon status={status.value} />}
     </>
   );

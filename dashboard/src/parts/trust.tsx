@@ -1,0 +1,46 @@
+// Which clients trust the certificate authority. Shown where handshakes have taught anything of one.
+
+import { count, moment, printable } from "../format";
+import type { ClientTrust } from "../model";
+import { routeHash } from "../route";
+import { today } from "../state";
+import { trustShown, trustText } from "../trust";
+
+const DOTS: Record<ClientTrust["trust"], string> = { trusts: "dot-good", distrusts: "dot-bad", unknown: "dot-open" };
+
+export function Trust({ clients }: { clients: ClientTrust[] }) {
+  const { shown, more } = trustShown(clients);
+  return (
+    <section class="panel" aria-labelledby="trust-title">
+      <div class="panel-head">
+        <h2 class="panel-title" id="trust-title">
+          Trust in the certificate authority
+        </h2>
+      </div>
+      <ul class="entries">
+        {shown.map((client) => (
+          <Client client={client} key={client.client} />
+        ))}
+      </ul>
+      {more > 0 && <p class="panel-note">and {count(more)} more</p>}
+    </section>
+  );
+}
+
+function Client({ client }: { client: ClientTrust }) {
+  return (
+    <li class="entry">
+      <div class="entry-main">
+        <span class="entry-name">
+          <span class={`dot ${DOTS[client.trust]}`} aria-hidden="true" />
+          <a href={routeHash("log", { filter: client.client })}>{printable(client.client)}</a>
+          {client.trust === "distrusts" && <span class="tag tag-land">no address</span>}
+        </span>
+        <span class="entry-figure">last seen {moment(client.heard_at, today.value)}</span>
+      </div>
+      <div class="entry-sub">
+        <span>{trustText(client, today.value)}</span>
+      </div>
+    </li>
+  );
+}
