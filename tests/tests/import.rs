@@ -28,7 +28,8 @@ fn polipos_configuration_becomes_a_proxy_that_forbids_what_it_forbade() {
     let at = format!("http://{}", origin.address);
     assert_eq!(get(&format!("{at}/page")), "the page");
     assert_ne!(get(&format!("{at}/ads/page")), "an ad");
-    assert!(!get("http://www.counter.example/").contains("could not fetch"));
+    let blocked = edge.told(&["why", "http://www.counter.example/", "--door", "proxy"]);
+    assert!(blocked.contains("||counter.example^"), "{blocked}");
     assert_eq!(origin.lines().len(), 1, "what is forbidden is asked of nobody");
 }
 

@@ -44,6 +44,8 @@ const CARRIED: [&str; 21] = [
 ];
 /// Where Polipo listens unless it is told otherwise.
 const PORT: u16 = 8123;
+/// Where Polipo looks for what is forbidden if no file is named.
+const FORBIDDEN: [&str; 2] = ["~/.polipo-forbidden", "/etc/polipo/forbidden"];
 /// Ports that are written one by one, at most.
 const PORTS_MAX: usize = 256;
 /// The smallest cache that we have.
@@ -173,15 +175,19 @@ impl Import {
 
     /// The password itself is not written down again: until the file is there, nothing starts.
     fn auth(&mut self) {
-        let realm = self.text("authRealm").map(|(_, realm)| realm);
-        if let Some((said, credentials)) = self.text("authCredentials") {
+        let realm = self.text("authRealm");
+        let credentials = self.text("authCredentials");
+        if let (Some((said, _)), None) = (&realm, &credentials) {
+            self.note(said, "nobody is asked for a password");
+        }
+        if let Some((said, credentials)) = credentials {
             let user = credentials.split(':').next().unwrap_or_default();
             let is_plain = user.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
             let user = if is_plain && !user.is_empty() { user } else { "USER" };
             let how = format!("make the file first: htpasswd -cB polipo.htpasswd {user}");
             self.note(&said, &how);
             let mut auth = json!({ "file": "polipo.htpasswd" });
-            if let Some(realm) = realm {
+            if let Some((_, realm)) = realm {
                 auth["realm"] = json!(realm);
             }
             self.proxy.push(("auth", auth));
@@ -210,20 +216,21 @@ impl Import {
         let socks = self.text("socksParentProxy");
         let socks_login = self.text("socksAuthCredentials");
         let kind = self.text("socksProxyType");
-        let (scheme, (said, address), login) = match (http, socks) {
-            (Some(http), None) => ("http", http, http_login),
-            (None, Some(socks)) => {
-                if let Some((said, _)) = kind.filter(|(_, kind)| kind != "socks5") {
-                    self.note(&said, "SOCKS is spoken in version 5");
-                }
-                ("socks5", socks, socks_login)
+        if let Some((said, _)) = kind.filter(|(_, kind)| kind != "socks5") {
+            self.note(&said, "SOCKS is spoken in version 5");
+        }
+        let (scheme, parent, login, unused) = match (http, socks) {
+            (Some(http), None) => ("http", Some(http), http_login, [socks_login, None]),
+            (None, Some(socks)) => ("socks5", Some(socks), socks_login, [http_login, None]),
+            (Some(http), Some(socks)) => {
+                ("http", Some(http), http_login, [Some(socks), socks_login])
             }
-            (Some(http), Some((said, _))) => {
-                self.note(&said, "an HTTP parent is not reached through SOCKS");
-                ("http", http, http_login)
-            }
-            (None, None) => return,
+            (None, None) => ("http", None, None, [http_login, socks_login]),
         };
+        for (said, _) in unused.into_iter().flatten() {
+            self.note(&said, "there is no such parent, or it stands behind another");
+        }
+        let Some((said, address)) = parent else { return };
         let login = login.map_or_else(String::new, |(_, login)| {
             let parts: Vec<String> = login.splitn(2, ':').map(escaped).collect();
             format!("{}@", parts.join(":"))
@@ -299,21 +306,27 @@ impl Import {
     }
 
     fn forbidden(&mut self, read_file: ReadFile<'_>) {
+        if !self.said.contains_key("forbiddenFile") {
+            let usual = FORBIDDEN.iter().find_map(|it| read_file(Path::new(it)).ok());
+            self.forbid(&usual.unwrap_or_default());
+            return;
+        }
         let Some((said, path)) = self.text("forbiddenFile") else { return };
         match read_file(Path::new(&path)) {
-            Ok(text) => {
-                let found = forbidden::read(&text);
-                self.rules = found.rules;
-                if found.left_out > 0 {
-                    let why = format!("{} of its lines are left out", found.left_out);
-                    self.note(&said, &why);
-                }
-            }
+            Ok(text) => self.forbid(&text),
             Err(why) => {
                 let why =
                     Complaint::new(said.name, why).remedy("make it readable, or take the line out");
                 self.wrong.push((said.line, why));
             }
+        }
+    }
+
+    fn forbid(&mut self, text: &str) {
+        let found = forbidden::read(text);
+        self.rules = found.rules;
+        if found.left_out > 0 {
+            self.notes.push(format!("{} lines of what is forbidden are left out", found.left_out));
         }
     }
 
@@ -355,6 +368,11 @@ fn ports(said: &Said) -> Result<Option<Vec<u16>>, Complaint> {
                 Complaint::new("", format!("{text:?} is no port")).remedy("write 80 or 80-100")
             );
         };
+        if first > last {
+            return Err(
+                Complaint::new("", format!("{text:?} is no range of ports")).remedy("write 80-100")
+            );
+        }
         ports.extend((first.max(1)..=last).take(PORTS_MAX + 1));
         if ports.len() > PORTS_MAX {
             return Ok(None);

@@ -44,8 +44,12 @@ fn two(
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
-        let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-        match units.into_iter().find(|(_, factor)| bytes >= *factor) {
+        // Each with where it begins: what would be rounded to 1024.0 of the unit below is one of this.
+        let nearly = |factor: u64| factor - factor / 20_480;
+        let (kib, mib, gib): (u64, u64, u64) = (1 << 10, 1 << 20, 1 << 30);
+        let units = [("GiB", gib, nearly(gib)), ("MiB", mib, nearly(mib)), ("KiB", kib, kib)];
+        let unit = units.into_iter().find(|(_, _, from)| bytes >= *from);
+        match unit.map(|(unit, factor, _)| (unit, factor)) {
             None => write!(f, "{bytes} bytes"),
             Some((unit, factor)) if bytes.is_multiple_of(factor) => {
                 write!(f, "{} {unit}", bytes / factor)
@@ -81,6 +85,7 @@ mod tests {
         for (bytes, text) in [
             (0, "0 bytes"),
             (1023, "1023 bytes"),
+            ((1 << 20) - 1, "1.0 MiB"),
             (1 << 20, "1 MiB"),
             ((1 << 20) + (1 << 19), "1.5 MiB"),
             (3 << 30, "3 GiB"),

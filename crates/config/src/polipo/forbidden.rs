@@ -17,8 +17,9 @@ pub(super) struct Forbidden {
 /// The rules of a file of Polipo's.
 pub(super) fn read(text: &str) -> Forbidden {
     let mut forbidden = Forbidden::default();
-    let lines = text.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with('#'));
-    for line in lines {
+    // A `#` ends a line wherever it stands.
+    let lines = text.lines().map(|it| it.split('#').next().unwrap_or_default().trim());
+    for line in lines.filter(|it| !it.is_empty()) {
         match rule(line).filter(|_| forbidden.rules.len() < RULES_MAX) {
             Some(rule) => forbidden.rules.push(rule),
             None => forbidden.left_out += 1,
@@ -42,7 +43,8 @@ mod tests {
 
     #[test]
     fn domains_and_expressions_are_told_apart_as_polipo_does() {
-        let text = "# sample\ncounter.com\n\n .hitbox.com \n/ads/\n^http://[^/]*counter\\.com\n";
+        let text =
+            "# sample\ncounter.com # c\n\n .hitbox.com \n/ads/ # x\n^http://[^/]*counter\\.com\n";
         let expected =
             ["||counter.com^", "||hitbox.com^", "//ads//", "/^http://[^/]*counter\\.com/"];
         assert_eq!(read(text).rules, expected);

@@ -80,7 +80,11 @@ fn what_is_forbidden_is_a_list() {
     let plan = crate::parse(&yaml, Path::new("tidegate.yaml")).unwrap();
     let [list] = plan.file.policy.lists.as_slice() else { panic!("{yaml}") };
     assert_eq!(list.rules, ["||counter.com^", "//ads//"]);
-    assert!(yaml.contains("line 1, forbiddenFile: 1 of its lines are left out"), "{yaml}");
+    assert!(yaml.contains("1 lines of what is forbidden are left out"), "{yaml}");
+    let usual = from_polipo("proxyPort = 1", source, &file).unwrap();
+    assert!(usual.contains("||counter.com^"), "where no file is named Polipo looks there: {usual}");
+    let none = from_polipo("forbiddenFile = \"\"", source, &file).unwrap();
+    assert!(!none.contains("counter.com"), "{none}");
     let gone = from_polipo("\nforbiddenFile = /none", source, &file).unwrap_err();
     assert_eq!(
         gone[0].to_string(),
@@ -109,6 +113,9 @@ fn odd_characters_stay_what_they_are() {
 
 #[test]
 fn what_is_not_carried_over_is_told() {
+    let yaml = made("socksAuthCredentials = a:b\nauthRealm = x");
+    assert!(yaml.contains("line 1, socksAuthCredentials:"), "{yaml}");
+    assert!(yaml.contains("line 2, authRealm:"), "{yaml}");
     let yaml = made("pmmSize = 8192\n\nfooBar = 1\nallowedPorts = 1-65535\nproxyName = \"a\"");
     let notes: Vec<_> = yaml.lines().filter_map(|line| line.strip_prefix("#   line ")).collect();
     assert_eq!(
@@ -143,4 +150,5 @@ fn what_makes_no_sense_names_line_and_remedy() {
     assert_eq!(wrong("proxyPort = 65536"), ["config:1:1: proxyPort: there is no port 65536"]);
     assert_eq!(wrong("parentProxy = \"a b\"").len(), 1);
     assert_eq!(wrong("tunnelAllowedPorts = 99999").len(), 1);
+    assert_eq!(wrong("tunnelAllowedPorts = 100-80").len(), 1);
 }

@@ -51,9 +51,12 @@ fn named(path: &Path) -> Result<String, String> {
     if !path.is_dir() {
         return read(&path).map_err(told);
     }
-    let entries = fs::read_dir(&path).map_err(told)?.take(FILES_MAX);
+    let entries = fs::read_dir(&path).map_err(told)?.take(FILES_MAX + 1);
     let mut files =
         entries.map(|it| Ok(it?.path())).collect::<io::Result<Vec<_>>>().map_err(told)?;
+    if files.len() > FILES_MAX {
+        return Err(format!("{}: more than {FILES_MAX} files", path.display()));
+    }
     files.sort();
     let texts: Result<Vec<_>, _> = files.iter().map(|file| named(file)).collect();
     Ok(texts?.join("\n"))

@@ -57,8 +57,9 @@ fn question(args: &WhyArgs) -> Result<Question, Failure> {
         Some(url) => host_of(url).ok_or_else(|| wrong(format!("{url:?} has no host")))?,
         None => &args.target,
     };
-    let host = DomainName::parse_or_root(host)
-        .map_err(|why| wrong(format!("{host:?} is no domain name: {why}")))?;
+    // A URL has no root for its host.
+    let parse = if url.is_some() { DomainName::parse } else { DomainName::parse_or_root };
+    let host = parse(host).map_err(|why| wrong(format!("{host:?} is no domain name: {why}")))?;
     let kind = match &args.kind {
         Some(word) => word.parse().map_err(|why| {
             wrong(format!("{why}: --kind takes a record type or script, image, document, fetch …"))

@@ -15,8 +15,8 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// Connections to one origin that are opened ahead at once: with the one that is asked for they are the
-/// six that browsers open to a host.
+/// Connections to one origin that are opened ahead: with the one that is asked for they are the six that
+/// browsers open to a host.
 const AHEAD_MAX: usize = 5;
 
 /// What is known of the connections from this core to one server.
@@ -48,18 +48,23 @@ impl Need {
         self.most.get() > 1
     }
 
-    /// So many have served, and idle now.
-    pub(super) fn had(&self, idle: usize) {
-        self.most.set(self.most.get().max(idle));
+    /// Whether so many that idle could show that more are of use at once than is known.
+    pub(super) fn may_grow(&self, idle: usize) -> bool {
+        idle > self.most.get() && self.most.get() <= AHEAD_MAX
     }
 
-    /// One was opened ahead and never used.
+    /// So many have served, and idle now.
+    pub(super) fn had(&self, idle: usize) {
+        self.most.set(self.most.get().max(idle).min(AHEAD_MAX + 1));
+    }
+
+    /// One was opened ahead and never used, or could not be opened.
     pub(super) fn had_too_many(&self) {
         self.most.set(self.most.get().saturating_sub(1));
     }
 
     fn missing(&self) -> usize {
-        self.most.get().saturating_sub(self.open.get()).min(AHEAD_MAX)
+        self.most.get().saturating_sub(self.open.get())
     }
 }
 
@@ -82,18 +87,23 @@ impl Ahead<'_> {
     /// Opens, in the background, what is missing beside `first`. They lead to its `peer`, which its client
     /// was permitted; whoever uses one later is asked whether it is too.
     pub(super) fn open_beside(&self, first: &Place, peer: SocketAddr) {
+        if !pool::has_room(self.key, &self.caps) {
+            return;
+        }
         for _ in 0..first.0.missing() {
             let place = first.0.place();
             let (dialer, origin, key) =
                 (self.dialer.clone(), self.origin.clone(), self.key.clone());
             let (caps, versions) = (self.caps, self.versions);
+            let need = Rc::clone(&place.0);
             tokio::task::spawn_local(async move {
-                // One that does not come about is missed by nobody.
                 if let Ok(connection) = dialer.dial_again(&origin, versions, peer).await
                     && let Ok(open) = speak_as_agreed(connection, peer).await
                     && !open.is_http2()
                 {
                     pool::give(key, Open { place: Some(place), ..open }, caps);
+                } else {
+                    need.had_too_many();
                 }
             });
         }
@@ -119,6 +129,7 @@ mod tests {
         drop((first, second));
         assert_eq!((need.missing(), need.is_open()), (2, false));
         need.had(1000);
+        let _first = need.place();
         assert_eq!(need.missing(), AHEAD_MAX);
     }
 }

@@ -25,6 +25,8 @@ const INTRODUCED_SHARE: usize = 4;
 const REMEMBERED: Duration = Duration::from_mins(10);
 /// Servers without a connection that are remembered per core; with more of them, all are forgotten.
 const REMEMBERED_MAX: usize = 1024;
+/// Servers that are known per core between two looks; beyond them nothing is learnt of new ones.
+const KEPT_MAX: usize = 8192;
 
 /// Whose connection it is: origin sets do not share, because each trusts its own authorities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -192,12 +194,20 @@ pub(super) fn take(
 /// are dropped first: they are not counted.
 pub(super) fn place(key: &Key) -> Place {
     POOL.with_borrow_mut(|pool| {
+        if pool.kept.len() >= KEPT_MAX && !pool.kept.contains_key(key) {
+            return Rc::<Need>::default().place();
+        }
         let now = Instant::now();
         let kept = pool.kept.entry(key.clone()).or_insert_with(|| Kept::new(now));
         pool.count -= kept.drop_useless(now);
         pool.sweeping.begin(look_over);
         kept.need.place()
     })
+}
+
+/// Whether one more connection to the server of `key` may be kept.
+pub(super) fn has_room(key: &Key, caps: &Caps) -> bool {
+    POOL.with_borrow(|pool| pool.count < caps.total_for(key))
 }
 
 /// Keeps a connection for later. At a cap, or when it is closed, it is dropped.
@@ -216,8 +226,9 @@ pub(super) fn give(key: Key, mut open: Open, caps: Caps) {
         }
         let is_counted = open.place.is_some();
         kept.idle.push(Idle { open, since: now, until: now + caps.idle });
-        if is_counted {
-            kept.need.had(kept.idle.len());
+        if is_counted && kept.need.may_grow(kept.idle.len()) {
+            // One that was opened ahead counts once it has served.
+            kept.need.had(kept.idle.iter().filter(|it| it.open.requests > 0).count());
         }
         kept.used = now;
         pool.count += 1;
@@ -252,7 +263,7 @@ impl Kept {
     }
 }
 
-/// Drops what is of no more use; the next [`give`] begins anew once nothing is left.
+/// Drops what is of no more use; the next [`give`] or [`place`] begins anew once nothing is left.
 fn look_over() -> Left {
     POOL.with_borrow_mut(|pool| {
         let now = Instant::now();

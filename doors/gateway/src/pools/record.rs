@@ -71,8 +71,8 @@ impl Record {
     /// One more request was answered, or not.
     pub(super) fn met(&mut self, met: Met, patience: &Patience, now: Now) -> Judgement {
         match met {
-            // Whatever fails while it rests was begun before, or in spite of it: of all that were under way when
-            // it went, one has counted.
+            // Whatever fails while it rests was begun before, or in spite of it: of all that were
+            // under way when it went, one has counted.
             Met::NoConnection | Met::Failure if self.resting && now.mono_ms < self.until_ms => {
                 Judgement::GoesOn
             }

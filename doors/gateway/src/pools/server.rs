@@ -174,6 +174,8 @@ impl Server {
 
     /// Takes over what is known of `before`, which is the same server with other settings.
     pub(super) fn follow(&self, before: &Self) {
+        // Held meanwhile: its record and its standing must not part.
+        let known = before.record.lock().unwrap_or_else(PoisonError::into_inner);
         self.health.store(before.health.load(Relaxed), Relaxed);
         self.check_due_ms.store(before.check_due_ms.load(Relaxed), Relaxed);
         self.troubled.store(before.troubled.load(Relaxed), Relaxed);
@@ -183,8 +185,7 @@ impl Server {
         self.estimate.follow(&before.estimate);
         self.answers.store(before.answers.load(Relaxed), Relaxed);
         self.failures.store(before.failures.load(Relaxed), Relaxed);
-        let known = before.record.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        *self.record.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        self.record.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&known);
     }
 
     pub(crate) fn standing(&self, now: Now) -> Standing {
@@ -375,8 +376,10 @@ impl Server {
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
         let after = checks.seen(before, seen, healthy, unhealthy);
         if (before, after) == (Health::Down, Health::Up) {
-            self.record.lock().unwrap_or_else(PoisonError::into_inner).forgive();
+            let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+            record.forgive();
             self.troubled.store(false, Relaxed);
+            drop(record);
             self.estimate.forget();
             self.begin(now);
         }
