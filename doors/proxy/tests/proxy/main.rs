@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "tests are sentences")]
 
 mod access;
+mod bad_origins;
 mod blocked;
 mod fields;
 mod interim;
