@@ -1,6 +1,6 @@
 //! An authority made for one test, and certificates that it signs.
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use std::sync::Arc;
 use transport::ServerTls;
 use transport::tls::{Alpn, ClientAuthorities, ClientCertificates, Identity, SiteIdentity};
@@ -22,8 +22,11 @@ impl Authority {
 
     /// A certificate for `name`, with its key.
     pub(crate) fn certificate(&self, name: &str) -> OwnCertificate {
+        self.sign(&params_for(name))
+    }
+
+    fn sign(&self, params: &CertificateParams) -> OwnCertificate {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         let chain = params.signed_by(&key, &self.issuer).unwrap().pem();
         OwnCertificate {
             chain: chain.into_bytes().into(),
@@ -42,10 +45,24 @@ impl Authority {
         self.server_for(name, &[Alpn::Http1], ClientCertificates::Required(clients))
     }
 
-    fn server_for(&self, name: &str, protocols: &[Alpn], clients: ClientCertificates) -> ServerTls {
-        let OwnCertificate { chain, key } = self.certificate(name);
-        let identity = Identity::from_pem(&chain, &key).unwrap();
-        let site = SiteIdentity { names: Vec::new(), identity, clients };
-        ServerTls::with_sites(&[site], protocols).unwrap()
+    /// A server called `name` whose certificate's time is over.
+    pub(crate) fn expired_server(&self, name: &str) -> ServerTls {
+        let mut params = params_for(name);
+        params.not_after = date_time_ymd(2020, 1, 1);
+        serving(&self.sign(&params), &[Alpn::Http1], ClientCertificates::NotAsked)
     }
+
+    fn server_for(&self, name: &str, protocols: &[Alpn], clients: ClientCertificates) -> ServerTls {
+        serving(&self.certificate(name), protocols, clients)
+    }
+}
+
+fn params_for(name: &str) -> CertificateParams {
+    CertificateParams::new(vec![name.to_owned()]).unwrap()
+}
+
+fn serving(shown: &OwnCertificate, protocols: &[Alpn], clients: ClientCertificates) -> ServerTls {
+    let identity = Identity::from_pem(&shown.chain, &shown.key).unwrap();
+    let site = SiteIdentity { names: Vec::new(), identity, clients };
+    ServerTls::with_sites(&[site], protocols).unwrap()
 }

@@ -48,6 +48,20 @@ fn the_certificate_must_be_for_the_name() {
 }
 
 #[test]
+fn a_certificate_whose_time_is_over_is_refused() {
+    run(async {
+        let authority = Authority::new();
+        let server = secure(authority.expired_server("127.0.0.1"), echo).await;
+        let to = format!("https://{}", server.at);
+        let authorities = Some(authority.pem.clone());
+        let careful = client(TlsTerms { authorities, ..Default::default() });
+        assert!(is_tls(&careful.get(&to).await));
+        let careless = client(TlsTerms { verify: Verify::Nothing, ..Default::default() });
+        assert!(careless.get(&to).await.is_ok());
+    });
+}
+
+#[test]
 fn a_server_that_asks_who_we_are_is_shown_our_certificate() {
     run(async {
         let (authority, clients) = (Authority::new(), Authority::new());
