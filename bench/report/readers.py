@@ -164,13 +164,17 @@ def browser(data):
 READERS = {"dns": dns, "web": web, "proxy": proxy, "pixel": pixel, "browser": browser}
 
 
-def collect(names):
-    """The sheets of these benchmarks that have results, in their order."""
+def collect(names, since=0.0):
+    """The sheets of these benchmarks that have results of `since` (as time.time has it) or later, in their order."""
     found = []
     for name in names:
         own, other = sheet.OUT / "sheets" / f"{name}.json", sheet.OUT / f"{name}.json"
-        if name in READERS and other.is_file():
+        if name in READERS and is_of(other, since):
             found.append(READERS[name](json.loads(other.read_text())))
-        elif own.is_file():
+        elif is_of(own, since):
             found.append(json.loads(own.read_text()))
     return found
+
+
+def is_of(path, since):
+    return path.is_file() and path.stat().st_mtime >= since

@@ -1,8 +1,11 @@
 """The report says what the sheets hold: grey columns, marks, the reference beside ours, and no more."""
 
+import json
 import sys
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import sheet  # noqa: E402
@@ -125,6 +128,17 @@ class Published(unittest.TestCase):
             '        - addr: "https://localhost:15396/dns-query"\n          dial_addr: "127.0.0.1"\n'
             '          insecure_skip_verify: true\n        - addr: "127.0.0.1:15390"\n'
             '      listen: "127.0.0.1:15300"\n'))
+
+
+class Collected(unittest.TestCase):
+    def test_what_an_older_run_has_left_is_not_of_this_one(self):
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(sheet, "OUT", Path(name)):
+            kept = Path(name) / "sheets" / "gateway.json"
+            kept.parent.mkdir()
+            kept.write_text(json.dumps(data()))
+            written = kept.stat().st_mtime
+            self.assertEqual(len(readers.collect(["gateway", "dns"], written)), 1)
+            self.assertEqual(readers.collect(["gateway", "dns"], written + 1), [])
 
 
 if __name__ == "__main__":
