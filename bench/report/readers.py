@@ -14,8 +14,10 @@ import method  # noqa: E402
 import sheet  # noqa: E402
 from report import published  # noqa: E402
 
-PEERS = {"dns": ["oxidns", "mosdns", "dnsdist", "unbound"], "web": ["nginx", "lighttpd", "apache", "caddy"],
-         "proxy": ["polipo", "squid"], "pixel": ["pixelserv-tls", "nginx"], "browser": ["pixelserv-tls"]}
+PEERS = {"dns": ["oxidns", "mosdns", "dnsdist", "unbound"],
+         "web": ["nginx", "lighttpd", "apache", "caddy", "hinsightd"],
+         "proxy": ["polipo", "squid", "tinyproxy", "privoxy"], "pixel": ["pixelserv-tls", "nginx"],
+         "browser": ["pixelserv-tls"]}
 TITLES = {
     "dns": ("The DNS door", "What does an answer cost, how many come a second, how soon, and how many are lost?"),
     "web": ("The web door", "What does a file cost, and how do servers bear many clients?"),
