@@ -81,7 +81,7 @@ pub enum HttpVersion {
 /// Which connections are kept for the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Idle connections kept for each server and core. Default 32; 0 keeps none. One of HTTP/2 carries
+    /// Idle connections kept for each server and core. Default 128; 0 keeps none. One of HTTP/2 carries
     /// all requests at once.
     pub connections: usize,
     /// How long an idle connection is kept. Default 30 s.
@@ -182,7 +182,7 @@ impl TlsTerms {
 
 impl Default for KeepAlive {
     fn default() -> Self {
-        Self { connections: 32, idle: Duration::from_secs(30), age: None, requests: None }
+        Self { connections: 128, idle: Duration::from_secs(30), age: None, requests: None }
     }
 }
 

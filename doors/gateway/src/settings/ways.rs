@@ -100,7 +100,7 @@ pub struct TimeoutSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeepAliveSettings {
-    /// Idle connections kept for each server and core. Default 32, at most 1024; 0 keeps none. One of
+    /// Idle connections kept for each server and core. Default 128, at most 1024; 0 keeps none. One of
     /// HTTP/2 carries all requests at once.
     pub connections: u32,
     /// How long an idle connection is kept: less than the server keeps it. Default 30s, from 1s to 1h.
@@ -120,7 +120,7 @@ impl Default for TimeoutSettings {
 
 impl Default for KeepAliveSettings {
     fn default() -> Self {
-        Self { connections: 32, idle: Text(Span(Duration::from_secs(30))), age: None, requests: 0 }
+        Self { connections: 128, idle: Text(Span(Duration::from_secs(30))), age: None, requests: 0 }
     }
 }
 
