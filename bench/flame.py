@@ -88,8 +88,7 @@ def drawn(root, title):
             if call.samples < least:
                 continue
             across, y = WIDE * call.samples / root.samples, high - 10 - ROW * (level + 1)
-            escaped = name.replace("&", "&amp;").replace("<", "&lt;")
-            parts.append(f'<g><title>{escaped}: {100 * call.samples / root.samples:.1f} %</title>'
+            parts.append(f'<g><title>{svg.escaped(name)}: {100 * call.samples / root.samples:.1f} %</title>'
                          f'<rect x="{x:.1f}" y="{y}" width="{max(across - 0.5, 0.3):.1f}" height="{ROW - 1}" '
                          f'fill="{COLOURS[call.kind]}"/>')
             letters = int((across - 6) / LETTER)

@@ -8,8 +8,12 @@ import math
 MARKS_MAX = 12  # of an axis
 
 
+def escaped(words):
+    return words.replace("&", "&amp;").replace("<", "&lt;")
+
+
 def text(x, y, words, anchor="start", size=11, colour="var(--ink, #333)"):
-    words = words.replace("&", "&amp;").replace("<", "&lt;")
+    words = escaped(words)
     return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
             f'fill="{colour}">{words}</text>')
 
