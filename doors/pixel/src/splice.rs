@@ -18,7 +18,7 @@ use std::time::Duration;
 use transport::tls::peek_hello;
 use transport::{Stream, clock, is_own_address, near};
 use upstream::origins::{
-    Blame, ClientStream, Connection, Destinations, DialError, Guard, Host, Reach, Word, tunnel,
+    Blame, ClientStream, Connection, Destinations, DialError, Guard, Host, Reach, tunnel,
 };
 use vocab::{Action, Cause, DomainName, Kind, Source};
 
@@ -160,9 +160,7 @@ async fn reached(
 ) -> Result<(Place, Stream), NotCarried> {
     let place = door.tunnels.open(client, spared.beginning).map_err(NotCarried::NoTunnel)?;
     let bounds = door.bounds.load();
-    // The name was let through by somebody who may say so.
-    let (destinations, word) = (bounds.destinations, Word::Inside);
-    let reach = Reach { client, destinations, word, off_limits: &[] };
+    let reach = Reach { client, destinations: bounds.destinations, off_limits: &[] };
     let guard = Within { reach, doors: &bounds.doors };
     let host = Host::Name(spared.name);
     let server = door.parts.dialer.dial_tcp(&host, spared.port, &guard).await;
@@ -195,7 +193,7 @@ mod tests {
         let doors: Vec<SocketAddr> =
             ["192.0.2.80:443", "0.0.0.0:80"].iter().map(|it| it.parse().unwrap()).collect();
         let client = "192.168.1.7".parse().unwrap();
-        let reach = Reach { client, destinations, word: Word::Inside, off_limits: &[] };
+        let reach = Reach { client, destinations, off_limits: &[] };
         Within { reach, doors: &doors }.permits(to.parse().unwrap())
     }
 

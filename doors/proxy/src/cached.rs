@@ -127,9 +127,9 @@ impl Fetch for Onward {
             .fields
             .onward(request.headers_mut(), origin, errand.received, errand.client, None)
             .map_err(|_| Failed::GoingRound)?;
-        let reach = setup.reach(&errand.door, errand.client, Some(&origin.host));
+        let within = setup.within(&errand.door, errand.client, Some(&origin.host));
         let way = setup.routes.way(&origin.host);
-        let sent = setup.origins.send_by(way, origin, Box::new(request), &reach, errand.now).await;
+        let sent = setup.origins.send_by(way, origin, Box::new(request), &within, errand.now).await;
         let response = sent.map_err(|unanswered| Failed::Send(unanswered.why))?;
         if let Some(why) = no_answer(response.status()) {
             return Err(Failed::Send(SendError::BadResponse(why.into())));

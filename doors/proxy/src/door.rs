@@ -8,6 +8,7 @@ use crate::routes::Routes;
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use crate::trims::Trims;
+use crate::within::Within;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve_quickly};
@@ -22,9 +23,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, CameTo};
 use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
 use upstream::origins::{
-    BecomesTunnel, ClientStream, Dialer, Host, Limits as OriginLimits, Origins, Reach, Word,
+    BecomesTunnel, ClientStream, Dialer, Host, Limits as OriginLimits, Origins, Reach,
 };
-use vocab::{Complaint, DomainName, Listen, Near, Now};
+use vocab::{Complaint, Listen, Near, Now};
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -201,24 +202,15 @@ impl Setup {
     }
 
     /// How far `client` is taken to `host`.
-    pub(crate) fn reach<'d>(
-        &self,
+    pub(crate) fn within<'d>(
+        &'d self,
         door: &'d Door,
         client: IpAddr,
-        host: Option<&Host>,
-    ) -> Reach<'d> {
-        let public = match host {
-            Some(Host::Name(name)) => is_public(name) && !self.may_lead_inside(name),
-            Some(Host::Address(_)) | None => false,
-        };
-        let word = if public { Word::Public } else { Word::Inside };
+        host: Option<&'d Host>,
+    ) -> Within<'d> {
         let destinations = self.settings.destinations;
-        Reach { client, destinations, word, off_limits: &door.parts.off_limits }
-    }
-
-    fn may_lead_inside(&self, name: &DomainName) -> bool {
-        let allowed = &self.settings.rebinding_allow;
-        allowed.iter().any(|above| name.as_name().is_within(above.as_name()))
+        let reach = Reach { client, destinations, off_limits: &door.parts.off_limits };
+        Within { reach, host, spared: &self.settings.rebinding_allow }
     }
 
     /// Whether URLs at this port are fetched: where none is set, those of the web and those that no
@@ -229,14 +221,6 @@ impl Setup {
             ports => ports.contains(&port),
         }
     }
-}
-
-/// Whether a name stands below a suffix of the public DNS. One without a dot, or below `.lan`, `.internal` or
-/// `home.arpa` (RFC 8375), does not: only a network of its own knows it.
-fn is_public(name: &DomainName) -> bool {
-    let name = name.as_str();
-    let is_of_a_home = name == "home.arpa" || name.ends_with(".home.arpa");
-    !is_of_a_home && psl::suffix(name.as_bytes()).is_some_and(|suffix| suffix.is_known())
 }
 
 impl Caller {

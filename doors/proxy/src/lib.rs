@@ -24,6 +24,7 @@ mod target;
 mod ticket;
 mod trims;
 mod tunnel;
+mod within;
 
 pub use crate::door::{Door, Parts, check_files};
 pub use crate::settings::{

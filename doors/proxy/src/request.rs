@@ -12,6 +12,7 @@ use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
 use crate::trims;
 use crate::tunnel;
+use crate::within::Within;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::html::Reader;
@@ -21,7 +22,7 @@ use policy::Who;
 use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
-use upstream::origins::{Blame, Metered, Origin, Reach, SendError};
+use upstream::origins::{Blame, Metered, Origin, SendError};
 use vocab::{DomainName, Kind, Near, Now, Source};
 
 /// What a client wants, once it is understood.
@@ -65,7 +66,7 @@ pub(crate) struct Trip<'d> {
     pub(crate) setup: &'d Arc<Setup>,
     pub(crate) caller: &'d Caller,
     pub(crate) user: Option<Arc<str>>,
-    pub(crate) reach: Reach<'d>,
+    pub(crate) within: Within<'d>,
     pub(crate) now: Now,
 }
 
@@ -96,10 +97,10 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
-    let reach = setup.reach(door, caller.client, wish.target.host());
-    let trip = Trip { door, setup: &setup, caller, user: wish.user, reach, now };
+    let within = setup.within(door, caller.client, wish.target.host());
+    let trip = Trip { door, setup: &setup, caller, user: wish.user, within, now };
     let subject = wish.subject;
-    let acted = match (decision, wish.target) {
+    let acted = match (decision, &wish.target) {
         (Decision::Block(verdict), _) => {
             let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
             let asked = blocked::Asked { verdict, host, page, kind, subject: &subject };
@@ -107,11 +108,11 @@ pub(crate) async fn answer(
         }
         (Decision::Trim(_, cut), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, cut)),
         (Decision::Pass(_), Target::Fetch { origin, path }) => {
-            let fetching = pin!(fetch(&trip, &origin, &path, request));
+            let fetching = pin!(fetch(&trip, origin, path, request));
             interim::hearing(fetching, |early| interim::tell(setup.fields.back(early))).await
         }
         (Decision::Pass(_), Target::Tunnel(to)) => {
-            match Box::pin(open_tunnel(&trip, &to, request, ticket)).await {
+            match Box::pin(open_tunnel(&trip, to, request, ticket)).await {
                 // A tunnel's ticket is closed when the tunnel is.
                 Ok(()) => return shape(&trip, (&subject, reader), Outcome::Tunnelled).0,
                 Err((outcome, unused)) => {
@@ -120,7 +121,7 @@ pub(crate) async fn answer(
                 }
             }
         }
-        (Decision::Pass(_), Target::Own(own)) => Outcome::Refused(Refusal::Own(own)),
+        (Decision::Pass(_), Target::Own(own)) => Outcome::Refused(Refusal::Own(*own)),
     };
 
     // review
@@ -231,7 +232,7 @@ async fn fetch(
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
     let way = trip.setup.routes.way(&origin.host);
-    let sent = trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.reach, trip.now);
+    let sent = trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.within, trip.now);
     // Boxed, as tunnels are: what the cache answers would carry its room.
     match Box::pin(sent).await {
         Ok(response) => match upgrading {

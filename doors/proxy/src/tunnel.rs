@@ -29,7 +29,7 @@ pub(crate) async fn open(
 ) -> Result<(), (SendError, Ticket)> {
     let target = (&to.host, to.port);
     let dialled =
-        trip.setup.origins.dialer().dial_by(way, target, request.headers(), &trip.reach, trip.now);
+        trip.setup.origins.dialer().dial_by(way, target, request.headers(), &trip.within, trip.now);
     let server = match dialled.await {
         Ok(server) => server,
         Err(why) => return Err((why.into(), ticket)),

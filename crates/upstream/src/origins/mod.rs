@@ -32,7 +32,7 @@ pub use error::{Blame, DialError, SendError, Unanswered};
 pub use metered::{BodyEnd, Metered};
 pub use origin::{Host, Origin, OriginError, OriginScheme};
 pub use parent::{BadParent, Hop, Parent, ParentKind};
-pub use reach::{Destinations, Reach, Word};
+pub use reach::{Destinations, Reach};
 pub use seek::{Found, Resolve, Sought};
 pub use send::{Limits, Origins, ResponseTimeout};
 pub use server::{SOCKET_PATH_BYTES_MAX, Server, ServerError};

@@ -35,16 +35,6 @@ enum Distance {
     Never,
 }
 
-/// Who says where a host stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// The client, that gives an address, or the network inside, that alone knows the name.
-    Inside,
-    /// The owner of a public name, who may have it lead inside for a moment, so that a page of his talks
-    /// to what stands there ("DNS rebinding").
-    Public,
-}
-
 /// The bounds of one client.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach<'s> {
@@ -52,8 +42,6 @@ pub struct Reach<'s> {
     pub client: IpAddr,
     /// How far it is taken.
     pub destinations: Destinations,
-    /// On whose word.
-    pub word: Word,
     /// Listeners that are never reached: the admin's.
     pub off_limits: &'s [SocketAddr],
 }
@@ -101,7 +89,6 @@ impl Guard for Reach<'_> {
         match (self.destinations, to) {
             (Destinations::Any, _) | (_, Distance::Public) => true,
             (Destinations::Public, _) => false,
-            (Destinations::Guarded, _) if self.word == Word::Public => false,
             (Destinations::Guarded, _) => match distance(self.client) {
                 Distance::Loopback => true,
                 // A link-local client is as near as a private one.
@@ -130,25 +117,9 @@ mod tests {
     use super::*;
 
     fn permits(destinations: Destinations, client: &str, to: &str) -> bool {
-        permits_on(Word::Inside, destinations, client, to)
-    }
-
-    fn permits_on(word: Word, destinations: Destinations, client: &str, to: &str) -> bool {
         let off_limits = ["127.0.0.1:9053".parse().unwrap()];
-        let client = client.parse().unwrap();
-        Reach { client, destinations, word, off_limits: &off_limits }.permits(to.parse().unwrap())
-    }
-
-    #[test]
-    fn a_public_name_leads_nobody_inside() {
-        let permits = |destinations, client, to| permits_on(Word::Public, destinations, client, to);
-        for client in ["127.0.0.1", "192.168.1.5"] {
-            assert!(permits(Destinations::Guarded, client, "198.51.100.1:80"));
-            for to in ["192.168.1.1:80", "127.0.0.1:80", "[fd00::1]:80", "[::ffff:10.0.0.1]:80"] {
-                assert!(!permits(Destinations::Guarded, client, to), "{client} {to}");
-                assert!(permits(Destinations::Any, client, to), "{client} {to}");
-            }
-        }
+        Reach { client: client.parse().unwrap(), destinations, off_limits: &off_limits }
+            .permits(to.parse().unwrap())
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use upstream::origins::{Destinations, Guard, Host, Reach, Word};
+use upstream::origins::{Destinations, Guard, Host, Reach};
 use vocab::{DomainName, NameError, Network, NetworkError};
 
 /// Hosts, networks, or the whole internet.
@@ -81,7 +81,7 @@ impl Guard for Permit<'_> {
     fn permits(&self, address: SocketAddr) -> bool {
         let reaches = |destinations| {
             let client = Ipv4Addr::UNSPECIFIED.into();
-            Reach { client, destinations, word: Word::Inside, off_limits: &[] }.permits(address)
+            Reach { client, destinations, off_limits: &[] }.permits(address)
         };
         if !reaches(Destinations::Any) {
             return false;
