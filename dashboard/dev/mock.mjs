@@ -22,6 +22,8 @@ const idAt = (ms) => Math.floor((ms - 1_700_000_000_000) / 700);
 const timeOf = (id) => id * 700 + 1_700_000_000_000 + ((id * 7919) % 600);
 /** A moment before or after now, as the API writes it. */
 const fromNow = (ms) => new Date(Date.now() + ms).toISOString();
+const trusting = ({ heard_s, avoided_s, ...known }) =>
+  ({ ...known, heard_at: fromNow(-heard_s * 1000), avoided_until: avoided_s > 0 ? fromNow(avoided_s * 1000) : null });
 
 function status() {
   const host = MODE === "open" ? "192.168.1.2" : "127.0.0.1";
@@ -180,9 +182,7 @@ async function answer(request, url) {
         { url: "http://media.eu-central-1.compute.cloud-of-somebody.example:8080", resolve: "addresses", servers: 1, failure: "the upstream could not look the name up", looked_up_at: fromNow(-4_000), next_at: fromNow(12_000) },
       ] },
     ] }];
-    case "GET /api/trust": return [200, { clients: MODE === "empty" ? [] : TRUST.map(({ heard_s, avoided_s, ...known }) => ({
-      ...known, heard_at: fromNow(-heard_s * 1000), avoided_until: avoided_s > 0 ? fromNow(avoided_s * 1000) : null,
-    })) }];
+    case "GET /api/trust": return [200, { clients: MODE === "empty" ? [] : TRUST.map(trusting) }];
     case "GET /api/allows": return [200, { allows: MODE === "empty" ? [] : [
       { host: "shop.example", client: "192.168.1.7", profile: null, until: new Date(Date.now() + 240_000).toISOString(), left_s: 240 },
       { host: "tracker.example", client: null, profile: null, until: null, left_s: null },
