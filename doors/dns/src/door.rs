@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use transport::tls::Identity;
 use transport::trust::TrustBook;
 use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
-use upstream::resolver::Resolver;
+use upstream::resolver::{OwnNames, Resolver};
 use vocab::{Complaint, Listen};
 
 /// What the door is made of; the binary owns each and hands it in.
@@ -189,6 +189,11 @@ impl Door {
     pub fn listeners(&self) -> Vec<Listen> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.listeners.iter().flat_map(Listener::list).collect()
+    }
+
+    /// What its settings answer by themselves: for whoever dials a name.
+    pub fn local_names(&self) -> Arc<dyn OwnNames> {
+        Arc::clone(&self.shared.plan.load().local) as Arc<dyn OwnNames>
     }
 
     /// What the collectors of a pipeline have counted.

@@ -18,6 +18,7 @@ mod foreign;
 mod guard;
 mod lines;
 mod listeners;
+mod local_names;
 mod lookups;
 mod outside;
 mod pending;
@@ -44,6 +45,7 @@ pub use guard::{
     RateAction, RateLimitSettings, RebindingSettings, ResponseRateLimitSettings, SubnetMode,
 };
 pub use listeners::{DOH_PATH_DEFAULT, Opening};
+pub use local_names::LocalNames;
 pub use lookups::{FallbackSettings, Standby, ViewSettings};
 pub use outside::Collected;
 pub use settings::{Canaries, CertificateSettings, DohSettings, Settings};

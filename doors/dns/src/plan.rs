@@ -6,13 +6,13 @@
 use crate::blocked::Blocked;
 use crate::door::StartError;
 use crate::guard::{ClientSubnetSettings, Designated, Guard, Secrets};
+use crate::local_names::LocalNames;
 use crate::outside::Outside;
 use crate::settings::Settings;
 use crate::simple;
 use crate::special::SpecialNames;
 use crate::structured::InCharge;
 use crate::tcp;
-use dns_wire::records::LocalRecords;
 use pipeline::program::{Place, Program};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Plan {
     pub(crate) program: Arc<Program>,
     /// Where runs begin, by the number that a listener has.
     entries: Box<[Place]>,
-    pub(crate) local: LocalRecords,
+    pub(crate) local: Arc<LocalNames>,
     pub(crate) special: SpecialNames,
     pub(crate) blocked: Blocked,
     /// Whom to ask about what is blocked.
@@ -49,14 +49,15 @@ impl Plan {
         if !complaints.is_empty() {
             return Err(StartError::Settings(complaints));
         }
+        let local = LocalNames::of(settings).map_err(StartError::Settings)?;
         let (program, entries) = match &settings.foreign {
             Some(foreign) => (Arc::clone(&foreign.program), foreign.entries.clone()),
-            None => (Arc::new(simple::program(settings)), Box::from([0])),
+            None => (Arc::new(simple::program(settings, &local)), Box::from([0])),
         };
         Ok(Self {
             program,
             entries,
-            local: settings.local_records().map_err(StartError::Settings)?,
+            local: Arc::new(local),
             special: SpecialNames::new(settings.canaries, settings.delegated()),
             blocked: Blocked::new(settings.blocked, settings.blocked_ttl_s(), pixel),
             in_charge: InCharge::new(settings),

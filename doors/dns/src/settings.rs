@@ -77,7 +77,8 @@ pub struct Settings {
     /// answered with "no such name".
     pub private_reverse: Vec<UpstreamSettings>,
     /// Names that are looked up under another name: `NAME OTHER` for one name,
-    /// `||NAME^ OTHER` for it and all below. The answer begins with the alias. Default: none.
+    /// `||NAME^ OTHER` for it and all below. The answer begins with the alias. Doors that connect to such
+    /// a name are led by them too. Default: none.
     pub rewrites: Vec<String>,
     /// Record types that are answered as empty without asking anyone, as in `[AAAA]` where IPv6
     /// does not work. Default: none.
@@ -94,7 +95,7 @@ pub struct Settings {
     /// Who blocks it, for the same programs: a name of at most 64 bytes. Default: none.
     pub organization: Option<String>,
     /// Records answered from here, before policy and cache: `NAME TYPE VALUE` for one name,
-    /// `||NAME^ TYPE VALUE` for it and all below.
+    /// `||NAME^ TYPE VALUE` for it and all below. Doors that connect to such a name are led by them too.
     pub local: Vec<String>,
     /// Whether to answer the names by which programs ask if they should go around this door:
     /// `use-application-dns.net` (no such name), `mask.icloud.com` and `mask-h2.icloud.com` (no

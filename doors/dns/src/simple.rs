@@ -5,6 +5,7 @@
 //! the client belongs to its cache and its upstreams. Called by `plan`.
 
 use crate::guard::SubnetMode;
+use crate::local_names::LocalNames;
 use crate::lookups;
 use crate::settings::Settings;
 use pipeline::program::{
@@ -15,13 +16,11 @@ use pipeline::sets::IpSet;
 use std::sync::Arc;
 use vocab::Network;
 
-/// The program of `settings`, which were checked.
-pub(crate) fn program(settings: &Settings) -> Program {
+/// The program of `settings`, which were checked, with what they answer by themselves.
+pub(crate) fn program(settings: &Settings, local: &LocalNames) -> Program {
     let mut draft = Draft::default();
     draft.ops.push(Op::Own(Own::Admission));
-    if let Ok(Some(rules)) = settings.redirects() {
-        draft.ops.push(Op::Redirect(Arc::new(rules)));
-    }
+    draft.ops.extend(local.rewrites.iter().map(|rules| Op::Redirect(Arc::clone(rules))));
     draft.ops.extend([Op::Own(Own::Records), Op::Own(Own::Special)]);
     if !settings.filter_types.is_empty() {
         draft.ops.push(Op::Own(Own::Filter));

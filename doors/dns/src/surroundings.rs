@@ -139,13 +139,15 @@ impl World for Surroundings<'_> {
     fn own(&mut self, own: Own, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
         match own {
             Own::Admission => Self::admission(asked.query, out),
-            Own::Records => match self.view.plan.local.lookup(asked.name, asked.query.qtype) {
-                None => Said::Nothing,
-                Some(records) => {
-                    records.write(asked.query, MESSAGE_BYTES_MAX, out);
-                    Said::Answered(Source::Local)
+            Own::Records => {
+                match self.view.plan.local.records.lookup(asked.name, asked.query.qtype) {
+                    None => Said::Nothing,
+                    Some(records) => {
+                        records.write(asked.query, MESSAGE_BYTES_MAX, out);
+                        Said::Answered(Source::Local)
+                    }
                 }
-            },
+            }
             Own::Special => self.special(asked, out),
             Own::Filter if self.view.plan.filtered.contains(&asked.query.qtype) => {
                 self.findings.error = Some(EdeCode::Filtered);

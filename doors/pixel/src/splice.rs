@@ -59,6 +59,9 @@ pub(crate) struct Spared {
 struct Within<'b> {
     reach: Reach<'b>,
     doors: &'b [SocketAddr],
+    /// The addresses that the operator himself gave the name (`dns.local`): there the DNS door sends clients,
+    /// however it protects them from the answers of strangers.
+    own: &'b [IpAddr],
 }
 
 impl Guard for Within<'_> {
@@ -68,7 +71,13 @@ impl Guard for Within<'_> {
                 && (door.ip().to_canonical() == address.ip().to_canonical()
                     || door.ip().is_unspecified() && is_own_address(address.ip()))
         };
-        self.reach.permits(address) && !self.doors.iter().any(is_door)
+        let is_own = |given: &IpAddr| given.to_canonical() == address.ip().to_canonical();
+        let reach = if self.own.iter().any(is_own) {
+            Reach { destinations: Destinations::Guarded, ..self.reach }
+        } else {
+            self.reach
+        };
+        reach.permits(address) && !self.doors.iter().any(is_door)
     }
 }
 
@@ -161,7 +170,8 @@ async fn reached(
     let place = door.tunnels.open(client, spared.beginning).map_err(NotCarried::NoTunnel)?;
     let bounds = door.bounds.load();
     let reach = Reach { client, destinations: bounds.destinations, off_limits: &[] };
-    let guard = Within { reach, doors: &bounds.doors };
+    let word = door.parts.dialer.own_word(&spared.name);
+    let guard = Within { reach, doors: &bounds.doors, own: &word.addresses };
     let host = Host::Name(spared.name);
     let server = door.parts.dialer.dial_tcp(&host, spared.port, &guard).await;
     server.map(|(server, _)| (place, server)).map_err(NotCarried::Dial)
@@ -194,7 +204,8 @@ mod tests {
             ["192.0.2.80:443", "0.0.0.0:80"].iter().map(|it| it.parse().unwrap()).collect();
         let client = "192.168.1.7".parse().unwrap();
         let reach = Reach { client, destinations, off_limits: &[] };
-        Within { reach, doors: &doors }.permits(to.parse().unwrap())
+        let own = ["192.168.1.20", "127.0.0.1"].map(|it| it.parse().unwrap());
+        Within { reach, doors: &doors, own: &own }.permits(to.parse().unwrap())
     }
 
     #[test]
@@ -202,7 +213,6 @@ mod tests {
         for (to, guarded, public) in [
             ("198.51.100.1:443", true, true),
             ("192.168.1.9:443", true, false),
-            ("127.0.0.1:443", false, false),
             ("169.254.169.254:80", false, false),
             // Our own doors, by their address and by any of this machine's.
             ("192.0.2.80:443", false, false),
@@ -210,6 +220,9 @@ mod tests {
             ("127.0.0.1:80", false, false),
             // A neighbour of theirs.
             ("192.0.2.81:443", true, true),
+            // Where the operator himself says that the name is; no nearer than the client all the same.
+            ("192.168.1.20:443", true, true),
+            ("127.0.0.1:443", false, false),
         ] {
             assert_eq!(permits(Destinations::Guarded, to), guarded, "{to}");
             assert_eq!(permits(Destinations::Public, to), public, "{to}");

@@ -210,7 +210,8 @@ impl Setup {
     ) -> Within<'d> {
         let destinations = self.settings.destinations;
         let reach = Reach { client, destinations, off_limits: &door.parts.off_limits };
-        Within { reach, host, spared: &self.settings.rebinding_allow }
+        let (dialer, spared) = (self.origins.dialer(), &*self.settings.rebinding_allow);
+        Within { reach, host, dialer, spared }
     }
 
     /// Whether URLs at this port are fetched: where none is set, those of the web and those that no

@@ -50,8 +50,8 @@ pub struct Settings {
     pub destinations: Destinations,
     /// Public names that may lead a `guarded` client to private addresses, with all below them, as in
     /// `home.example.com`. Others may not, or a page of theirs could talk to what stands inside ("DNS
-    /// rebinding"); names that only a network of its own knows (`nas`, `nas.lan`, `nas.home.arpa`) may. At
-    /// most 1000. Default: none.
+    /// rebinding"); names that only a network of its own knows (`nas`, `nas.lan`, `nas.home.arpa`) may, and
+    /// those to which `dns.local` gives that address. At most 1000. Default: none.
     pub rebinding_allow: Vec<Text<DomainName>>,
     /// How long a tunnel may be quiet before it is closed. Default 5m, from 10s to 1d.
     pub tunnel_idle: Text<Span>,

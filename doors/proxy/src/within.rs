@@ -1,13 +1,15 @@
 //! Where one client may be led by the name of one host.
 //!
-//! The owner of a public name may have it lead inside for a moment, so that a page of his talks to what stands
-//! there ("DNS rebinding"). So a private address is for hosts that are given by it, for names that only a network
-//! of its own knows, and for those that the settings spare. It is asked with the address about to be used, and
-//! looks at the name only where that is not a public one. Made by `door`.
+//! The owner of a public name may have it lead inside for a moment, so that a page of his talks to what
+//! stands there ("DNS rebinding"). So a private address is for hosts that are given by it, for names that only
+//! a network of its own knows, for those that the settings spare, and for those that the operator himself gave
+//! that address (`dns.local`): nobody else has led them there. Of a name that is looked up under another
+//! (`dns.rewrites`), that other one counts. It is asked with the address about to be used, and looks at the
+//! name only where that is not a public one. Made by `door`.
 
 use settings::Text;
-use std::net::SocketAddr;
-use upstream::origins::{Destinations, Guard, Host, Reach};
+use std::net::{IpAddr, SocketAddr};
+use upstream::origins::{Destinations, Dialer, Guard, Host, Reach};
 use vocab::DomainName;
 
 /// The bounds of one request.
@@ -15,6 +17,8 @@ pub(crate) struct Within<'d> {
     pub(crate) reach: Reach<'d>,
     /// Whom it is for; none where it is for the proxy itself.
     pub(crate) host: Option<&'d Host>,
+    /// Knows what the operator says of names.
+    pub(crate) dialer: &'d Dialer,
     /// Public names that may lead inside, with all below them.
     pub(crate) spared: &'d [Text<DomainName>],
 }
@@ -23,20 +27,25 @@ impl Guard for Within<'_> {
     fn permits(&self, address: SocketAddr) -> bool {
         let is_public = Reach { destinations: Destinations::Public, ..self.reach }.permits(address);
         self.reach.permits(address)
-            && (is_public || self.reach.destinations == Destinations::Any || self.may_lead_inside())
+            && (is_public
+                || self.reach.destinations == Destinations::Any
+                || self.may_lead_to(address.ip()))
     }
 }
 
 impl Within<'_> {
-    fn may_lead_inside(&self) -> bool {
-        match self.host {
-            Some(Host::Name(name)) => {
-                let is_spared =
-                    |above: &Text<DomainName>| name.as_name().is_within(above.as_name());
-                !is_public(name) || self.spared.iter().any(is_spared)
-            }
-            Some(Host::Address(_)) | None => true,
-        }
+    fn may_lead_to(&self, inside: IpAddr) -> bool {
+        let Some(Host::Name(name)) = self.host else { return true };
+        let word = self.dialer.own_word(name);
+        let looked_up = word.instead.as_ref().unwrap_or(name);
+        let is_spared = |name: &DomainName| {
+            self.spared.iter().any(|above| name.as_name().is_within(above.as_name()))
+        };
+        let is_same = |given: &IpAddr| given.to_canonical() == inside.to_canonical();
+        !is_public(looked_up)
+            || word.addresses.iter().any(is_same)
+            || is_spared(name)
+            || is_spared(looked_up)
     }
 }
 
@@ -52,12 +61,44 @@ fn is_public(name: &DomainName) -> bool {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use dns_wire::Answer;
+    use std::sync::Arc;
+    use transport::ClientTls;
+    use upstream::resolver::{OwnNames, Resolver, ResolverSettings};
+    use vocab::Name;
+
+    /// `nas.com` is at 192.168.1.1, `old.com` is looked up as `nas.lan`, `new.lan` as `www.rebound.com`.
+    struct House;
+
+    impl OwnNames for House {
+        fn instead(&self, name: Name<'_>) -> Option<DomainName> {
+            let other = match name.as_str() {
+                "old.com" => "nas.lan",
+                "new.lan" => "www.rebound.com",
+                _ => return None,
+            };
+            Some(DomainName::parse(other).unwrap())
+        }
+
+        fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<Answer>> {
+            // A query for nas.com turned into its answer, with one record.
+            let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 168, 1, 1];
+            let mut message = vec![0, 0, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
+            message.extend(b"\x03nas\x03com\0\0\x01\0\x01");
+            message.extend(record);
+            let is_its = name.as_str() == "nas.com" && qtype == 1;
+            is_its.then(|| Arc::new(Answer::from_response(&message).unwrap()))
+        }
+    }
 
     fn permits(destinations: Destinations, client: &str, host: &str, to: &str) -> bool {
         let reach = Reach { client: client.parse().unwrap(), destinations, off_limits: &[] };
         let spared = ["home.com".parse().map(Text).unwrap()];
         let host: Host = host.parse().unwrap();
-        Within { reach, host: Some(&host), spared: &spared }.permits(to.parse().unwrap())
+        let resolver = Resolver::start(&ResolverSettings::default(), ClientTls::new()).unwrap();
+        resolver.answer_from(Some(Arc::new(House)));
+        let dialer = &Dialer::new(resolver, ClientTls::new());
+        Within { reach, host: Some(&host), dialer, spared: &spared }.permits(to.parse().unwrap())
     }
 
     #[test]
@@ -80,5 +121,20 @@ mod tests {
             assert!(!permits(host, "127.0.0.1:80"), "no nearer than the client is: {host}");
         }
         assert!(!permits("nothome.com", "192.168.1.1:80"));
+    }
+
+    #[test]
+    fn the_operator_may_give_a_public_name_an_address_inside() {
+        let permits = |host: &str, to| permits(Destinations::Guarded, "192.168.1.5", host, to);
+        assert!(permits("nas.com", "192.168.1.1:80"));
+        assert!(!permits("nas.com", "192.168.1.2:80"), "this is not the one he gave it");
+        assert!(permits("old.com", "192.168.1.1:80"), "he says that it is nas.lan");
+        assert!(!permits("new.lan", "192.168.1.1:80"), "a stranger says where that leads");
+    }
+
+    #[test]
+    fn his_word_takes_no_client_nearer_than_it_is() {
+        assert!(!permits(Destinations::Guarded, "203.0.113.5", "nas.com", "192.168.1.1:80"));
+        assert!(!permits(Destinations::Public, "192.168.1.5", "nas.com", "192.168.1.1:80"));
     }
 }

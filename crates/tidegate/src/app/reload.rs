@@ -101,6 +101,7 @@ impl App {
                 .reload(&build::resolver_settings(&plan))
                 .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
         }
+        self.resolver.answer_from(doors.dns.as_ref().map(|door| door.local_names()));
         for (index, listener) in bound {
             let opening = &openings[index];
             running

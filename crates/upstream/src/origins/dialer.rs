@@ -1,15 +1,15 @@
 //! From a host to an open connection.
 //!
-//! Names go through the resolver, literals do not. Addresses are tried in turn, each with a head
-//! start before the next joins (RFC 8305), and the first that connects wins. Every address passes
-//! the caller's [`Guard`] first: a name that resolves to where its client must not go is refused
-//! after resolution, where no second answer can slip in between.
+//! Names go through the resolver, which asks the configuration first; literals do not. Addresses are tried
+//! in turn, each with a head start before the next joins (RFC 8305), and the first that connects wins. Every
+//! address passes the caller's [`Guard`] first: a name that resolves to where its client must not go is
+//! refused after resolution, where no second answer can slip in between.
 
 use super::error::DialError;
 use super::origin::{Host, Origin, OriginScheme};
 use super::server::{Place, Server};
 use super::terms::Versions;
-use crate::resolver::{self, NoAddresses, Proxy, ResolveError, Resolver, connect_through};
+use crate::resolver::{self, NoAddresses, OwnWord, Proxy, ResolveError, Resolver, connect_through};
 use http_engine::upgrade::UpgradedStream;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, Verify};
 use transport::{DialReason, Stream};
+use vocab::DomainName;
 
 /// How long an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -141,6 +142,11 @@ impl Dialer {
         let name = tls_name(host);
         let shaken = shake_hands(&self.tls, connection, &name, versions.alpn());
         timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
+    }
+
+    /// What the configuration itself says of `host`, which upstreams are then not asked for.
+    pub fn own_word(&self, host: &DomainName) -> OwnWord {
+        self.resolver.own_word(host.as_name())
     }
 
     /// Whom it asks for names.

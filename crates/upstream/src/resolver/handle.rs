@@ -4,6 +4,7 @@ use super::cache::CacheStats;
 use super::caches::{Caches, Flush, FlushIn};
 use super::engine::{self, Command};
 use super::flights::Done;
+use super::own_names::OwnNames;
 use super::persist::{DumpReport, RestoreReport};
 use super::plan::Plan;
 use super::question::{
@@ -17,8 +18,8 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use transport::ClientTls;
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     pub(super) caches: Caches,
     pub(super) waiting: AtomicUsize,
     pub(super) roll: Roll,
+    /// Read once for each name that is dialled, and written on reloads.
+    own: RwLock<Option<Arc<dyn OwnNames>>>,
 }
 
 /// Why a resolver could not be started.
@@ -76,6 +79,7 @@ impl Resolver {
             caches: Caches::new(&settings.caches),
             waiting: AtomicUsize::new(0),
             roll: Roll::default(),
+            own: RwLock::default(),
         });
         // Bounded all the same: every sender counts itself in `waiting` first.
         let (commands, received) = mpsc::unbounded_channel();
@@ -155,11 +159,11 @@ impl Resolver {
         }
     }
 
-    /// The addresses of `host`, IPv6 and IPv4 by turns, IPv6 first (RFC 8305 §4).
+    /// The addresses of `host`, IPv6 and IPv4 by turns, IPv6 first (RFC 8305 §4): those that the
+    /// configuration gives it, else those that upstreams say.
     pub async fn addresses(&self, host: Name<'_>) -> Result<Vec<IpAddr>, NoAddresses> {
-        let question = |qtype| Question::about(host, qtype).ok_or(NoAddresses::NoSuchName);
-        let v6 = self.resolve(question(record_type::AAAA)?);
-        let v4 = self.resolve(question(record_type::A)?);
+        let v6 = self.dialled(host, record_type::AAAA);
+        let v4 = self.dialled(host, record_type::A);
         tokio::pin!(v6, v4);
         let (v6, v4) = tokio::select! {
             first = &mut v6 => (Some(first), Some(v4.await)),
@@ -181,6 +185,15 @@ impl Resolver {
             // What went wrong says more than that there is nothing.
             (Err(NoAddresses::None), Err(why)) | (Err(why), Err(_)) => Err(why),
         }
+    }
+
+    /// Has `names` asked first wherever a name is dialled, in place of those before; none: nobody is.
+    pub fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
+        *self.shared.own.write().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    pub(super) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
+        self.shared.own.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Takes other settings; caches are kept by their place, and so are the connections of upstreams
@@ -263,8 +276,9 @@ impl Resolver {
     }
 }
 
-fn found(resolution: &Resolution) -> Result<Vec<IpAddr>, NoAddresses> {
+fn found(dialled: &Result<Resolution, NoAddresses>) -> Result<Vec<IpAddr>, NoAddresses> {
     const NXDOMAIN: u8 = 3;
+    let resolution = dialled.as_ref().map_err(|why| *why)?;
     let (answer, _) = resolution.result.as_ref().map_err(|why| NoAddresses::Failed(*why))?;
     let addresses: Vec<IpAddr> = answer.addresses().collect();
     match answer.rcode() {

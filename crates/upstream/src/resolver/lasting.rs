@@ -4,11 +4,12 @@
 //! "nothing" is an answer. Called by [`crate::origins`].
 
 use super::handle::Resolver;
-use super::question::{NoAddresses, Question};
+use super::own_names::OWN_TTL_S;
+use super::question::NoAddresses;
 use dns_wire::reply::Service;
 use dns_wire::{Answer, record_type};
 use std::net::IpAddr;
-use vocab::Name;
+use vocab::{Name, Source};
 
 const NOERROR: u8 = 0;
 const NXDOMAIN: u8 = 3;
@@ -45,12 +46,12 @@ impl Resolver {
         qtype: u16,
         read: impl FnOnce(&Answer) -> Vec<T>,
     ) -> Result<Lasting<T>, NoAddresses> {
-        let question = Question::about(name, qtype).ok_or(NoAddresses::NoSuchName)?;
-        let (answer, age_s) = self.resolve(question).await.result.map_err(NoAddresses::Failed)?;
+        let looked_up = self.dialled(name, qtype).await?;
+        let (answer, age_s) = looked_up.result.map_err(NoAddresses::Failed)?;
+        let is_own = looked_up.source == Source::Local;
+        let ttl_s = if is_own { OWN_TTL_S } else { answer.ttl().saturating_sub(age_s) };
         match answer.rcode() {
-            NOERROR | NXDOMAIN => {
-                Ok(Lasting { found: read(&answer), ttl_s: answer.ttl().saturating_sub(age_s) })
-            }
+            NOERROR | NXDOMAIN => Ok(Lasting { found: read(&answer), ttl_s }),
             _ => Err(NoAddresses::UpstreamFailed),
         }
     }

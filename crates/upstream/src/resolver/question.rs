@@ -30,7 +30,8 @@ pub struct Question {
 pub struct Resolution {
     /// The answer and how many seconds ago it was stored, or why there is none.
     pub result: Result<(Arc<Answer>, u32), ResolveError>,
-    /// `Upstream`, `Cache`, `Stale` (write it with [`Answer::write_stale`]) or `Failed`.
+    /// `Upstream`, `Cache`, `Stale` (write it with [`Answer::write_stale`]) or `Failed`; `Local` where a
+    /// name that is dialled has its answer from the configuration.
     pub source: Source,
     /// The upstream that answered, by name; empty if none did.
     pub upstream: Arc<str>,

@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use transport::ClientTls;
 use upstream::fetch::{Candidate, Kept, Missed, Record, Wanted, keep};
 use upstream::origins::{Dialer, Limits, Origins};
-use upstream::resolver::Resolver;
+use upstream::resolver::{OwnNames, Resolver};
 use vocab::Now;
 
 /// How long one list may take, with all its redirects: 32 MiB at half a megabit a second.
@@ -137,6 +137,8 @@ pub(crate) fn update_offline(
     let tls = ClientTls::new();
     let resolver = Resolver::start(&build::resolver_settings(plan), tls.clone())
         .map_err(|why| why.to_string())?;
+    let own = plan.file.dns.as_ref().and_then(|dns| door_dns::LocalNames::of(dns).ok());
+    resolver.answer_from(own.map(|own| Arc::new(own) as Arc<dyn OwnNames>));
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())

@@ -1,0 +1,135 @@
+//! Names that the configuration answers itself, for whoever dials one: local records, and names that are
+//! looked up under another.
+//!
+//! They are asked for before the cache and the upstreams, so that every door is led where clients of the DNS
+//! door are; the questions of those do not come by here. It holds no record itself: the DNS door has them.
+//! Called by `handle` and `lasting`.
+
+use super::handle::Resolver;
+use super::question::{NoAddresses, Question, Resolution};
+use dns_wire::{Answer, record_type};
+use std::net::IpAddr;
+use std::sync::Arc;
+use vocab::{DomainName, Name, Source};
+
+/// How long the configuration's answer holds, in seconds, whatever its records say: nobody has to be asked
+/// again, and a reload may change it.
+pub(super) const OWN_TTL_S: u32 = 10;
+
+/// What the configuration says of names.
+pub trait OwnNames: Send + Sync {
+    /// The name that is looked up in place of `name`, if another is.
+    fn instead(&self, name: Name<'_>) -> Option<DomainName>;
+
+    /// What there is of `name` in type `qtype`, which may be nothing; none where others are to be asked.
+    fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<Answer>>;
+}
+
+/// What the configuration says of one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnWord {
+    /// The name that is looked up in its place, if another is.
+    pub instead: Option<DomainName>,
+    /// Its addresses; empty where the configuration gives none.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl Resolver {
+    /// What the configuration says of `name`. A guard may ask it: where the operator himself gave a name an
+    /// address, nobody else has led it there.
+    pub fn own_word(&self, name: Name<'_>) -> OwnWord {
+        let Some(own) = self.own_names() else { return OwnWord::default() };
+        let instead = own.instead(name);
+        let asked = instead.as_ref().map_or(name, DomainName::as_name);
+        let types = [record_type::AAAA, record_type::A];
+        let answers = types.iter().filter_map(|qtype| own.answer(asked, *qtype));
+        let addresses = answers.flat_map(|it| it.addresses().collect::<Vec<_>>()).collect();
+        OwnWord { instead, addresses }
+    }
+
+    /// What is there of a name that is dialled: by the configuration, else as [`Self::resolve`] finds it.
+    pub(super) async fn dialled(
+        &self,
+        name: Name<'_>,
+        qtype: u16,
+    ) -> Result<Resolution, NoAddresses> {
+        let own = self.own_names();
+        let instead = own.as_ref().and_then(|own| own.instead(name));
+        let asked = instead.as_ref().map_or(name, DomainName::as_name);
+        if let Some(answer) = own.and_then(|own| own.answer(asked, qtype)) {
+            let (result, source) = (Ok((answer, 0)), Source::Local);
+            return Ok(Resolution { result, source, upstream: Arc::from("") });
+        }
+        let question = Question::about(asked, qtype).ok_or(NoAddresses::NoSuchName)?;
+        Ok(self.resolve(question).await)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
+mod tests {
+    use super::*;
+    use crate::resolver::{AddressFamily, Lasting, ResolverSettings};
+    use dns_wire::reply::Service;
+    use dns_wire::{Query, forge, key_of, write_query};
+    use std::net::Ipv4Addr;
+    use transport::ClientTls;
+    use vocab::NameBuffer;
+
+    /// `nas.lan` has an IPv4 address, and `old.lan` is looked up as `nas.lan`.
+    struct House;
+
+    const NAS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 9));
+
+    impl OwnNames for House {
+        fn instead(&self, name: Name<'_>) -> Option<DomainName> {
+            (name.as_str() == "old.lan").then(|| DomainName::parse("nas.lan").unwrap())
+        }
+
+        fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<Answer>> {
+            if name.as_str() != "nas.lan" {
+                return None;
+            }
+            let (mut query, mut message) = (Vec::new(), Vec::new());
+            write_query(0, &key_of(name, qtype)?, &mut query);
+            let mut text = NameBuffer::new();
+            let query = Query::parse(&query, &mut text).unwrap();
+            forge::addresses(&query, &[NAS], 3600, None, &mut message);
+            Some(Arc::new(Answer::from_response(&message).unwrap()))
+        }
+    }
+
+    fn name(text: &str) -> Name<'_> {
+        Name::from_lowercase(text).unwrap()
+    }
+
+    fn resolver() -> Resolver {
+        let resolver = Resolver::start(&ResolverSettings::default(), ClientTls::new()).unwrap();
+        resolver.answer_from(Some(Arc::new(House)));
+        resolver
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_dialled_has_what_the_configuration_gives_it() {
+        let resolver = resolver();
+        for host in ["nas.lan", "old.lan"] {
+            assert_eq!(resolver.addresses(name(host)).await, Ok(vec![NAS]), "{host}");
+            let lasting = resolver.addresses_in(name(host), AddressFamily::V4).await;
+            assert_eq!(lasting, Ok(Lasting { found: vec![NAS], ttl_s: OWN_TTL_S }), "{host}");
+        }
+        let nothing: Lasting<Service> = Lasting { found: Vec::new(), ttl_s: OWN_TTL_S };
+        assert_eq!(resolver.services(name("nas.lan")).await, Ok(nothing), "and of nothing else");
+    }
+
+    #[tokio::test]
+    async fn its_word_is_known_until_it_is_taken_back() {
+        let resolver = resolver();
+        let word = |host| resolver.own_word(name(host));
+        assert_eq!(word("nas.lan"), OwnWord { instead: None, addresses: vec![NAS] });
+        let instead = Some(name("nas.lan").to_owned());
+        assert_eq!(word("old.lan"), OwnWord { instead, addresses: vec![NAS] });
+        assert_eq!(word("www.example"), OwnWord::default());
+        resolver.answer_from(None);
+        assert_eq!(word("nas.lan"), OwnWord::default());
+    }
+}
