@@ -196,6 +196,17 @@ fn a_reload_adds_and_removes_listeners() {
     );
     edge.told(&["ctl", "reload"]);
     assert_eq!(curl(&[&format!("http://{free}/")]), (200, "new".into()));
+    // A door that runs listens where the new file says, and no longer where the old one did.
+    let second = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    edge.scratch.write(
+        "tidegate.yaml",
+        format!("{right}\nweb: [{{ listen: [\"http://{second}\"], root: www }}]\n"),
+    );
+    edge.told(&["ctl", "reload"]);
+    assert_eq!(curl(&[&format!("http://{second}/")]), (200, "new".into()));
+    wait::until("the first listener to close", || {
+        (curl(&[&format!("http://{free}/")]).0 == 0).then_some(())
+    });
     // What a reload cannot change is said, not ignored.
     let moved =
         right.replace("admin: { listen: \"127.0.0.1:0\" }", "admin: { listen: \"127.0.0.1:9\" }");
@@ -204,7 +215,7 @@ fn a_reload_adds_and_removes_listeners() {
     edge.scratch.write("tidegate.yaml", &right);
     edge.told(&["ctl", "reload"]);
     wait::until("the listener to close", || {
-        (curl(&[&format!("http://{free}/")]).0 == 0).then_some(())
+        (curl(&[&format!("http://{second}/")]).0 == 0).then_some(())
     });
 }
 

@@ -37,8 +37,8 @@ pub struct ConnectionLimits(Arc<Table>);
 
 #[derive(Debug)]
 struct Table {
-    max: usize,
-    per_client_max: usize,
+    max: AtomicUsize,
+    per_client_max: AtomicUsize,
     open: AtomicUsize,
     clients: [Mutex<HashMap<IpAddr, u32>>; SHARDS],
     accepted: AtomicU64,
@@ -81,8 +81,8 @@ impl ConnectionLimits {
     /// address or an IPv6 /64.
     pub fn new(max: usize, per_client_max: usize) -> Self {
         Self(Arc::new(Table {
-            max,
-            per_client_max,
+            max: AtomicUsize::new(max),
+            per_client_max: AtomicUsize::new(per_client_max),
             open: AtomicUsize::new(0),
             clients: Default::default(),
             accepted: AtomicU64::new(0),
@@ -90,6 +90,12 @@ impl ConnectionLimits {
             refused_client: AtomicU64::new(0),
             exhausted: AtomicU64::new(0),
         }))
+    }
+
+    /// Other caps from now on, for all clones. Connections over them that are open stay open.
+    pub fn set(&self, max: usize, per_client_max: usize) {
+        self.0.max.store(max, Relaxed);
+        self.0.per_client_max.store(per_client_max, Relaxed);
     }
 
     /// The counts so far.
@@ -105,12 +111,13 @@ impl ConnectionLimits {
 
     /// Whether three quarters of all places are taken: idle connections should then end sooner.
     pub fn is_crowded(&self) -> bool {
-        self.0.open.load(Relaxed) >= self.0.max - self.0.max / 4
+        let max = self.0.max.load(Relaxed);
+        self.0.open.load(Relaxed) >= max - max / 4
     }
 
     pub(crate) fn place(&self, peer: IpAddr, drain: &Drain) -> Option<Place> {
         let table = &self.0;
-        if table.open.fetch_add(1, Relaxed) >= table.max {
+        if table.open.fetch_add(1, Relaxed) >= table.max.load(Relaxed) {
             table.open.fetch_sub(1, Relaxed);
             table.refused_full.fetch_add(1, Relaxed);
             return None;
@@ -131,7 +138,7 @@ impl Table {
         let mut clients =
             self.clients[shard(client)].lock().unwrap_or_else(PoisonError::into_inner);
         let count = clients.entry(client).or_insert(0);
-        if *count as usize >= self.per_client_max {
+        if *count as usize >= self.per_client_max.load(Relaxed) {
             if *count == 0 {
                 clients.remove(&client);
             }
@@ -148,7 +155,7 @@ impl Table {
         if let Some(count) = clients.get_mut(&client) {
             *count -= 1;
             if *count == 0 {
-                // Only clients with open connections are in the table: `max` bounds it.
+                // Only clients with open connections are in the table: the greatest `max` so far bounds it.
                 clients.remove(&client);
             }
         }
@@ -315,5 +322,20 @@ mod tests {
         assert!(second.belongs_to("192.0.2.1".parse().unwrap()));
         drop((second, again));
         assert_eq!(drain.open(), 1);
+    }
+
+    #[test]
+    fn caps_that_change_count_for_what_comes() {
+        let (limits, drain) = (ConnectionLimits::new(2, 2), Drain::new());
+        let place = |text: &str| limits.place(text.parse().unwrap(), &drain);
+        let _held = [place("192.0.2.1").unwrap(), place("192.0.2.1").unwrap()];
+        let listener = limits.clone();
+        listener.set(3, 1);
+        assert_eq!(limits.counts().open, 2, "what is open stays");
+        assert!(place("192.0.2.1").is_none());
+        let _other = place("192.0.2.2").unwrap();
+        assert!(place("192.0.2.3").is_none());
+        let counts = limits.counts();
+        assert_eq!((counts.refused_client, counts.refused_full), (1, 1));
     }
 }

@@ -69,8 +69,8 @@ struct Running {
     listeners: Vec<Listener>,
     /// What encrypted listeners present; its content is exchanged, itself it stays.
     identity: Option<Identity>,
-    /// The caps on connections, by the settings that they were made from.
-    limits: Option<([u32; 2], ConnectionLimits)>,
+    /// The caps on connections, shared by all listeners.
+    limits: ConnectionLimits,
 }
 
 /// Listeners that are open and not yet the door's; dropped, they are closed again.
@@ -78,7 +78,7 @@ struct Prepared {
     fresh: Vec<Listener>,
     wanted: Vec<Wanted>,
     identity: Option<Identity>,
-    limits: ([u32; 2], ConnectionLimits),
+    caps: (usize, usize),
 }
 
 /// What every request sees.
@@ -226,15 +226,11 @@ impl Door {
             let made = certificate::identity(settings, &encrypted, &self.base, signer);
             Some(made.map_err(StartError::Certificate)?)
         };
-        let caps = [settings.tcp_connections, settings.tcp_connections_per_client];
-        let limits = match &running.limits {
-            Some((same, limits)) if *same == caps => limits.clone(),
-            Some(_) | None => settings.connection_limits(),
-        };
-        let mut prepared = Prepared { fresh: Vec::new(), wanted, identity, limits: (caps, limits) };
+        let caps = settings.connection_caps();
+        let mut prepared = Prepared { fresh: Vec::new(), wanted, identity, caps };
         let opener = Opener {
             shared: &self.shared,
-            limits: &prepared.limits.1,
+            limits: &running.limits,
             identity: running.identity.as_ref().or(prepared.identity.as_ref()),
             cores,
         };
@@ -255,7 +251,8 @@ impl Running {
             (None, fresh @ Some(_)) => self.identity = fresh,
             (_, None) => {}
         }
-        self.limits = Some(prepared.limits.clone());
+        let (all, each) = prepared.caps;
+        self.limits.set(all, each);
         for open in std::mem::take(&mut self.listeners) {
             match prepared.wanted.iter().find(|wanted| open.is(wanted)) {
                 Some(wanted) => {

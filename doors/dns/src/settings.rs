@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
-use transport::ConnectionLimits;
 use upstream::resolver::{
     CacheSettings, GroupSettings, PlainServer, ProbeSettings, Strategy, UpstreamSettings,
 };
@@ -286,12 +285,9 @@ impl Settings {
         complaints
     }
 
-    /// Caps on TCP connections, all listeners together.
-    pub(crate) fn connection_limits(&self) -> ConnectionLimits {
-        ConnectionLimits::new(
-            self.tcp_connections as usize,
-            self.tcp_connections_per_client as usize,
-        )
+    /// How many TCP connections may be open, all listeners together: in all, and from one client.
+    pub(crate) fn connection_caps(&self) -> (usize, usize) {
+        (self.tcp_connections as usize, self.tcp_connections_per_client as usize)
     }
 
     pub(crate) fn guard(&self) -> GuardSettings<'_> {

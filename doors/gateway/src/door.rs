@@ -55,6 +55,7 @@ pub struct Parts {
 pub struct Door {
     pub(crate) parts: Parts,
     setup: ArcSwap<Setup>,
+    connections: ConnectionLimits,
     watch: Watch,
 }
 
@@ -111,8 +112,10 @@ impl Door {
     /// A door with settings that [`Settings::check`] finds right. Reads the pattern files; what is
     /// wrong with them is returned.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
+        let (all, each) = caps(&settings);
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
-        Ok(Arc::new(Self { parts, setup, watch: Watch::default() }))
+        let connections = ConnectionLimits::new(all, each);
+        Ok(Arc::new(Self { parts, setup, connections, watch: Watch::default() }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
@@ -127,6 +130,8 @@ impl Door {
         if let Some(cache) = &setup.cache {
             cache.open();
         }
+        let (all, each) = caps(&setup.settings);
+        self.connections.set(all, each);
         self.setup.store(Arc::new(setup));
         self.watch.see_to(|| self.setup().pools.clone());
         Ok(())
@@ -156,9 +161,7 @@ impl Door {
 
     /// The caps on its connections, to share among all its listeners.
     pub fn connection_limits(&self) -> ConnectionLimits {
-        let setup = self.setup.load();
-        let (all, each) = (setup.settings.connections, setup.settings.connections_per_client);
-        ConnectionLimits::new(all as usize, each as usize)
+        self.connections.clone()
     }
 
     /// The text of a pattern, for rules from [`ListId::DOOR_FIRST`] on.
@@ -377,6 +380,11 @@ impl Setup {
         let of_routes = self.routes.iter().filter_map(|route| route.block.as_ref());
         self.block.iter().chain(of_routes)
     }
+}
+
+/// How many connections may be open: in all, and from one client.
+fn caps(settings: &Settings) -> (usize, usize) {
+    (settings.connections as usize, settings.connections_per_client as usize)
 }
 
 /// The pools of `settings`. One whose settings and certificates are as before goes on as it is, with

@@ -61,8 +61,8 @@ pub struct Door {
     /// Where they may lead.
     pub(crate) bounds: ArcSwap<Bounds>,
     settings: ArcSwap<Settings>,
-    /// The caps that were handed out last, which know how many were refused.
-    limits: ArcSwap<((u32, u32), ConnectionLimits)>,
+    /// The caps on its connections, which know how many were refused.
+    limits: ConnectionLimits,
 }
 
 /// One connection, as its requests see it.
@@ -189,8 +189,8 @@ impl Transport {
 impl Door {
     /// A door with settings that [`Settings::check`] finds right.
     pub fn new(settings: Settings, bounds: Bounds, parts: Parts) -> Arc<Self> {
-        let caps = (settings.connections, settings.connections_per_client);
-        let limits = ArcSwap::from_pointee((caps, limits_of(&settings)));
+        let (all, each) = caps(&settings);
+        let limits = ConnectionLimits::new(all, each);
         let settings = ArcSwap::from_pointee(settings);
         let (bounds, tunnels) = (ArcSwap::from_pointee(bounds), Arc::default());
         let counters = Arc::new(Counters::new());
@@ -199,6 +199,8 @@ impl Door {
 
     /// Takes new settings. Listeners are the caller's.
     pub fn reload(&self, settings: Settings, bounds: Bounds) {
+        let (all, each) = caps(&settings);
+        self.limits.set(all, each);
         self.settings.store(Arc::new(settings));
         self.bounds.store(Arc::new(bounds));
     }
@@ -211,20 +213,12 @@ impl Door {
 
     /// The caps on its connections, to share among all its listeners.
     pub fn connection_limits(&self) -> ConnectionLimits {
-        let settings = self.settings.load();
-        let caps = (settings.connections, settings.connections_per_client);
-        let known = self.limits.load();
-        if known.0 == caps {
-            return known.1.clone();
-        }
-        let limits = limits_of(&settings);
-        self.limits.store(Arc::new((caps, limits.clone())));
-        limits
+        self.limits.clone()
     }
 
     /// The door's own figures, for the metrics page.
     pub fn figures(&self) -> Arc<dyn ledger::Collector> {
-        let (limits, tunnels) = (self.limits.load().1.counts(), Arc::clone(&self.tunnels));
+        let (limits, tunnels) = (self.limits.counts(), Arc::clone(&self.tunnels));
         Arc::new(Figures::new(Arc::clone(&self.counters), limits, tunnels))
     }
 
@@ -417,8 +411,9 @@ impl Drop for Open {
     }
 }
 
-fn limits_of(settings: &Settings) -> ConnectionLimits {
-    ConnectionLimits::new(settings.connections as usize, settings.connections_per_client as usize)
+/// How many connections may be open: in all, and from one client.
+fn caps(settings: &Settings) -> (usize, usize) {
+    (settings.connections as usize, settings.connections_per_client as usize)
 }
 
 /// An address as it stands in a URL.

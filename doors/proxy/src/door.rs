@@ -56,6 +56,7 @@ pub struct Door {
     /// Wrong credentials, by client. They outlive a reload.
     pub(crate) guesses: Buckets,
     pub(crate) trims: Trims,
+    connections: ConnectionLimits,
     setup: ArcSwap<Setup>,
 }
 
@@ -90,8 +91,11 @@ impl Door {
     /// A door with settings that [`Settings::check`] finds right. Reads the files that they name; what
     /// is wrong with them is returned, with paths relative to the section.
     pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
+        let (all, each) = caps(&settings);
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
-        Ok(Arc::new(Self { parts, guesses: Buckets::new(GUESSES), trims: Trims::default(), setup }))
+        let connections = ConnectionLimits::new(all, each);
+        let (guesses, trims) = (Buckets::new(GUESSES), Trims::default());
+        Ok(Arc::new(Self { parts, guesses, trims, connections, setup }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the
@@ -102,6 +106,8 @@ impl Door {
         if let Some(cache) = &setup.cache {
             cache.open();
         }
+        let (all, each) = caps(&setup.settings);
+        self.connections.set(all, each);
         self.setup.store(Arc::new(setup));
         Ok(())
     }
@@ -125,9 +131,7 @@ impl Door {
 
     /// The caps on its connections, to share among all its listeners.
     pub fn connection_limits(&self) -> ConnectionLimits {
-        let setup = self.setup.load();
-        let (all, each) = (setup.settings.connections, setup.settings.connections_per_client);
-        ConnectionLimits::new(all as usize, each as usize)
+        self.connections.clone()
     }
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
@@ -160,6 +164,11 @@ impl Door {
     pub(crate) fn setup(&self) -> Arc<Setup> {
         self.setup.load_full()
     }
+}
+
+/// How many connections may be open: in all, and from one client.
+fn caps(settings: &Settings) -> (usize, usize) {
+    (settings.connections as usize, settings.connections_per_client as usize)
 }
 
 /// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.

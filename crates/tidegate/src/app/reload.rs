@@ -80,9 +80,14 @@ impl App {
     fn apply(&self, running: &mut Running, plan: Plan) -> Result<(), String> {
         let say = |why: &dyn Display| why.to_string();
         let fresh = Doors::make(self, &plan)?;
-        // A door that runs goes on with new settings; a new one begins.
+        // A door that runs goes on with new settings; a new one begins. Until it has taken them, only the
+        // fresh one knows where to listen.
+        let wanted = fresh.openings().map(|opening| opening.listen);
         let doors = running.doors.joined(fresh);
-        let openings = doors.openings();
+        let mut openings = doors.openings();
+        for (opening, listen) in openings.iter_mut().zip(wanted) {
+            opening.listen = listen;
+        }
         let mut bound: Vec<(usize, Bound)> = Vec::new();
         for (index, opening) in openings.iter().enumerate() {
             let listeners = running
@@ -102,6 +107,7 @@ impl App {
                 .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
         }
         self.resolver.answer_from(doors.dns.as_ref().map(|door| door.local_names()));
+        doors.take_settings(&plan)?;
         for (index, listener) in bound {
             let opening = &openings[index];
             running
@@ -109,7 +115,6 @@ impl App {
                 .start(listener, &opening.limits, &self.cores, &self.drain, &opening.serve)
                 .map_err(|why| say(&why))?;
         }
-        doors.take_settings(&plan)?;
         self.signer.bundle(plan.file.signer.bundles);
         for opening in &openings {
             running.http.keep_only(opening.name, &opening.listen);
