@@ -4,7 +4,7 @@ use crate::access_log;
 use crate::quick::Lane;
 use crate::request;
 use crate::secure::Ends;
-use crate::settings::{SiteSettings, claimed_twice};
+use crate::settings::{SiteSettings, caps, claimed_twice};
 use crate::site::{Logs, Site};
 use crate::store::Watcher;
 use crate::table::Table;
@@ -20,13 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-
-use transport::{CONNECTIONS_MAX_DEFAULT, ConnectionLimits, Drain, Signer, Stream};
+use transport::{ConnectionLimits, Drain, Signer, Stream};
 use vocab::{Complaint, Listen, Scheme};
-
-/// Connections at once from one client. Thousands of people may stand behind one address (RFC 6888),
-/// and they come to a web server more often than to any other door.
-const CONNECTIONS_PER_CLIENT_MAX: usize = 2048;
 
 /// What the door is built from.
 #[derive(Clone)]
@@ -47,6 +42,7 @@ pub struct Parts {
 pub struct Door {
     pub(crate) parts: Parts,
     watcher: Arc<Watcher>,
+    connections: ConnectionLimits,
     state: ArcSwap<State>,
 }
 
@@ -79,7 +75,9 @@ impl Door {
     pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
         let watcher = Watcher::start();
         let state = ArcSwap::from_pointee(State::open(settings, &parts, &watcher, None)?);
-        Ok(Arc::new(Self { parts, watcher, state }))
+        let (all, each) = caps(settings);
+        let connections = ConnectionLimits::new(all, each);
+        Ok(Arc::new(Self { parts, watcher, connections, state }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
@@ -87,6 +85,8 @@ impl Door {
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
         let before = self.state();
         let state = State::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
+        let (all, each) = caps(settings);
+        self.connections.set(all, each);
         self.state.store(Arc::new(state));
         // The logs of sites that stay: files are opened anew by every reload.
         self.reopen_logs();
@@ -126,7 +126,7 @@ impl Door {
 
     /// The caps on its connections, to share among all its listeners.
     pub fn connection_limits(&self) -> ConnectionLimits {
-        ConnectionLimits::new(CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX)
+        self.connections.clone()
     }
 
     /// What settings say now.

@@ -3,9 +3,11 @@
 //! Plain data: it opens no folder. `config` reads it, [`SiteSettings::check`] says what is wrong with
 //! one site and [`check()`] what is wrong between several.
 
+mod caps;
 mod check;
 pub(crate) mod written;
 
+pub(crate) use self::caps::caps;
 pub use self::check::check;
 pub(crate) use self::check::{claimed_twice, file_below_root};
 use self::written::{CacheRule, HeaderRule, Hidden, Listing, Redirect, Symlinks};
@@ -87,6 +89,12 @@ pub struct SiteSettings {
     /// `X-Forwarded-Proto: https` is not sent on by `redirect_https`. At most 64. Default none:
     /// nobody is believed.
     pub trusted_proxies: Vec<Text<Network>>,
+    /// How many connections the door may have open at once, all sites and clients together; one over it
+    /// is closed at once. From 1 to 1000000. A connection comes before any site is known: sites that say
+    /// this say the same. Default 10000.
+    pub connections: Option<u32>,
+    /// How many of them one client may hold, in the same way. From 1 to 1000000. Default 2048.
+    pub connections_per_client: Option<u32>,
     /// HSTS, said over TLS only. Needs an `https://` listener. Default none.
     pub hsts: Option<HstsSettings>,
 }
@@ -117,6 +125,8 @@ impl Default for SiteSettings {
             access_log: None,
             redirect_https: false,
             trusted_proxies: Vec::new(),
+            connections: None,
+            connections_per_client: None,
             hsts: None,
         }
     }

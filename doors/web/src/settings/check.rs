@@ -3,7 +3,7 @@
 //! It opens no file and no folder; that those exist is found when the door is made. Called by
 //! `config` through [`check`] and [`SiteSettings::check`], and by the door before it takes settings.
 
-use super::SiteSettings;
+use super::{SiteSettings, caps};
 use crate::errors::ErrorPages;
 use crate::forwarded;
 use crate::host::HostPattern;
@@ -42,6 +42,7 @@ impl SiteSettings {
         complaints.extend(Rules::compile(self).1);
         complaints.extend(secure::check(self));
         complaints.extend(forwarded::check(self));
+        complaints.extend(caps::check(self));
         if self.memory.bytes() > MEMORY_BYTES_MAX {
             let complaint = Complaint::new("memory", "a site can keep 16 GiB at most");
             complaints.push(complaint.remedy("write memory: 64MiB"));
@@ -175,6 +176,7 @@ pub fn check(sites: &[SiteSettings]) -> Vec<Complaint> {
     }
     complaints.extend(claimed_twice(sites));
     complaints.extend(secure::check_together(sites));
+    complaints.extend(caps::check_together(sites));
     complaints
 }
 

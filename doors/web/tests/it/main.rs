@@ -1,6 +1,7 @@
 //! The web door from outside.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod caps;
 mod changes;
 mod fastcgi;
 mod features;
