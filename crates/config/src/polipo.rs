@@ -8,6 +8,7 @@ mod absent;
 mod forbidden;
 mod said;
 
+use self::forbidden::Forbidden;
 use self::said::{Degree, Said};
 use crate::FileComplaint;
 use crate::yaml::Place;
@@ -19,7 +20,7 @@ use std::path::Path;
 use vocab::{Complaint, Network};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 21] = [
+const CARRIED: [&str; 22] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
@@ -41,13 +42,18 @@ const CARRIED: [&str; 21] = [
     "socksParentProxy",
     "socksProxyType",
     "tunnelAllowedPorts",
+    "uncachableFile",
 ];
 /// Where Polipo listens unless it is told otherwise.
 const PORT: u16 = 8123;
 /// Where Polipo looks for what is forbidden if no file is named.
 const FORBIDDEN: [&str; 2] = ["~/.polipo-forbidden", "/etc/polipo/forbidden"];
+/// The same of what is not to be cached.
+const UNCACHABLE: [&str; 2] = ["~/.polipo-uncachable", "/etc/polipo/uncachable"];
 /// Ports that are written one by one, at most.
 const PORTS_MAX: usize = 256;
+/// Lines of a file that are named one by one where they are left out.
+const LEFT_OUT_SHOWN: usize = 20;
 /// The smallest cache that we have.
 const MEMORY_MIN: u64 = 256 << 10;
 
@@ -97,6 +103,7 @@ impl Import {
         self.parent();
         self.fields();
         self.store();
+        self.uncachable(read_file);
         self.forbidden(read_file);
         for said in std::mem::take(&mut self.said).into_values() {
             let reason = absent::reason(&said.name).unwrap_or("Polipo has no such variable");
@@ -305,29 +312,53 @@ impl Import {
         }
     }
 
-    fn forbidden(&mut self, read_file: ReadFile<'_>) {
-        if !self.said.contains_key("forbiddenFile") {
-            let usual = FORBIDDEN.iter().find_map(|it| read_file(Path::new(it)).ok());
-            self.forbid(&usual.unwrap_or_default());
-            return;
-        }
-        let Some((said, path)) = self.text("forbiddenFile") else { return };
-        match read_file(Path::new(&path)) {
-            Ok(text) => self.forbid(&text),
-            Err(why) => {
-                let why =
-                    Complaint::new(said.name, why).remedy("make it readable, or take the line out");
-                self.wrong.push((said.line, why));
-            }
+    fn uncachable(&mut self, read_file: ReadFile<'_>) {
+        let text = self.file_of("uncachableFile", &UNCACHABLE, read_file);
+        let rules = self.rules_of(&text, "not to be cached", |rule| {
+            door_proxy::check_never(std::slice::from_ref(rule)).is_empty()
+        });
+        if !rules.is_empty() {
+            self.cache.push(("never", json!(rules)));
         }
     }
 
-    fn forbid(&mut self, text: &str) {
-        let found = forbidden::read(text);
-        self.rules = found.rules;
-        if found.left_out > 0 {
-            self.notes.push(format!("{} lines of what is forbidden are left out", found.left_out));
+    fn forbidden(&mut self, read_file: ReadFile<'_>) {
+        let text = self.file_of("forbiddenFile", &FORBIDDEN, read_file);
+        self.rules = self.rules_of(&text, "forbidden", |_| true);
+    }
+
+    /// What stands in the file that a variable names, or else where Polipo looks without it.
+    fn file_of(&mut self, name: &str, usual: &[&str], read_file: ReadFile<'_>) -> String {
+        if !self.said.contains_key(name) {
+            let found = usual.iter().find_map(|it| read_file(Path::new(it)).ok());
+            return found.unwrap_or_default();
         }
+        let Some((said, path)) = self.text(name) else { return String::new() };
+        read_file(Path::new(&path)).unwrap_or_else(|why| {
+            let why =
+                Complaint::new(said.name, why).remedy("make it readable, or take the line out");
+            self.wrong.push((said.line, why));
+            String::new()
+        })
+    }
+
+    /// The rules of such a file that are taken; the lines of the others are named.
+    fn rules_of(
+        &mut self,
+        text: &str,
+        what: &str,
+        is_taken: impl Fn(&String) -> bool,
+    ) -> Vec<String> {
+        let Forbidden { rules, left_out } = forbidden::read(text, is_taken);
+        if !left_out.is_empty() {
+            let count = left_out.len();
+            let shown: Vec<_> =
+                left_out.iter().take(LEFT_OUT_SHOWN).map(ToString::to_string).collect();
+            let more = if count > LEFT_OUT_SHOWN { ", ..." } else { "" };
+            let shown = shown.join(", ");
+            self.notes.push(format!("{count} lines of what is {what} are left out: {shown}{more}"));
+        }
+        rules
     }
 
     fn written(&self, source: &Path) -> String {

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use store::freshness::{
     Answered, Asked, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused,
-    Trouble, cache_status, freshness,
+    NotStored, Trouble, cache_status, freshness, miss,
 };
 use store::{Entry, Filed, Found, Join, Joined, Key, Lead, Reader, Unfetched};
 use tokio::sync::oneshot;
@@ -103,12 +103,26 @@ impl Cache {
                 Found::Lead(lead) => return self.lead(question, fetch, lead).await,
                 Found::Unfetched(why) => return Ok(Self::unfetched(why)),
                 Found::Pass(why) => {
-                    let passed = self.pass(&question, &fetch, Forward::Never(why));
+                    let passed = self.pass(&question, &fetch, Forward::Never(why), None);
                     return Box::pin(passed).await;
                 }
             }
         }
-        Box::pin(self.pass(&question, &fetch, Forward::Bypass)).await
+        Box::pin(self.pass(&question, &fetch, Forward::Bypass, None)).await
+    }
+
+    /// Answers a `GET` or `HEAD` without a body from the origin alone: nothing of it is stored, and
+    /// nothing that is stored is sent. Where nothing may be fetched: 504.
+    pub async fn bypass<F: Fetch>(
+        &self,
+        question: &Question,
+        fetch: &F,
+    ) -> Result<Served, Missed<F::Failure>> {
+        if let Err(why) = miss(&self.rules, &question.asked()) {
+            return Ok(Self::unfetched(Unfetched::Missing(why)));
+        }
+        let kept = Some(Kept::Not(NotStored::Never));
+        self.pass(question, fetch, Forward::Bypass, kept).await
     }
 
     /// What is at hand in memory, or else on disk.
@@ -161,7 +175,7 @@ impl Cache {
         let done = match join.settled(&self.rules, &asked).await {
             Joined::Read(reading) => match reading.fill.attach(0..u64::MAX) {
                 Ok(reader) => Ok(self.shared(question, fetch, &reading.filed, reader)),
-                Err(_) => self.pass(question, fetch, Forward::Bypass).await,
+                Err(_) => self.pass(question, fetch, Forward::Bypass, None).await,
             },
             Joined::Hit(entry, freshness) => {
                 let handled =
@@ -219,11 +233,12 @@ impl Cache {
         question: &Question,
         fetch: &F,
         why: Forward,
+        kept: Option<Kept>,
     ) -> Result<Served, Missed<F::Failure>> {
         let fetched = fetch.fetch(&question.method, question.fields.clone()).await;
         let (mut head, body) = fetched.map_err(Missed::Failed)?.into_parts();
         self.note_head(question, &answered(&head, question.now, (self.clock)())).await;
-        let handled = forwarded(why, None, Collapse::None, None);
+        let handled = forwarded(why, None, Collapse::None, kept);
         Self::sign(&mut head.headers, &handled);
         Ok(Served { response: Response::from_parts(head, body), source: Source::Origin })
     }

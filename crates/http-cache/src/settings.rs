@@ -30,6 +30,11 @@ pub struct Settings {
     pub stale: Stale,
     /// A folder in which answers outlive a restart, and find room that memory has not. Default: none.
     pub disk: Option<DiskSettings>,
+    /// URLs whose answers are neither stored nor taken from what is stored, as rules of filter lists
+    /// without options: `||live.example^` (a host with all below it), `||www.example/feed/*` (all that
+    /// begins so), `/expression/`; `@@` in front spares what it matches. At most 10000. For the proxy
+    /// alone: the gateway's routes say it by `cache`. Default: none.
+    pub never: Vec<String>,
 }
 
 /// When an answer is sent past its time.
@@ -58,6 +63,7 @@ impl Default for Settings {
             finish_percent: store.finish_percent,
             stale: Stale::default(),
             disk: None,
+            never: Vec::new(),
         }
     }
 }

@@ -261,6 +261,12 @@ impl Settings {
         check("upgrade_idle", *self.upgrade_idle, Duration::from_secs(10), UPGRADE_IDLE_MAX);
         complaints.extend(self.uploads.check().into_iter().map(|it| it.under("uploads")));
         complaints.extend(self.cache.check().into_iter().map(|it| it.under("cache")));
+        if !self.cache.never.is_empty() {
+            complaints.push(
+                Complaint::new("cache.never", "the gateway's routes say what is kept")
+                    .remedy("leave cache out of the routes whose answers are not to be kept"),
+            );
+        }
         if self.body_max.bytes() < 1 << 10 {
             complaints.push(
                 Complaint::new("body_max", format!("{} is out of bounds", self.body_max))
@@ -339,6 +345,7 @@ mod tests {
             },
             RouteSettings::default(),
         ];
+        settings.cache.never = vec!["||a.example^".into()];
         settings.body_max = Text(ByteSize(10));
         let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
         let expected = [
@@ -353,6 +360,7 @@ mod tests {
             "routes.2.cache",
             "routes.2.block.patterns.1",
             "routes.3.pool",
+            "cache.never",
             "body_max",
         ];
         assert_eq!(paths, expected);

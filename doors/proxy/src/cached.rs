@@ -70,11 +70,16 @@ pub(crate) async fn answer(
         fields: head.headers,
         now: trip.now,
     };
-    cache.answer(question, Onward::new(trip, origin, path, head.version)).await.map_err(|why| {
-        match why {
-            Missed::Failed(why) => why,
-            Missed::Elsewhere => Failed::Send(SendError::Closed),
-        }
+    let onward = Onward::new(trip, origin, path, head.version);
+    let answered = if trip.setup.never_keeps(origin, &question.url, trip.now) {
+        // Boxed: what the cache answers would carry its room.
+        Box::pin(cache.bypass(&question, &onward)).await
+    } else {
+        cache.answer(question, onward).await
+    };
+    answered.map_err(|why| match why {
+        Missed::Failed(why) => why,
+        Missed::Elsewhere => Failed::Send(SendError::Closed),
     })
 }
 
@@ -107,6 +112,11 @@ pub(crate) async fn passed(
     response: Response<Body>,
 ) -> Response<Body> {
     let (Some(cache), Some(question)) = (&trip.setup.cache, question) else { return response };
+    if trip.setup.never_keeps(origin, &question.url, trip.now) {
+        let (head, body) = response.into_parts();
+        cache.changed(&question, &head).await;
+        return Response::from_parts(head, body);
+    }
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.setup.settings.response_timeout.0.0;
     let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));

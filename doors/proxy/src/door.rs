@@ -2,6 +2,7 @@
 
 use crate::access::{Access, GUESSES};
 use crate::headers::Fields;
+use crate::never::Never;
 use crate::quick::Lane;
 use crate::request;
 use crate::routes::Routes;
@@ -23,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, CameTo};
 use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
 use upstream::origins::{
-    BecomesTunnel, ClientStream, Dialer, Host, Limits as OriginLimits, Origins, Reach,
+    BecomesTunnel, ClientStream, Dialer, Host, Limits as OriginLimits, Origin, Origins, Reach,
 };
 use vocab::{Complaint, Listen, Near, Now};
 
@@ -69,6 +70,7 @@ pub(crate) struct Setup {
     pub(crate) fields: Fields,
     pub(crate) secure: Option<Secure>,
     pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) never: Option<Never>,
 }
 
 /// Whether clients speak TLS with us.
@@ -202,8 +204,15 @@ impl Setup {
                 let before = before.and_then(|setup| setup.cache.as_deref());
                 Cache::new(wanted, &Rules::forward(), before, &parts.cache)
             }),
+            never: settings.cache.as_ref().and_then(Never::of),
             settings,
         })
+    }
+
+    /// Whether the cache leaves a URL of `origin` alone.
+    pub(crate) fn never_keeps(&self, origin: &Origin, url: &str, now: Now) -> bool {
+        let never = self.never.as_ref();
+        never.is_some_and(|never| never.holds(origin.host.to_name().as_name(), url, now))
     }
 
     pub(crate) fn serves(&self, client: IpAddr) -> bool {

@@ -11,6 +11,7 @@ mod cached;
 mod decide;
 mod door;
 mod headers;
+mod never;
 mod own;
 mod pac;
 mod pages;
@@ -27,6 +28,7 @@ mod tunnel;
 mod within;
 
 pub use crate::door::{Door, Parts, check_files};
+pub use crate::never::check as check_never;
 pub use crate::settings::{
     AuthSettings, ConnectSni, PacFallback, PacSettings, ParentSettings, ParentsOf, Place, Referer,
     Settings, Shown, TlsSettings, TokenDigest,

@@ -79,6 +79,9 @@ impl Lane {
     ) -> Option<Quickly> {
         let cache = setup.cache.as_ref()?;
         let (started, now) = (Instant::now(), clock::now());
+        if setup.never.as_ref().is_some_and(|never| never.holds(host, url, now)) {
+            return None;
+        }
         // decide
         let field = |name: &str| request.text(name).unwrap_or("");
         let page = ["referer", "origin"].iter().find_map(|name| page_host_of(field(name)));

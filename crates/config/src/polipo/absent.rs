@@ -1,7 +1,7 @@
 //! Variables of Polipo without a counterpart, and why.
 
 /// Names, and the reason that they share.
-const ABSENT: [(&[&str], &str); 22] = [
+const ABSENT: [(&[&str], &str); 21] = [
     (
         &[
             "chunkLowMark",
@@ -42,7 +42,6 @@ const ABSENT: [(&[&str], &str); 22] = [
         &["mindlesslyCacheVary", "dontTrustVaryETag"],
         "answers that vary are kept side by side, each for the requests that it fits",
     ),
-    (&["uncachableFile"], "what must not be kept cannot be said by URL"),
     (
         &["serverSlots", "serverSlots1", "serverMaxSlots", "serverExpireTime"],
         "an origin gets as many connections as it is asked things at once",

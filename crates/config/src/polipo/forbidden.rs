@@ -1,4 +1,4 @@
-//! What Polipo forbids, as rules of a list of ours.
+//! What Polipo forbids, or does not cache, as rules of a list of ours.
 //!
 //! A line of its file is a domain, with all below it, unless it has a `/`, `*` or `\`; then it is an
 //! expression that is looked for in the URL. Source: Polipo's manual, "Forbidden".
@@ -10,19 +10,20 @@ const RULES_MAX: usize = 10_000;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Forbidden {
     pub(super) rules: Vec<String>,
-    /// Beyond those that are taken, or no name.
-    pub(super) left_out: usize,
+    /// Lines, from 1, that are no name, cannot be used, or stand beyond those that are taken.
+    pub(super) left_out: Vec<usize>,
 }
 
-/// The rules of a file of Polipo's.
-pub(super) fn read(text: &str) -> Forbidden {
+/// The rules of a file of Polipo's, as far as they are taken.
+pub(super) fn read(text: &str, is_taken: impl Fn(&String) -> bool) -> Forbidden {
     let mut forbidden = Forbidden::default();
     // A `#` ends a line wherever it stands.
     let lines = text.lines().map(|it| it.split('#').next().unwrap_or_default().trim());
-    for line in lines.filter(|it| !it.is_empty()) {
-        match rule(line).filter(|_| forbidden.rules.len() < RULES_MAX) {
+    for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.is_empty()) {
+        let has_room = forbidden.rules.len() < RULES_MAX;
+        match rule(line).filter(|rule| has_room && is_taken(rule)) {
             Some(rule) => forbidden.rules.push(rule),
-            None => forbidden.left_out += 1,
+            None => forbidden.left_out.push(number),
         }
     }
     forbidden
@@ -47,9 +48,11 @@ mod tests {
             "# sample\ncounter.com # c\n\n .hitbox.com \n/ads/ # x\n^http://[^/]*counter\\.com\n";
         let expected =
             ["||counter.com^", "||hitbox.com^", "//ads//", "/^http://[^/]*counter\\.com/"];
-        assert_eq!(read(text).rules, expected);
-        assert_eq!(read("a b\n\u{e9}.example\n").left_out, 2);
+        assert_eq!(read(text, |_| true).rules, expected);
+        assert_eq!(read(text, |rule| !rule.starts_with('/')).left_out, [5, 6]);
+        assert_eq!(read("a b\n\n\u{e9}.example\n", |_| true).left_out, [1, 3]);
         let many = "a.example\n".repeat(RULES_MAX + 3);
-        assert_eq!((read(&many).rules.len(), read(&many).left_out), (RULES_MAX, 3));
+        let found = read(&many, |_| true);
+        assert_eq!((found.rules.len(), found.left_out.len()), (RULES_MAX, 3));
     }
 }

@@ -65,7 +65,7 @@ diskCacheRoot = "/var/cache/polipo/"
     assert_eq!(
         proxy["cache"],
         json!({ "stale": "offline", "memory": "256KiB",
-        "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null })
+        "memory_object": proxy["cache"]["memory_object"], "finish_percent": 50, "disk": null, "never": [] })
     );
 }
 
@@ -80,7 +80,7 @@ fn what_is_forbidden_is_a_list() {
     let plan = crate::parse(&yaml, Path::new("tidegate.yaml")).unwrap();
     let [list] = plan.file.policy.lists.as_slice() else { panic!("{yaml}") };
     assert_eq!(list.rules, ["||counter.com^", "//ads//"]);
-    assert!(yaml.contains("1 lines of what is forbidden are left out"), "{yaml}");
+    assert!(yaml.contains("1 lines of what is forbidden are left out: 3\n"), "{yaml}");
     let usual = from_polipo("proxyPort = 1", source, &file).unwrap();
     assert!(usual.contains("||counter.com^"), "where no file is named Polipo looks there: {usual}");
     let none = from_polipo("forbiddenFile = \"\"", source, &file).unwrap();
@@ -90,6 +90,24 @@ fn what_is_forbidden_is_a_list() {
         gone[0].to_string(),
         "config:2:1: forbiddenFile: /none is not there; make it readable, or take the line out"
     );
+}
+
+#[test]
+fn what_is_not_to_be_cached_is_said_to_the_cache() {
+    let file = |path: &Path| match path.to_str() {
+        Some("/etc/polipo/uncachable") => Ok("live.example\n\\.cgi\n[a*\nno name\n".to_owned()),
+        _ => no_file(path),
+    };
+    let source = Path::new("config");
+    for text in ["uncachableFile = /etc/polipo/uncachable", "proxyPort = 1"] {
+        let yaml = from_polipo(text, source, &file).unwrap();
+        let plan = crate::parse(&yaml, Path::new("tidegate.yaml")).unwrap();
+        let never = plan.file.proxy.unwrap().cache.unwrap().never;
+        assert_eq!(never, ["||live.example^", r"/\.cgi/"]);
+        let left_out = "2 lines of what is not to be cached are left out: 3, 4\n";
+        assert!(yaml.contains(left_out), "{yaml}");
+    }
+    assert!(from_polipo("uncachableFile = /none", source, &file).is_err());
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::fmt;
 /// The reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NotStored {
+    /// The settings name its URL.
+    Never,
     /// Not a method whose answers are stored.
     Method,
     /// A `POST` whose answer does not say that it is what a `GET` of this URL gives.
@@ -57,6 +59,7 @@ impl NotStored {
     /// A short word, for `Cache-Status`, the ledger and metrics.
     pub const fn word(self) -> &'static str {
         match self {
+            Self::Never => "never",
             Self::Method => "method",
             Self::PostElsewhere => "post-elsewhere",
             Self::PostWithoutFreshness => "post-no-freshness",
@@ -86,6 +89,7 @@ impl NotStored {
 impl fmt::Display for NotStored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Never => "the settings say that answers of this URL are never stored",
             Self::Method => "answers to this method are not stored",
             Self::PostElsewhere => {
                 "the answer to the POST has no Content-Location with the URL it was sent to"

@@ -240,7 +240,8 @@ fn is_shared(head: &Head, terms: &Terms, asked: &Asked<'_>) -> Company {
 /// Whether another client's answer would not be stored either.
 const fn is_about_the_answer(why: NotStored) -> bool {
     match why {
-        NotStored::Method
+        NotStored::Never
+        | NotStored::Method
         | NotStored::PostElsewhere
         | NotStored::PostWithoutFreshness
         | NotStored::RequestNoStore

@@ -3,6 +3,7 @@
 //! It reads no file: what stands in files is found when the door is made. Called by `config`.
 
 use super::{Settings, parents, passing};
+use crate::never;
 use std::time::Duration;
 use vocab::{Complaint, Listen, Scheme, Span};
 
@@ -62,7 +63,8 @@ impl Settings {
         }
         complaints.extend(self.check_leaves());
         if let Some(cache) = &self.cache {
-            complaints.extend(cache.check().into_iter().map(|it| it.under("cache")));
+            let found = cache.check().into_iter().chain(never::check(&cache.never));
+            complaints.extend(found.map(|it| it.under("cache")));
         }
         complaints
     }
@@ -137,7 +139,11 @@ mod tests {
             connect_ports: vec![443, 0],
             tunnel_idle: Text(Span(Duration::ZERO)),
             parent: Some(ParentSettings::Several(Vec::new())),
-            cache: Some(http_cache::Settings { finish_percent: 101, ..Default::default() }),
+            cache: Some(http_cache::Settings {
+                finish_percent: 101,
+                never: vec!["a".into()],
+                ..Default::default()
+            }),
             ..Settings::default()
         };
         let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
@@ -148,6 +154,7 @@ mod tests {
             "tunnel_idle",
             "parent",
             "cache.finish_percent",
+            "cache.never.0",
         ];
         assert_eq!(paths, expected);
     }

@@ -6,6 +6,7 @@
 mod access;
 mod bad_origins;
 mod blocked;
+mod cache;
 mod fields;
 mod interim;
 mod own;
