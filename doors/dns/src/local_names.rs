@@ -64,7 +64,7 @@ mod tests {
             "_http._tcp.lan SRV 1 2 8080 nas.lan.",
         ]);
         let rewrites = lines(&["old.lan nas.lan", "||intern.example^ gateway.example"]);
-        LocalNames::of(&Settings { local, rewrites, ..Settings::default() }).unwrap()
+        LocalNames::of(&Settings { rewrites, local, ..Settings::default() }).unwrap()
     }
 
     fn name(text: &str) -> Name<'_> {
