@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TIE_SHARE = 0.05  # medians nearer than this are a tie whatever the spread
 CLIENT_BUSY_MAX = 0.95  # of the processors that the generator may use
+ALLOWED = sorted(os.sched_getaffinity(0))  # before anything here is moved to its own half
 PAIRS_LEAST = 5  # below this a paired comparison says nothing
 RESAMPLES = 2000
 
@@ -114,6 +115,24 @@ def rate_in_words(per_second, busy):
     return f"{per_second:,.0f}/s"
 
 
+def busy_of(rounds):
+    """How busy the clients of these rounds were; nothing where none has told."""
+    known = [it["busy"] for it in rounds if it.get("busy") is not None]
+    return middle(known) if known else None
+
+
+def rate_of(rounds):
+    """The middle rate of some rounds in words."""
+    return rate_in_words(middle([it["per_second"] for it in rounds]), busy_of(rounds))
+
+
+def is_told(ours, theirs, our_busy, their_busy, better):
+    """Whether a comparison is the servers': of two rates the lower one must not be its client's limit."""
+    if better == "less" or not ours or not theirs:
+        return True
+    return not is_client_bound(our_busy if middle(ours) < middle(theirs) else their_busy)
+
+
 def exponent(sizes, costs):
     """The slope of a straight line through the logarithms: 0 is flat, 1 is linear."""
     points = [(math.log(x), math.log(y)) for x, y in zip(sizes, costs, strict=True) if x > 0 and y > 0]
@@ -133,11 +152,23 @@ def growth_in_words(slope):
 
 def pinning(cores=None):
     """Which processors servers and generators get: (None, None) on two or fewer, else halves."""
-    every = sorted(os.sched_getaffinity(0)) if cores is None else list(range(cores))
+    every = ALLOWED if cores is None else list(range(cores))
     if len(every) <= 2:
         return None, None
     half = len(every) // 2
     return every[:half], every[half:]
+
+
+def workers():
+    """How many workers every server gets: one for each processor that it may use."""
+    return len(pinning()[0] or ALLOWED)
+
+
+def stand_aside():
+    """Moves this process, and with it all that it starts, to the clients' processors; servers are `pinned`."""
+    clients = pinning()[1]
+    if clients:
+        os.sched_setaffinity(0, clients)
 
 
 def pinned(command, which):
@@ -153,7 +184,7 @@ def machine():
     memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
     commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
                             capture_output=True, text=True).stdout.strip()
-    return {"kernel": os.uname().release, "cores": len(os.sched_getaffinity(0)),
+    return {"kernel": os.uname().release, "cores": len(ALLOWED),
             "processor": model[1].strip() if model else os.uname().machine,
             "memory_gb": round(int(memory[1]) / 1e6, 1) if memory else None,
             "load": round(os.getloadavg()[0], 1), "commit": commit or "?",

@@ -28,6 +28,7 @@ def build(source, into):
 
 
 AB_REQUESTS_MAX = 2_000_000  # time ends it sooner
+LOOK_SECONDS = 0.2  # between two looks at the threads of a generator
 
 
 class Template(string.Template):
@@ -48,48 +49,104 @@ def output_of(*command):
 
 
 def wrk(url, clients, seconds, *flags):
-    """How many requests wrk had answered, and how many a second. One that failed fails the run."""
+    """What wrk tells. One request that failed fails the run."""
     figures = load(url, clients, seconds, *flags)
     if figures["refused"] or figures["cut"]:
         raise RuntimeError(f"{url}: wrk: {figures['refused']} refused, {figures['cut']} cut off")
-    return figures["count"], figures["per_second"]
+    return figures
+
+
+def timed(server, work):
+    """CPU of the server an answer, the rate, and how busy the client was, of a run that tells its figures."""
+    before = server.cpu_seconds()
+    figures = work()
+    spent = server.cpu_seconds() - before
+    return {"cpu_us": 1e6 * spent / figures["count"], "per_second": figures["per_second"], "busy": figures["busy"]}
+
+
+def threads_seconds(pid):
+    """Processor time of each thread that a process has now."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            fields = task.read_text().rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended meanwhile
+        found[task.parent.name] = (int(fields[11]) + int(fields[12])) / TICK
+    return found
+
+
+def busiest(threads, seconds, whole, wall):
+    """The share of a processor that the busiest thread of a generator took: it is at its end when one is.
+    `threads` were read after `seconds`; of a generator with a single one, or that was too quick to be looked
+    at, the `whole` of its time by the `wall` is more exact."""
+    if len(threads) < 2 or seconds <= 0:
+        return whole / wall
+    return max(threads.values()) / seconds
+
+
+def children_seconds():
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def generate(command, lasts=None):
+    """Runs a load generator on the clients' processors: the finished process, and how busy it was (`busiest`).
+    `lasts`: seconds of load, where it then waits for what is late."""
+    before, begun, threads, looked = children_seconds(), time.monotonic(), {}, 0.0
+    command = method.pinned([str(it) for it in command], "client")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            while True:
+                try:
+                    said, complained = running.communicate(timeout=LOOK_SECONDS)
+                    break
+                except subprocess.TimeoutExpired:
+                    threads.update(threads_seconds(running.pid))
+                    looked = time.monotonic() - begun
+        except BaseException:
+            running.kill()
+            raise
+    wall = time.monotonic() - begun
+    busy = busiest(threads, min(looked, lasts or looked), children_seconds() - before, min(wall, lasts or wall))
+    return subprocess.CompletedProcess(command, running.returncode, said, complained), busy
 
 
 def load(url, clients, seconds, *flags):
     """All that one run of wrk tells, and how busy its one thread was. `refused` are answers other than
     2xx and 3xx, `cut` connections that broke or answers that did not come in time. wrk adds to its times
     what a client at a steady rate would have waited besides: one slow answer counts as many."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", *map(str, flags), url]
-    said = subprocess.run(method.pinned(command, "client"), capture_output=True, text=True).stdout
-    wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    done, busy = generate(["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", *flags, url])
+    said = done.stdout
     count = re.search(r"(\d+) requests in", said)
     if not count:
-        raise RuntimeError(f"{url}: wrk: {said}")
+        raise RuntimeError(f"{url}: wrk: {said}{done.stderr}"[-300:])
     refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
     cut = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"count": int(count[1]), "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]),
             "refused": int(refused[1]) if refused else 0, "cut": sum(map(int, cut.groups())) if cut else 0,
-            "busy": spent / wall, **{f"p{share}_ms": milliseconds(said, share) for share in (50, 99)}}
+            "busy": busy, **{f"p{share}_ms": milliseconds(said, share) for share in (50, 99)}}
+
+
+def ab(*words):
+    """All that one run of ab tells. A failed TLS handshake counts as a success for it: look at `length`."""
+    done, busy = generate(["ab", "-q", *words])
+    said = done.stdout
+    count = re.search(r"Complete requests:\s+(\d+)", said)
+    if done.returncode != 0 or not count:
+        raise RuntimeError(f"{words[-1]}: ab: {done.stderr.strip()[-200:]}")
+    failed, refused, length = (re.search(rf"{it}:\s+(\d+)", said)
+                               for it in ("Failed requests", "Non-2xx responses", "Document Length"))
+    times = {f"p{share}_ms": re.search(rf"^\s+{share}%\s+(\d+)", said, re.MULTILINE) for share in (50, 99)}
+    return {"count": int(count[1]), "per_second": float(re.search(r"Requests per second:\s+([\d.]+)", said)[1]),
+            "refused": int(refused[1]) if refused else 0, "cut": int(failed[1]) if failed else 0,
+            "length": int(length[1]) if length else 0, "busy": busy,
+            **{name: float(found[1]) if found else None for name, found in times.items()}}
 
 
 def waited(url, clients, seconds):
     """The times that clients of ab waited, each counted once, and nothing added."""
-    begun = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = ["ab", "-q", "-k", "-c", str(clients), "-t", str(seconds), "-n", str(AB_REQUESTS_MAX), url]
-    done = subprocess.run(method.pinned(command, "client"), capture_output=True, text=True)
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = done.stdout
-    count = re.search(r"Complete requests:\s+(\d+)", said)
-    if done.returncode != 0 or not count:
-        raise RuntimeError(f"{url}: ab: {done.stderr.strip()[-200:]}")
-    failed, refused = (re.search(rf"{words}:\s+(\d+)", said) for words in ("Failed requests", "Non-2xx responses"))
-    spent = ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
-    times = {f"p{share}_ms": float(re.search(rf"^\s+{share}%\s+(\d+)", said, re.MULTILINE)[1]) for share in (50, 99)}
-    return {"count": int(count[1]), "per_second": float(re.search(r"Requests per second:\s+([\d.]+)", said)[1]),
-            "refused": int(refused[1]) if refused else 0, "cut": int(failed[1]) if failed else 0,
-            "busy": spent / seconds, **times}
+    return ab("-k", "-c", clients, "-t", seconds, "-n", AB_REQUESTS_MAX, url)
 
 
 def milliseconds(said, share):
@@ -134,9 +191,13 @@ def family(pid):
 
 
 class Process:
-    """Whoever starts one sets `process`."""
+    """Whoever starts one by other means than `spawn` sets `process`."""
 
     process = None
+    side = "server"  # whose processors it runs on; an origin is part of the load
+
+    def spawn(self, command, **named):
+        self.process = subprocess.Popen(method.pinned([str(it) for it in command], self.side), **named)
 
     def stop(self):
         if self.process.poll() is None:

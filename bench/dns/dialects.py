@@ -1,14 +1,17 @@
 """A task in the configuration language of each server, or nothing where it cannot be said there.
 
-The files are as plain as a user would write them: no tuning beyond a listener per core and a cache
+The files are as plain as a user would write them: no tuning beyond a listener per processor and a cache
 that is large enough.
 """
 
 import json
-import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import method  # noqa: E402
 
 CACHE_BYTES_PER_ANSWER = 512
-CORES = os.cpu_count() or 1
 
 
 def tidegate(task, place):
@@ -129,7 +132,7 @@ def dnsdist(task, place):
     if local is None:
         return None
     lines = ['setSecurityPollSuffix("")', 'setACL("127.0.0.0/8")',
-             *[f'addLocal("127.0.0.1:{place.port}", {{reusePort=true}})'] * CORES, *local]
+             *[f'addLocal("127.0.0.1:{place.port}", {{reusePort=true}})'] * method.workers(), *local]
     if task.encrypted:
         secret = f'"{place.cert}", "{place.key}"'
         lines += [f'addTLSLocal("127.0.0.1:{place.port_of("dot")}", {secret}, {{reusePort=true}})',
@@ -155,7 +158,7 @@ def unbound(task, place):
     size = max(task.cache * CACHE_BYTES_PER_ANSWER, 4 << 20)
     host = "127.0.0.1"
     lines = [
-        "server:", f"interface: {host}@{place.port}", f"num-threads: {CORES}", "so-reuseport: yes",
+        "server:", f"interface: {host}@{place.port}", f"num-threads: {method.workers()}", "so-reuseport: yes",
         'module-config: "iterator"', 'chroot: ""', 'username: ""', 'pidfile: ""', "use-syslog: no",
         "do-not-query-localhost: no", "do-ip6: no", "minimal-responses: yes", "verbosity: 0",
         "local-zone: test. nodefault", "local-zone: invalid. nodefault",

@@ -8,11 +8,15 @@ import itertools
 import re
 import signal
 import socket
-import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import probe
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import process  # noqa: E402
 
 OUTSTANDING = 1024
 # More lost, and the round is void. So many are let through because servers with a small socket buffer
@@ -82,18 +86,24 @@ def query_file(scenario, folder):
 
 
 def dnsperf(place, scenario, file, *flags):
-    command = ["dnsperf", "-s", "127.0.0.1", "-p", str(place.port_of(scenario.mode)), "-m",
-               scenario.mode, "-d", file, "-t", "5", "-W", "-T", "1", *map(str, flags)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    """What it tells, and how busy it was. It lives on for some seconds where queries were lost."""
+    command = ["dnsperf", "-s", "127.0.0.1", "-p", place.port_of(scenario.mode), "-m", scenario.mode,
+               "-d", file, "-t", "5", "-W", "-T", "1", *flags]
+    return told("dnsperf", process.generate(command, flags[-1] if flags[-2] == "-l" else None))
 
 
 def secure(place, mode, file, program, clients, outstanding, seconds):
-    command = [program, mode, f"127.0.0.1:{place.port_of(mode)}", file, str(clients), str(outstanding),
-               str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    if not program:
+        raise LookupError("bench/secure-load cannot be built: no cargo")
+    command = [program, mode, f"127.0.0.1:{place.port_of(mode)}", file, clients, outstanding, seconds]
+    return told(mode, process.generate(command, seconds))
+
+
+def told(who, generated):
+    done, busy = generated
     if done.returncode != 0:
-        raise Wrong(f"{mode}: {done.stderr.strip()[-300:]}")
-    return done.stdout
+        raise Wrong(f"{who}: {done.stderr.strip()[-300:]}")
+    return done.stdout, busy
 
 
 def figure(report, label):
@@ -146,12 +156,12 @@ def measure(server, scenario, place, folder, options, clients=32, outstanding=OU
     asked = options.upstream.asked()
     before = server.cpu_seconds()
     if scenario.mode in SECURE:
-        report = secure(place, scenario.mode, file, options.secure_load, clients, outstanding,
-                        options.seconds)
+        report, busy = secure(place, scenario.mode, file, options.secure_load, clients, outstanding,
+                              options.seconds)
     else:
         if server.name != "null":
             checker.start()
-        report = dnsperf(place, scenario, file, "-c", clients, "-q", outstanding, *ends)
+        report, busy = dnsperf(place, scenario, file, "-c", clients, "-q", outstanding, *ends)
     spent = server.cpu_seconds() - before
     if checker.ident:
         checker.finish()
@@ -161,6 +171,7 @@ def measure(server, scenario, place, folder, options, clients=32, outstanding=OU
         raise Wrong(f"{server.name} lost {figures['lost']:.0f} of {completed:.0f} queries")
     if server.name != "null":
         check_codes(server, scenario, report)
+    figures["busy"] = busy
     figures["cpu_us"] = 1e6 * spent / (completed + checker.asked)
     figures["upstream"] = (options.upstream.asked() - asked) / completed
     figures["resident_mb"] = server.resident_bytes() / 1e6

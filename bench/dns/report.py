@@ -1,6 +1,11 @@
 """What was measured, as text while it runs, as tables for docs/performance/dns.md afterwards."""
 
 import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import method  # noqa: E402
 
 PEERS = ["oxidns", "mosdns", "dnsdist", "unbound"]
 OURS = "tidegate"
@@ -22,7 +27,7 @@ def ratio(ours, theirs):
 def header(results):
     machine = results["machine"]
     lines = [f"{machine['kernel']}, {machine['cores']} cores, {machine['date']}, commit "
-             f"{machine['commit']}; {machine['method']}"]
+             f"{machine['commit']}; {machine['method']}; pinning {machine['pinning']}"]
     lines += [f"  {name}: {version}" for name, version in results["versions"].items()]
     return "\n".join(lines)
 
@@ -47,7 +52,7 @@ def text(entry):
         least, most = spread(rounds, "cpu_us")
         lines.append(
             f"  {name:16} {cpu:6.2f} µs CPU ({least:.2f}-{most:.2f})  ours/it "
-            f"{ratio(ours and middle(ours, 'cpu_us'), cpu):>4}  {middle(rounds, 'per_second'):9,.0f}/s"
+            f"{ratio(ours and middle(ours, 'cpu_us'), cpu):>4}  {method.rate_of(rounds)}"
             f"  {mean:8,.0f} ±{jitter:,.0f} µs  lost {middle(rounds, 'lost'):.0f}"
             f"  upstream {middle(rounds, 'upstream'):.2f}  {middle(rounds, 'resident_mb'):.0f} MB")
     return "\n".join(lines)
@@ -60,6 +65,11 @@ def table(head, rows):
 
 def cell(rounds, key, form):
     return form.format(middle(rounds, key)) if rounds else "-"
+
+
+def at_least(rounds):
+    """Before a rate that the client could not have raised."""
+    return "≥ " if method.is_client_bound(method.busy_of(rounds)) else ""
 
 
 def present(entries):
@@ -80,13 +90,14 @@ def load_tables(entries):
                      *["**" + ratio(ours and middle(ours, "cpu_us"),
                                     rounds[n] and middle(rounds[n], "cpu_us")) + "**" for n in peers]])
         rates.append([entry["name"], *[
-            " · ".join(cell(rounds[n], key, "{:,.0f}") for key in ("per_second", "mean_us", "lost"))
+            at_least(rounds[n]) + " · ".join(cell(rounds[n], key, "{:,.0f}")
+                                             for key in ("per_second", "mean_us", "lost"))
             if rounds[n] else "-" for n in servers]])
     cpu = table(["", "scenario", *servers, *[f"/ {name}" for name in peers]], rows)
     rate = table(["", *servers], rates)
     return (f"µs of server CPU a query, median of the rounds:\n\n{cpu}\n\n"
             f"Queries a second · mean latency in µs · lost, under that load (a lost query is not sent "
-            f"again: who loses 800 of 1,024 is measured with the other 200):\n\n{rate}")
+            f"again: who loses 800 of 1,024 is measured with the other 200; ≥ where the client was full):\n\n{rate}")
 
 
 def sweep_table(level, entries):

@@ -12,7 +12,6 @@ dnsperf, cc, openssl, and cargo for doh and doq. Results go to bench/out: text, 
 """
 
 import argparse
-import datetime
 import json
 import os
 import shutil
@@ -26,7 +25,8 @@ import own
 import pack
 import plots
 import report
-import servers
+import servers  # first: it says where method is
+import method
 from tasks import Place
 
 OUT = servers.HERE.parent / "out"
@@ -128,7 +128,7 @@ def measure(scenario, kind, level, runners, folder, options):
                 if server.config(scenario, place) is None:
                     raise LookupError("cannot do this")
                 rounds.append(one_round(server, scenario, kind, level, place, options))
-            except (LookupError, RuntimeError, subprocess.CalledProcessError) as error:
+            except (LookupError, RuntimeError, OSError) as error:
                 entry["absent"][server.name] = str(error)[:ERROR_MAX]
                 rounds.clear()
         if number == 0 and sys.stdout.isatty():
@@ -137,11 +137,7 @@ def measure(scenario, kind, level, runners, folder, options):
 
 
 def machine(options):
-    root = servers.HERE.parents[1]
-    commit = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"],
-                            capture_output=True, text=True).stdout.strip()
-    return {"kernel": os.uname().release, "cores": os.cpu_count(), "commit": commit or "?",
-            "date": datetime.date.today().isoformat(),
+    return {**method.machine(),
             "method": f"{options.rounds} rounds of {options.seconds} s, upstream {options.delay} µs late, "
                       "dnsperf -c 32 -q 1024 -T 1 (sweep: -c N -q N)"}
 
@@ -163,6 +159,8 @@ def main():
         folder = Path(name)
         prepare(folder)
         jobs = chosen(options.what, folder)
+        told = machine(options)
+        method.stand_aside()
         options.secure_load = secure_client(jobs)
         options.upstream = servers.Upstream(servers.build("upstream.c", folder), UPSTREAM_PORT, 3,
                                             options.delay)
@@ -173,7 +171,7 @@ def main():
                 options.secure_port = front.port
             only = options.servers and options.servers.split(",")
             runners = [one for one in servers.all_of(folder) if not only or one.name in only]
-            results = {"machine": machine(options), "entries": [], "versions": {
+            results = {"machine": told, "entries": [], "versions": {
                 one.name: one.version() for one in runners if one.available()}}
             print(report.header(results), flush=True)
             for scenario, kind in jobs:

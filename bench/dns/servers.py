@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,26 +19,25 @@ from tasks import Place, Scenario, Task
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import method  # noqa: E402
 from process import Process, build, output_of  # noqa: E402
 
 START_SECONDS_MAX = 60
 
 
-class Upstream:
+class Upstream(Process):
     """bench/null/upstream.c on `count` ports from `port` on, each answer `delay_us` late."""
+
+    side = "client"
 
     def __init__(self, program, port, count, delay_us):
         self.ports = tuple(range(port, port + count))
-        self.process = subprocess.Popen([program, str(delay_us), *map(str, self.ports)])
+        self.spawn([program, delay_us, *self.ports])
 
     def asked(self):
         """How many questions it was asked so far."""
         told = probe.ask(self.ports[0], probe.Question("queries.null", "TXT"))
         return int(next(iter(told.records)))
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
 
 
 class Server(Process):
@@ -75,8 +73,8 @@ class Server(Process):
         config.write_text(text)
         self.log = place.folder / f"{self.name}.log"
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(self.command(config), cwd=place.folder, stdout=log,
-                                            stderr=log, env={**os.environ, "BENCH_PLUGIN_FLAG": "1"})
+            self.spawn(self.command(config), cwd=place.folder, stdout=log, stderr=log,
+                       env={**os.environ, "BENCH_PLUGIN_FLAG": "1"})
         deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -121,7 +119,7 @@ class Null(Server):
         return scenario.task is None or (scenario.task.upstreams and not scenario.task.cache)
 
     def command(self, config):
-        return [self.program, config.read_text()]
+        return [self.program, config.read_text(), method.workers()]
 
 
 class Tidegate(Server):
@@ -149,6 +147,7 @@ class SecureUpstream(Tidegate):
     time is in nobody's figure."""
 
     name = "secure-upstream"
+    side = "client"
 
     def __init__(self, folder, port, upstream):
         asked = (probe.of_upstream("www.secure.test"),)

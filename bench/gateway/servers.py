@@ -44,14 +44,15 @@ class Task:
 class Origin(Process):
     """bench/null/http.c: an origin that is never the bottleneck, on a port that it keeps."""
 
+    side = "client"
+
     def __init__(self, program, delay_us=0, kept_seconds=0, port=None):
         self.port = port or free_ports(1)[0]
         self.program, self.delay_us, self.kept_seconds = program, delay_us, kept_seconds
         self.start()
 
     def start(self):
-        command = [self.program, self.port, 1, self.delay_us, self.kept_seconds]
-        self.process = subprocess.Popen(method.pinned(map(str, command), "client"))
+        self.spawn([self.program, self.port, 1, self.delay_us, self.kept_seconds])
         wait_for_port(self.port, self.process, 5)
 
     def kill(self):
@@ -109,13 +110,12 @@ class Gateway(Process):
             part.mkdir(exist_ok=True)
             part.chmod(0o777)
         values = {"folder": self.here, "port": self.port, "admin": self.admin,
-                  "workers": len((method.pinning()[0]) or os.sched_getaffinity(0)), **self.values(task)}
+                  "workers": method.workers(), **self.values(task)}
         self.config = self.here / self.template
         self.config.write_text(configured(f"gateway/{self.template}", **values))
         with open(self.here / "out", "wb") as out:
-            command = method.pinned([str(it) for it in self.command(self.config)], "server")
-            self.process = subprocess.Popen(command, cwd=self.here, stdout=out, stderr=out,
-                                            env={**os.environ, **(self.environment() or {})})
+            self.spawn(self.command(self.config), cwd=self.here, stdout=out, stderr=out,
+                       env={**os.environ, **(self.environment() or {})})
         try:
             wait_for_port(self.port, self.process, START_SECONDS_MAX, self.said)
         except RuntimeError as why:
@@ -143,8 +143,7 @@ class Null(Gateway):
 
     def start(self, task):
         self.port = free_ports(1)[0]
-        command = [self.program, self.port, task.origins[0]]
-        self.process = subprocess.Popen(method.pinned(map(str, command), "server"))
+        self.spawn([self.program, self.port, task.origins[0], method.workers()])
         wait_for_port(self.port, self.process, START_SECONDS_MAX)
 
 

@@ -11,7 +11,6 @@ Results go to bench/out.
 """
 
 import argparse
-import datetime
 import json
 import os
 import shutil
@@ -26,7 +25,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from process import Process, build, free_ports, output_of, wrk  # noqa: E402
+import method  # noqa: E402
+from process import Process, build, free_ports, output_of, timed, wrk  # noqa: E402
 
 OUT = HERE.parent / "out"
 HOST = "localhost"  # what wrk can look up, and so what the list blocks
@@ -49,7 +49,7 @@ class Server(Process):
     def start(self):
         self.ports = dict(zip(("http", "https"), free_ports(2)))
         with open(self.folder / "out", "wb") as out:
-            self.process = subprocess.Popen(list(map(str, self.command())), stdout=out, stderr=out)
+            self.spawn(self.command(), stdout=out, stderr=out)
         until = time.monotonic() + START_S
         for scheme in self.schemes:
             while True:
@@ -142,7 +142,7 @@ class Nginx(Server):
         certificate(here / "leaf.pem", here / "leaf.key", "-addext", f"subjectAltName=DNS:{HOST}")
         (here / "ad.gif").write_bytes(GIF)
         (here / "nginx.conf").write_text(f"""
-daemon off; worker_processes {os.cpu_count()}; pid {here}/pid; error_log {here}/error.log crit;
+daemon off; worker_processes {method.workers()}; pid {here}/pid; error_log {here}/error.log crit;
 events {{ worker_connections 4096; }}
 http {{
   access_log off; sendfile off; tcp_nodelay on; keepalive_requests 1000000000; types {{ image/gif gif; }}
@@ -168,7 +168,7 @@ class Null(Server):
         return "bench/null/http.c"
 
     def command(self):
-        return [self.program, self.ports["http"]]
+        return [self.program, self.ports["http"], method.workers()]
 
 
 def certificate(path, key, *more):
@@ -178,13 +178,11 @@ def certificate(path, key, *more):
 
 
 def one(server, scheme, seconds):
-    """CPU per answer in µs, and answers a second, of one run."""
+    """CPU per answer in µs, answers a second and how busy wrk was, of one run."""
     server.start()
     try:
         server.warm(scheme)
-        before = server.cpu_seconds()
-        count, rate = wrk(server.url(scheme), CLIENTS, seconds)
-        return {"cpu_us": 1e6 * (server.cpu_seconds() - before) / count, "per_second": rate}
+        return timed(server, lambda: wrk(server.url(scheme), CLIENTS, seconds))
     finally:
         server.stop()
 
@@ -204,12 +202,12 @@ def middle(rows, key):
 
 def text(scheme, rows):
     lines = [f"\na null answer over {scheme}, {CLIENTS} kept connections",
-             "| server | µs of CPU an answer (least–most) | answers/s | ours / it |", "|---|---|---|---|"]
+             "| server | µs of CPU an answer (least–most) | answers | ours / it |", "|---|---|---|---|"]
     ours = middle(rows["tidegate"], "cpu_us")
     for name, found in rows.items():
         cpu = [it["cpu_us"] for it in found]
         lines.append(f"| {name} | {middle(found, 'cpu_us'):.2f} ({min(cpu):.2f}–{max(cpu):.2f}) | "
-                     f"{middle(found, 'per_second'):,.0f} | {ours / middle(found, 'cpu_us'):.2f} |")
+                     f"{method.rate_of(found)} | {ours / middle(found, 'cpu_us'):.2f} |")
     peer, share = MARKS[scheme]
     if peer not in rows:
         return lines + [f"no {peer} at hand: its mark is open"], True
@@ -227,8 +225,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         servers = [it(folder) for it in (Tidegate, Pixelserv, Nginx) if it.program] + [Null(folder)]
-        lines = [f"Linux {os.uname().release}, {os.cpu_count()} cores, {datetime.date.today().isoformat()}, "
-                 f"{options.rounds} rounds of {options.seconds} s, load {os.getloadavg()[0]:.1f}"]
+        machine = method.machine()
+        method.stand_aside()
+        lines = [f"Linux {machine['kernel']}, {machine['cores']} cores, {machine['date']}, pinning {machine['pinning']}, "
+                 f"{options.rounds} rounds of {options.seconds} s, load {machine['load']}"]
         lines += [f"{it.name}: {it.version()}" for it in servers]
         for scheme in MARKS:
             results[scheme] = measure(servers, scheme, options)

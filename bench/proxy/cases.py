@@ -1,12 +1,11 @@
 """What is done to a running proxy, and what is read off it: CPU a request, checked before and after."""
 
 import http.client
-import re
-import subprocess
 import threading
 import time
 
-from servers import LARGE_BYTES, OBJECT_BYTES
+from servers import LARGE_BYTES, OBJECT_BYTES  # first: it says where process is
+import process
 
 OBJECTS = 2000  # distinct small objects that a round of hits asks for
 FILL_SECONDS = 6  # of misses, until 256 MiB of small objects are kept
@@ -44,37 +43,25 @@ end
 
 
 def wrk(proxy, origin, seconds, first, count, clients=64):
-    said = subprocess.run(
-        ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "-s", script(proxy.folder, origin, first, count),
-         f"http://{proxy.host}:{proxy.port}/"], capture_output=True, text=True).stdout
-    if "Non-2xx" in said or "Socket errors" in said:
-        raise Wrong(f"{proxy.name}: wrk: {said}")
-    return int(re.search(r"(\d+) requests in", said)[1]), float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+    """What wrk tells of `count` objects in turn, from `first` on."""
+    asks = script(proxy.folder, origin, first, count)
+    return process.wrk(f"http://{proxy.host}:{proxy.port}/", clients, seconds, "-s", asks)
 
 
 def ab(proxy, origin, count):
-    url = f"http://{origin.host}:{origin.port}/small.bin"
-    done = subprocess.run(["ab", "-q", "-n", str(count), "-c", "50", "-X", f"{proxy.host}:{proxy.port}", url],
-                          capture_output=True, text=True)
-    said = done.stdout
-    failed = re.search(r"Failed requests:\s+(\d+)", said)
-    length = re.search(r"Document Length:\s+(\d+)", said)
-    if not failed or int(failed[1]) or "Non-2xx" in said or int(length[1]) != OBJECT_BYTES:
-        raise Wrong(f"{proxy.name}: ab: {said[-400:]}{done.stderr[-200:]}")
-    return count, float(re.search(r"Requests per second:\s+([\d.]+)", said)[1])
-
-
-def timed(proxy, work):
-    before = proxy.cpu_seconds()
-    count, rate = work()
-    return {"cpu_us": 1e6 * (proxy.cpu_seconds() - before) / count, "per_second": rate}
+    figures = process.ab("-n", count, "-c", 50, "-X", f"{proxy.host}:{proxy.port}",
+                         f"http://{origin.host}:{origin.port}/small.bin")
+    if figures["cut"] or figures["refused"] or figures["length"] != OBJECT_BYTES:
+        raise Wrong(f"{proxy.name}: ab: {figures['cut']} failed, {figures['refused']} refused, "
+                    f"length {figures['length']}")
+    return figures
 
 
 def hit(proxy, origin, options):
     """2,000 objects that are all at hand, in turn, over kept connections."""
     wrk(proxy, origin, 1, 0, OBJECTS)
     asked = origin_requests(origin)
-    figures = timed(proxy, lambda: wrk(proxy, origin, options.seconds, 0, OBJECTS))
+    figures = process.timed(proxy, lambda: wrk(proxy, origin, options.seconds, 0, OBJECTS))
     figures["refetched"] = origin_requests(origin) - asked
     return figures
 
@@ -82,12 +69,12 @@ def hit(proxy, origin, options):
 def hit_one(proxy, origin, options):
     """One object that is at hand, over kept connections."""
     wrk(proxy, origin, 1, 0, 1)
-    return timed(proxy, lambda: wrk(proxy, origin, options.seconds, 0, 1))
+    return process.timed(proxy, lambda: wrk(proxy, origin, options.seconds, 0, 1))
 
 
 def hit_new(proxy, origin, options):
     fetch(proxy, f"http://{origin.host}:{origin.port}/small.bin")
-    return timed(proxy, lambda: ab(proxy, origin, 20000))
+    return process.timed(proxy, lambda: ab(proxy, origin, 20000))
 
 
 def miss(proxy, origin, options):
@@ -97,7 +84,7 @@ def miss(proxy, origin, options):
     first = 1_000_000 * (1 + 2 * options.round)
     wrk(proxy, origin, FILL_SECONDS, first, 1_000_000, clients=32)
     asked = origin_requests(origin)
-    figures = timed(proxy, lambda: wrk(proxy, origin, options.seconds, first + 1_000_000, 1_000_000, clients=32))
+    figures = process.timed(proxy, lambda: wrk(proxy, origin, options.seconds, first + 1_000_000, 1_000_000, clients=32))
     figures["origin"] = origin_requests(origin) - asked
     return figures
 

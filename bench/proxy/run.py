@@ -10,9 +10,7 @@ origin, wrk, ab and wget. Results go to bench/out: text, JSON and SVG.
 """
 
 import argparse
-import datetime
 import json
-import os
 import resource
 import statistics
 import sys
@@ -90,7 +88,9 @@ def text(entry):
     for name, rounds in entry["servers"].items():
         value, values = middle(rounds, key), [it[key] for it in rounds]
         ratio = f"{middle(ours, key) / value:.2f}" if ours and value > 0 else "-"
-        others = "  ".join(f"{other} {middle(rounds, other):,.1f}" for other in rounds[0] if other != key)
+        others = "  ".join(f"{other} {middle(rounds, other):,.1f}" for other in rounds[0]
+                           if other not in (key, "per_second", "busy"))
+        others = f"{method.rate_of(rounds)}  {others}" if "per_second" in rounds[0] else others
         lines.append(f"  {name:16} {value:8.2f} {key} ({min(values):.2f}-{max(values):.2f})  "
                      f"ours/it {ratio}  {others}")
     lines += [f"  {name:16} {why}" for name, why in entry["absent"].items()]
@@ -101,7 +101,8 @@ def told(table):
     lines = [f"\n{table['name']}: {table['title']}, seconds for {tables.CLIENTS} clients (median of {table['rounds']})"]
     for name, seconds in table["seconds"].items():
         middles = "  ".join(f"{statistics.median(it):6.2f}" for it in seconds)
-        lines.append(f"  {name:24} {middles}")
+        full = any(method.is_client_bound(statistics.median(it)) for it in table["busy"][name])
+        lines.append(f"  {name:24} {middles}{'  (wget was full)' if full else ''}")
     lines += [f"  {name:24} {why}" for name, why in table["absent"].items()]
     lines.append(f"  {tables.verdict(table)}")
     return "\n".join(lines)
@@ -114,14 +115,15 @@ def main():
         sys.exit(f"no case is called {unknown[0]}")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20000), most))
-    results = {"entries": [], "tables": [], "machine": {
-        "kernel": os.uname().release, "cores": os.cpu_count(), "date": datetime.date.today().isoformat()}}
+    results = {"entries": [], "tables": [], "machine": method.machine()}
+    method.stand_aside()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
         corpus.write(folder / "www")
         versions = {it.name: it.version() for it in servers.proxies(folder)}
-        print(f"{os.uname().release}, {os.cpu_count()} cores, {options.rounds} rounds;",
+        machine = results["machine"]
+        print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {options.rounds} rounds;",
               "; ".join(f"{name}: {version}" for name, version in versions.items()))
         results["versions"] = versions
         OUT.mkdir(exist_ok=True)

@@ -44,13 +44,12 @@ class Server(Process):
     def start(self):
         config = self.folder / f"{self.name}.conf"
         config.write_text(self.config())
-        command = [str(it) for it in self.command(config)]
+        command = self.command(config)
         if self.namespace:
             command = ["ip", "netns", "exec", self.namespace, *command]
         log = self.folder / f"{self.name}.out"
         with open(log, "wb") as out:
-            self.process = subprocess.Popen(command, cwd=self.folder, stdout=out, stderr=out,
-                                            start_new_session=True)
+            self.spawn(command, cwd=self.folder, stdout=out, stderr=out, start_new_session=True)
         deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline and self.process.poll() is None:
             if self.answers():
@@ -184,6 +183,7 @@ class Origin(Server):
     """nginx with the corpora: what it serves may be kept for an hour."""
 
     name = "origin"
+    side = "client"
     program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 
     def config(self):

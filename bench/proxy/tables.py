@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import corpus
 import servers
-from process import Process
+from process import Process, children_seconds
 
 CLIENTS = (1, 2, 3)
 NEAR, FAR = "tg-near", "tg-far"
@@ -43,10 +43,11 @@ class Direct:
 class Made(Process):
     """The origin of pages made on demand."""
 
+    side = "client"
+
     def __init__(self, folder):
-        self.process = subprocess.Popen(
-            ["ip", "netns", "exec", FAR, sys.executable, servers.HERE / "far_origin.py", FAR_ADDRESS,
-             str(servers.FIRST_PORT), folder / "www"])
+        self.spawn(["ip", "netns", "exec", FAR, sys.executable, servers.HERE / "far_origin.py", FAR_ADDRESS,
+                    servers.FIRST_PORT, folder / "www"])
 
 
 def columns(folder, **where):
@@ -107,9 +108,9 @@ def wait_for(address):
 
 
 def crawl(column, clients, path, address, namespace, folder):
-    """Seconds until all clients have all of their subtree."""
+    """Seconds until all clients have all of their subtree, and how busy they were: each is one thread."""
     inside = ["ip", "netns", "exec", namespace] if namespace else []
-    begun, running = time.monotonic(), []
+    begun, before, running = time.monotonic(), children_seconds(), []
     for subtree in corpus.SUBTREES[:clients]:
         into = folder / f"crawl-{subtree}"
         command = ["wget", "-r", "-l", "inf", "-np", "-nH", "-q", "-e", "robots=off", "-P", into,
@@ -119,6 +120,7 @@ def crawl(column, clients, path, address, namespace, folder):
         running.append((subprocess.Popen([*inside, *command]), into))
     codes = [process.wait() for process, _ in running]
     seconds = time.monotonic() - begun
+    busy = (children_seconds() - before) / seconds / clients
     counts = [sum(1 for it in into.rglob("*") if it.is_file()) for _, into in running]
     for _, into in running:
         shutil.rmtree(into, ignore_errors=True)
@@ -126,12 +128,12 @@ def crawl(column, clients, path, address, namespace, folder):
               "dynamic": corpus.PAGES_DYNAMIC + corpus.STATIC_DYNAMIC}[path]
     if any(codes) or any(count != wanted for count in counts):
         raise RuntimeError(f"{column.name}: wget ended with {codes} and brought {counts} of {wanted} files")
-    return seconds
+    return seconds, busy
 
 
 def measure(name, folder, rounds):
     title, path, kind = TABLES[name]
-    table = {"name": name, "title": title, "rounds": rounds, "seconds": {}, "absent": {}}
+    table = {"name": name, "title": title, "rounds": rounds, "seconds": {}, "busy": {}, "absent": {}}
     with world(kind, folder) as (address, namespace):
         where = {"host": NEAR_ADDRESS, "namespace": namespace} if namespace else {}
         for _ in range(rounds):
@@ -142,10 +144,11 @@ def measure(name, folder, rounds):
                     try:
                         column.start()
                         try:
-                            seconds = crawl(column, clients, path, address, namespace, folder)
+                            seconds, busy = crawl(column, clients, path, address, namespace, folder)
                         finally:
                             column.stop()
-                        table["seconds"].setdefault(column.name, [[] for _ in CLIENTS])[at].append(seconds)
+                        for key, value in (("seconds", seconds), ("busy", busy)):
+                            table[key].setdefault(column.name, [[] for _ in CLIENTS])[at].append(value)
                     except (RuntimeError, OSError) as why:
                         table["absent"][column.name] = str(why)[:300]
                         table["seconds"].pop(column.name, None)

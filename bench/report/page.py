@@ -48,12 +48,21 @@ def our_column(row):
     return best(own, key=lambda name: method.middle(row["servers"][name]["values"]))
 
 
+def busy(row, name):
+    """How busy the client of this cell was; nothing where that is not known."""
+    found = row["servers"][name]["busy"]
+    return method.middle(found) if found else None
+
+
 def compared(row):
-    """(ratio to the best peer, its name, the verdict) or nothing."""
+    """(ratio to the best peer, its name, the verdict) or nothing. Of two rates the lower one must be the
+    server's: where its client was full, nothing is said of who is ahead."""
     ours, best = our_column(row), best_peer(row)
     if not ours or not best:
         return None
     mine, theirs = sheet.values(row, ours), sheet.values(row, best)
+    if not method.is_told(mine, theirs, busy(row, ours), busy(row, best), row["better"]):
+        return method.ratio(mine, theirs), best, "client full, nothing is told"
     return method.ratio(mine, theirs), best, method.verdict(mine, theirs, row["better"])
 
 
@@ -69,19 +78,19 @@ def reading(data):
     """What the section says, in plain words."""
     count = tally(data)
     compared_rows = count["ahead"] + count["tie"] + count["behind"]
-    if not compared_rows:
-        return "No peer stands beside these figures."
-    said = (f"Of {compared_rows} questions that a peer could be asked too, Tidegate is ahead of the best of them in "
-            f"{count['ahead']}, level in {count['tie']} and behind in {count['behind']}.")
+    said = "No peer stands beside these figures." if not compared_rows else (
+        f"Of {compared_rows} questions that a peer could be asked too, Tidegate is ahead of the best of them in "
+        f"{count['ahead']}, level in {count['tie']} and behind in {count['behind']}.")
     worst = [(row, found) for row in data["rows"] if (found := compared(row)) and found[2].startswith("behind")]
     if worst:
         row, found = max(worst, key=lambda it: abs(it[1][0] - 1))
         said += f" It is furthest behind in “{row['title']}”: {found[0]:.2f} × {found[1]}."
-    full = sum(1 for row in data["rows"] for it in row["servers"].values()
-               if it["busy"] and method.is_client_bound(method.middle(it["busy"])))
+    full = sum(method.is_client_bound(busy(row, it)) for row in data["rows"] for it in row["servers"])
     if full:
         said += (f" In {full} cells the client had nothing left to give: rates there are at least so high, "
                  "and only the processor time of the server is a figure of its own.")
+    if data["machine"].get("pinning"):
+        said += f" Pinning: {data['machine']['pinning']}."
     if any(len(it["values"]) < 3 for row in data["rows"] for it in row["servers"].values()):
         said += " Some cells have fewer than three rounds: they show that it works, not how fast it is."
     return said
@@ -93,8 +102,13 @@ def cell(row, name):
         low, high = method.spread(found["values"])
         spread = f"{number(low)} to {number(high)}" if len(found["values"]) > 1 else "one round"
         kind = "number ours" if is_ours(name) else "number"
-        return (f'<td class="{kind}" data-of="{escape(name)}"><span><b>{number(method.middle(found["values"]))}</b>'
-                f'<small>{spread}</small><small>{escape(found["note"])}</small></span></td>')
+        is_full = method.is_client_bound(busy(row, name))
+        least = "≥ " if is_full and row["better"] == "more" else ""
+        note = found["note"]
+        if is_full and "client was full" not in note:
+            note = " · ".join(filter(None, [note, f"the client was full: {busy(row, name):.0%}"]))
+        return (f'<td class="{kind}" data-of="{escape(name)}"><span><b>{least}{number(method.middle(found["values"]))}</b>'
+                f'<small>{spread}</small><small>{escape(note)}</small></span></td>')
     why = row["absent"].get(name, "")
     return (f'<td class="absent" data-of="{escape(name)}"><span>–<small>{escape(why)}</small></span></td>' if why
             else '<td class="absent"></td>')

@@ -36,10 +36,15 @@ def empty(name, data):
             "versions": versions, "missing": [it for it in PEERS[name] if it not in known], "rows": [], "plots": []}
 
 
-def fill(row, servers, key, note=lambda _: ""):
+def rated(one):
+    """The rate of a round as a note."""
+    return method.rate_in_words(one["per_second"], one.get("busy")) if "per_second" in one else ""
+
+
+def fill(row, servers, key, note=lambda _: "", busy=lambda it: it.get("busy")):
     for server, rounds in servers.items():
         for one in rounds or ():
-            sheet.measured(row, server, one[key], note(one))
+            sheet.measured(row, server, one[key], note(one), busy(one))
     return row
 
 
@@ -50,7 +55,7 @@ def dns(data):
         if kind == "load":
             row = sheet.row(name, title, "µs of CPU a query")
             fill(row, entry["servers"], "cpu_us", lambda it: (
-                f"{it['mean_us']:,.0f} ± {it['jitter_us']:,.0f} µs · {it['lost']:,.0f} lost · {it['resident_mb']:.0f} MB"))
+                f"{it['mean_us']:,.0f} ± {it['jitter_us']:,.0f} µs · {it['lost']:,.0f} lost · {it['resident_mb']:.0f} MB"), busy=lambda _: None)  # the rate below tells it
             rate = sheet.row(name, f"{title}, queries a second", "queries/s", "more")
             rate["published"] = published.dns_rate(name)
             # The reference's tables have both: how many, and in what time.
@@ -72,8 +77,7 @@ def dns(data):
 def keyed(into, entry, units, better="less"):
     """A row of a benchmark that names its own figure."""
     row = sheet.row(entry["name"], entry["title"], units.get(entry["key"], entry["key"]), better)
-    fill(row, entry["servers"], entry["key"],
-         lambda it: f"{it['per_second']:,.0f}/s" if "per_second" in it else "")
+    fill(row, entry["servers"], entry["key"], rated)
     row["absent"] = entry["absent"]
     into["rows"].append(row)
     return row
@@ -88,9 +92,10 @@ def web(data):
         for at, clients in enumerate(published.WEB_CLIENTS):
             row = sheet.row(table["name"], f"{table['title']}, ab with {clients} clients", "requests/s", "more")
             row["published"] = published.web_rate(table["name"], clients)
-            row["note"] = "ab is one thread on the same processors: above some 20,000/s the figure is its own limit."
             for server, rates in table["rates"].items():
-                sheet.measured(row, server, rates[at])
+                busy = table.get("busy", {}).get(server)
+                sheet.measured(row, server, rates[at], busy=busy and busy[at])
+            row["absent"] = table.get("absent", {})
             into["rows"].append(row)
         into["plots"].append({"title": f"{table['title']}: requests a second", "levels": list(published.WEB_CLIENTS),
                               "series": table["rates"], "x": "clients", "y": "requests/s", "log": False})
@@ -107,8 +112,9 @@ def proxy(data):
             row = sheet.row(table["name"], f"{table['title']}, wget -r by {clients} at once", "seconds")
             row["published"] = published.proxy_seconds(table["name"], clients)
             for column, seconds in table["seconds"].items():
-                for one in seconds[at]:
-                    sheet.measured(row, column, one)
+                busy = table.get("busy", {}).get(column, {at: [None] * len(seconds[at])})
+                for one, wget in zip(seconds[at], busy[at]):
+                    sheet.measured(row, column, one, busy=wget)
                 middles.setdefault(column, []).append(method.middle(seconds[at]))
             row["absent"] = table["absent"]
             into["rows"].append(row)
@@ -123,7 +129,7 @@ def pixel(data):
     into["missing"] = [it for it in PEERS["pixel"] if it not in known]
     for scheme, servers in data.items():
         row = sheet.row(scheme, f"a null answer over {scheme}, 64 kept connections", "µs of CPU an answer")
-        fill(row, servers, "cpu_us", lambda it: f"{it['per_second']:,.0f}/s")
+        fill(row, servers, "cpu_us", rated)
         peer, share = ("pixelserv-tls", 0.7) if scheme == "http" else ("nginx", 0.9)
         sheet.wanted(row, share, (peer,))
         into["rows"].append(row)

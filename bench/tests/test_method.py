@@ -1,11 +1,14 @@
 """What the instrument says must follow from the figures: medians, ties, marks, the full client."""
 
+import os
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import method  # noqa: E402
+import process  # noqa: E402
 
 
 class Order(unittest.TestCase):
@@ -76,6 +79,29 @@ class Clients(unittest.TestCase):
         self.assertEqual(method.rate_in_words(31234.4, 0.97), "at least 31,234/s (the client was full: 97%)")
         self.assertEqual(method.rate_in_words(31234.4, 0.6), "31,234/s")
         self.assertFalse(method.is_client_bound(None))
+
+    def test_a_round_that_tells_nothing_of_its_client_is_left_out(self):
+        rounds = [{"per_second": 900.0}, {"per_second": 1000.0, "busy": 0.99}, {"per_second": 1100.0, "busy": 0.96}]
+        self.assertEqual(method.rate_of(rounds), "at least 1,000/s (the client was full: 98%)")
+        self.assertEqual(method.rate_of(rounds[:1]), "900/s")
+
+    def test_the_lower_of_two_rates_must_not_be_its_clients(self):
+        self.assertFalse(method.is_told([900], [1000], 0.99, 0.5, "more"))
+        self.assertFalse(method.is_told([1000], [900], 0.5, 0.99, "more"))
+        self.assertTrue(method.is_told([1000], [900], 0.99, 0.5, "more"))
+        self.assertTrue(method.is_told([9], [10], 0.99, 0.99, "less"))
+
+    def test_a_generator_is_as_busy_as_its_busiest_thread(self):
+        self.assertAlmostEqual(process.busiest({"1": 0.0, "2": 3.9, "3": 2.0}, 4.0, 5.9, 4.2), 0.975)
+        self.assertAlmostEqual(process.busiest({"1": 1.0}, 2.0, 4.0, 4.2), 4.0 / 4.2)
+        self.assertAlmostEqual(process.busiest({}, 0.0, 0.1, 0.2), 0.5)
+
+    def test_a_generator_is_told_whole_however_often_it_is_looked_at(self):
+        with mock.patch.object(process, "LOOK_SECONDS", 0.001):
+            done, busy = process.generate([sys.executable, "-c", "print(sum(range(300000)))"])
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "44999850000\n", ""))
+        self.assertTrue(0 < busy)
+        self.assertIn(str(os.getpid()), process.threads_seconds(os.getpid()))
 
     def test_two_processors_are_shared_and_more_are_halved(self):
         self.assertEqual(method.pinning(2), (None, None))

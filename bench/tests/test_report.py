@@ -50,6 +50,24 @@ class Page(unittest.TestCase):
         self.assertIn("ahead of the best of them in 1", said)
         self.assertIn("the client had nothing left to give", said)
 
+    def test_a_rate_that_was_the_clients_decides_nothing_where_it_is_the_lower_one(self):
+        found = data()
+        row = sheet.row("rate", "answers a second", "answers/s", "more")
+        sheet.measured(row, "tidegate", 900, busy=0.99)
+        sheet.measured(row, "nginx", 1000, busy=0.4)
+        found["rows"] = [row]
+        text = page.page([found], MACHINE)
+        self.assertIn("client full, nothing is told", text)
+        self.assertIn("<b>≥ 900.0</b>", text)
+        self.assertIn("the client was full: 99%", text)
+        row["servers"]["tidegate"]["busy"] = [0.4]
+        self.assertIn("behind, 10%", page.page([found], MACHINE))
+
+    def test_where_servers_and_clients_ran_is_said_in_words(self):
+        found = data()
+        found["machine"] = {**MACHINE, "pinning": "none: servers and clients share the processors"}
+        self.assertIn("Pinning: none: servers and clients share the processors.", page.reading(found))
+
     def test_the_best_peer_is_judged_not_the_floor(self):
         row = data()["rows"][0]
         sheet.measured(row, "null", 1.0)
@@ -75,6 +93,25 @@ class Readers(unittest.TestCase):
         found = readers.web({"entries": [], "tables": [{"name": "index", "title": "t", "rates": {"nginx": rates}}]})
         self.assertEqual(len(found["rows"]), 6)
         self.assertIn("Caddy 2.7.6 30,631", found["rows"][-1]["published"])
+
+    def test_a_full_client_of_any_benchmark_is_in_its_row(self):
+        round_of = {"cpu_us": 5.0, "per_second": 9000.0, "busy": 0.97}
+        told = "at least 9,000/s (the client was full: 97%)"
+        entry = {"name": "hit", "title": "t", "key": "cpu_us", "servers": {"tidegate": [round_of]}, "absent": {}}
+        for read in (readers.web, readers.proxy):
+            cell = read({"entries": [entry], "tables": []})["rows"][0]["servers"]["tidegate"]
+            self.assertEqual((cell["note"], cell["busy"]), (told, [0.97]))
+        cell = readers.pixel({"http": {"tidegate": [round_of]}})["rows"][0]["servers"]["tidegate"]
+        self.assertEqual((cell["note"], cell["busy"]), (told, [0.97]))
+        row = {**round_of, "mean_us": 8, "jitter_us": 1, "lost": 0, "resident_mb": 40}
+        rows = readers.dns({"entries": [{"name": "02", "title": "hit", "kind": "load", "level": 0,
+                                         "servers": {"tidegate": [row]}, "absent": {}}]})["rows"]
+        self.assertEqual([it["servers"]["tidegate"]["busy"] for it in rows], [[], [0.97]])
+        table = {"name": "index", "title": "t", "rates": {"nginx": [5.0] * 6}, "busy": {"nginx": [0.9] * 6}}
+        self.assertEqual(readers.web({"entries": [], "tables": [table]})["rows"][5]["servers"]["nginx"]["busy"], [0.9])
+        table = {"name": "local", "title": "t", "seconds": {"direct": [[1.0]] * 3}, "busy": {"direct": [[0.96]] * 3},
+                 "absent": {}}
+        self.assertEqual(readers.proxy({"entries": [], "tables": [table]})["rows"][0]["servers"]["direct"]["busy"], [0.96])
 
     def test_the_crawls_have_polipos_figures(self):
         self.assertIn("Polipo 4.5 · Polipo 400 kB the same", published.proxy_seconds("dynamic", 2))

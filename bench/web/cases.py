@@ -3,16 +3,14 @@ and the generators' own counts of failures after it.
 """
 
 import http.client
-import re
 import socket
 import ssl
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from process import wrk  # noqa: E402
+import process  # noqa: E402
 
 SMALL, LARGE = "/index.html", "/jquery.js"
 COPIES = 1000  # of the large file, each asked for once where a first compression is measured
@@ -39,47 +37,32 @@ def fetch(server, path, headers=None, tls=False):
     return answer, body
 
 
+def url_of(server, path, tls):
+    scheme, port = ("https", server.tls_port) if tls else ("http", server.port)
+    return f"{scheme}://127.0.0.1:{port}{path}"
+
+
 def ab(server, count, clients, path, *flags, tls=False):
-    scheme, port = ("https", server.tls_port) if tls else ("http", server.port)
-    url = f"{scheme}://127.0.0.1:{port}{path}"
-    done = subprocess.run(["ab", "-q", "-n", str(count), "-c", str(clients), *flags, url],
-                          capture_output=True, text=True)
-    said = done.stdout
-    if done.returncode != 0:
-        raise Wrong(f"{server.name}: ab: {done.stderr.strip()[-200:]}")
-    complete, failed = (int(re.search(rf"{word} requests:\s+(\d+)", said)[1])
-                        for word in ("Complete", "Failed"))
-    length = int(re.search(r"Document Length:\s+(\d+)", said)[1])
-    if failed or "Non-2xx" in said or length == 0:
-        raise Wrong(f"{server.name}: ab: {failed} failed, length {length}")
-    return complete, float(re.search(r"Requests per second:\s+([\d.]+)", said)[1])
-
-
-def keep_asking(server, clients, seconds, path, *flags, tls=False):
-    scheme, port = ("https", server.tls_port) if tls else ("http", server.port)
-    return wrk(f"{scheme}://127.0.0.1:{port}{path}", clients, seconds, *flags)
-
-
-def timed(server, work):
-    """CPU of the server per request, and the rate."""
-    before = server.cpu_seconds()
-    count, rate = work()
-    return {"cpu_us": 1e6 * (server.cpu_seconds() - before) / count, "per_second": rate}
+    figures = process.ab("-n", count, "-c", clients, *flags, url_of(server, path, tls))
+    if figures["cut"] or figures["refused"] or figures["length"] == 0:
+        raise Wrong(f"{server.name}: ab: {figures['cut']} failed, {figures['refused']} refused, "
+                    f"length {figures['length']}")
+    return figures
 
 
 def load(tool, *arguments, **named):
-    return lambda server, options: timed(server, lambda: tool(server, *arguments, **named))
+    return lambda server, options: process.timed(server, lambda: tool(server, *arguments, **named))
 
 
 def keep_alive(path, clients=64, *flags, tls=False):
-    return lambda server, options: timed(
-        server, lambda: keep_asking(server, clients, options.seconds, path, *flags, tls=tls))
+    return lambda server, options: process.timed(
+        server, lambda: process.wrk(url_of(server, path, tls), clients, options.seconds, *flags))
 
 
 def gzip_first(server, options):
     """Files that were never asked for before, one after the other on one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    begun, before, size = time.monotonic(), server.cpu_seconds(), 0
+    begun, asker, before, size = time.monotonic(), time.process_time(), server.cpu_seconds(), 0
     # Each round takes files of its own: what a server keeps must not help it here.
     for number in range(options.round * COPIES, (options.round + 1) * COPIES):
         connection.request("GET", f"/copy-{number}.js", headers={"Accept-Encoding": "gzip"})
@@ -88,9 +71,9 @@ def gzip_first(server, options):
         if answer.getheader("Content-Encoding") != "gzip":
             raise Wrong(f"{server.name} does not compress")
     connection.close()
-    spent = server.cpu_seconds() - before
-    return {"cpu_us": 1e6 * spent / COPIES, "per_second": COPIES / (time.monotonic() - begun),
-            "bytes": size / COPIES}
+    spent, wall = server.cpu_seconds() - before, time.monotonic() - begun
+    return {"cpu_us": 1e6 * spent / COPIES, "per_second": COPIES / wall,
+            "busy": (time.process_time() - asker) / wall, "bytes": size / COPIES}
 
 
 def idle(server, options):
@@ -135,12 +118,12 @@ CASES = {
     "log-wrk": ("102 bytes, keep-alive, wrk -c64, access log on", "log", keep_alive(SMALL), "cpu_us"),
 }
 LEVELS = (50, 100, 250, 500, 750, 1000)
-# The reference's tables: requests a second by clients.
+# The reference's tables: requests a second by clients, as ab tells them.
 TABLES = {
-    "index": ("index.html, 102 bytes", "plain", lambda s, c: ab(s, 20000, c, SMALL)[1]),
-    "jquery": ("jquery.js, 89.7 kB", "plain", lambda s, c: ab(s, 6000, c, LARGE)[1]),
-    "compressed": ("jquery.js compressed", "gzip", lambda s, c: ab(s, 2000, c, LARGE, *GZIP)[1]),
-    "tls": ("index.html over TLS", "tls", lambda s, c: ab(s, 2000, c, SMALL, tls=True)[1]),
+    "index": ("index.html, 102 bytes", "plain", lambda s, c: ab(s, 20000, c, SMALL)),
+    "jquery": ("jquery.js, 89.7 kB", "plain", lambda s, c: ab(s, 6000, c, LARGE)),
+    "compressed": ("jquery.js compressed", "gzip", lambda s, c: ab(s, 2000, c, LARGE, *GZIP)),
+    "tls": ("index.html over TLS", "tls", lambda s, c: ab(s, 2000, c, SMALL, tls=True)),
 }
 
 

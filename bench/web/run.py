@@ -11,19 +11,17 @@ bench/out: text, JSON and SVG.
 """
 
 import argparse
-import datetime
 import json
-import os
 import random
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import cases
-import servers  # first: it says where svg is
+import servers  # first: it says where method and svg are
+import method
 import svg
 
 OUT = servers.HERE.parent / "out"
@@ -95,19 +93,30 @@ def measure(name, runners, files, options):
 
 def tabled(name, runners, files):
     title, need, work = cases.TABLES[name]
-    table = {"name": name, "title": title, "rates": {}}
+    table = {"name": name, "title": title, "rates": {}, "busy": {}, "absent": {}}
     for server in runners:
         if need in server.modes:
             try:
-                table["rates"][server.name] = one(
-                    server, need, files, lambda it: [work(it, clients) for clients in cases.LEVELS])
+                found = one(server, need, files, lambda it: [work(it, clients) for clients in cases.LEVELS])
+                table["rates"][server.name] = [it["per_second"] for it in found]
+                table["busy"][server.name] = [it["busy"] for it in found]
             except (RuntimeError, OSError) as why:
-                print(f"  {server.name}: {why}", file=sys.stderr)
+                table["absent"][server.name] = str(why)[:300]
     return table
 
 
+def told(table):
+    lines = [f"\n{table['name']}: {table['title']}, requests a second at {cases.LEVELS} clients; "
+             "* where the client was full"]
+    for server, rates in table["rates"].items():
+        full = ["*" if method.is_client_bound(it) else " " for it in table["busy"][server]]
+        lines.append(f"  {server:9} " + " ".join(f"{rate:9,.0f}{mark}" for rate, mark in zip(rates, full)))
+    lines += [f"  {server:9} {why}" for server, why in table["absent"].items()]
+    return "\n".join(lines)
+
+
 def middle(rounds, key):
-    return statistics.median(it[key] for it in rounds)
+    return method.middle([it[key] for it in rounds])
 
 
 def text(entry):
@@ -119,7 +128,7 @@ def text(entry):
         line = f"  {name:9} {value:9.1f} {'bytes' if key == 'bytes' else 'µs CPU'} " \
                f"({min(values):.1f}-{max(values):.1f})  ours/it {ratio}"
         if "per_second" in rounds[0]:
-            line += f"  {middle(rounds, 'per_second'):9,.0f}/s"
+            line += f"  {method.rate_of(rounds)}"
         if key != "bytes" and "bytes" in rounds[0]:
             line += f"  {middle(rounds, 'bytes'):,.0f} bytes an answer"
         lines.append(line)
@@ -134,16 +143,16 @@ def main():
         sys.exit(f"no case is called {unknown[0]}")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20000), most))
-    results = {"entries": [], "tables": [], "machine": {
-        "kernel": os.uname().release, "cores": os.cpu_count(),
-        "date": datetime.date.today().isoformat()}}
+    results = {"entries": [], "tables": [], "machine": method.machine()}
+    method.stand_aside()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = prepare(folder, options.rounds)
         only = options.servers and options.servers.split(",")
         runners = [it for it in servers.all_of(folder) if not only or it.name in only]
         results["versions"] = {it.name: it.version() for it in runners}
-        print(f"{os.uname().release}, {os.cpu_count()} cores, {options.rounds} rounds;",
+        machine = results["machine"]
+        print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {options.rounds} rounds;",
               "; ".join(f"{name}: {version}" for name, version in results["versions"].items()))
         OUT.mkdir(exist_ok=True)
         for word in options.what:
@@ -153,9 +162,7 @@ def main():
             if word in cases.TABLES:
                 table = tabled(word, runners, files)
                 results["tables"].append(table)
-                print(f"\n{word}: {table['title']}, requests a second at {cases.LEVELS} clients")
-                for server, rates in table["rates"].items():
-                    print(f"  {server:9}", "  ".join(f"{rate:9,.0f}" for rate in rates), flush=True)
+                print(told(table), flush=True)
                 plot = svg.lines(f"{table['title']}: requests a second (more is better)", cases.LEVELS,
                                  table["rates"], COLOURS)
                 (OUT / f"{options.name}-{word}.svg").write_text(plot)

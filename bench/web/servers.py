@@ -1,7 +1,7 @@
 """The web servers under test: how each is configured for the same site, started, stopped, watched.
 
 All serve one folder on three ports: plain, plain without sendfile, and TLS (one P-256 certificate,
-TLS 1.3), with two workers or threads, gzip on, logs off unless a case asks for them. A server whose
+TLS 1.3), with a worker or thread a processor, gzip on, logs off unless a case asks for them. A server whose
 program is not at hand is left out.
 """
 
@@ -9,13 +9,13 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import method  # noqa: E402
 from process import Process, build, configured, output_of  # noqa: E402
 
 ROOT = HERE.parents[1]
@@ -51,8 +51,7 @@ class Server(Process):
         self.log = self.folder / f"{self.name}.out"
         with open(self.log, "wb") as out:
             # A session of its own: lighttpd ends its whole process group.
-            self.process = subprocess.Popen(self.command(config), cwd=self.folder, stdout=out, stderr=out,
-                                            start_new_session=True)
+            self.spawn(self.command(config), cwd=self.folder, stdout=out, stderr=out, start_new_session=True)
         deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
@@ -83,7 +82,7 @@ class Null(Server):
         return str(self.port)
 
     def command(self, config):
-        return [self.program, config.read_text()]
+        return [self.program, config.read_text(), method.workers()]
 
 
 class Tidegate(Server):
@@ -124,7 +123,8 @@ class Nginx(Server):
 
     def config(self, need):
         access = f"{self.folder}/nginx-access.log combined buffer=64k flush=1s" if need == "log" else "off"
-        return configured("web/nginx.conf", folder=self.folder, port=self.port, tls_port=self.tls_port, access=access)
+        return configured("web/nginx.conf", folder=self.folder, port=self.port, tls_port=self.tls_port, access=access,
+                          workers=method.workers())
 
     def command(self, config):
         return [self.program, "-c", config, "-p", self.folder]
@@ -139,7 +139,8 @@ class Lighttpd(Server):
     def config(self, need):
         access = f'accesslog.filename = "{self.folder}/lighttpd-access.log"' if need == "log" else ""
         modules = '"mod_deflate"' + (', "mod_accesslog"' if need == "log" else "")
-        return configured("web/lighttpd.conf", folder=self.folder, port=self.port, modules=modules, access=access)
+        return configured("web/lighttpd.conf", folder=self.folder, port=self.port, modules=modules, access=access,
+                          workers=method.workers())
 
     def command(self, config):
         return [self.program, "-D", "-f", config]
