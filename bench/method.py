@@ -46,6 +46,32 @@ def abba(pairs):
         yield ("a", "b") if number % 2 == 0 else ("b", "a")
 
 
+def add_order(parser, rounds=3):
+    """The options that say in what order servers are measured, the same for every benchmark of several."""
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--pairs", type=int, default=0, help="compare two servers in so many pairs (a b, b a ...)")
+    parser.add_argument("--servers", help="only these, by comma")
+
+
+def chosen(names, options):
+    """Those of the names that are to be measured; ends the run where a comparison in pairs has not two."""
+    only = options.servers and options.servers.split(",")
+    found = [it for it in names if not only or it in only]
+    if options.pairs and len(found) != 2:
+        sys.exit(f"--pairs compares two, name them by --servers; at hand: {', '.join(found or names)}")
+    return found
+
+
+def order(names, options):
+    """(number of the round or pair, name) of every measurement. Where one of a pair cannot do this, none is."""
+    if not options.pairs:
+        yield from turns(names, options.rounds)
+    elif len(names) == 2:
+        sides = dict(zip("ab", names))
+        for number, both in enumerate(abba(options.pairs)):
+            yield from ((number, sides[it]) for it in both)
+
+
 def paired(first, second, seed=1):
     """Ratio of second to first by pairs: the median, and between which two 19 of 20 resamplings lie."""
     logs = [math.log(b / a) for a, b in zip(first, second, strict=True)]
@@ -62,6 +88,23 @@ def paired_verdict(pair):
     if pair["low"] <= 1 <= pair["high"]:
         return "tie"
     return f"{abs(pair['ratio'] - 1):.1%} {'more' if pair['ratio'] > 1 else 'less'}"
+
+
+def pair_in_words(first, second, pairs):
+    """What the pairs of two (name, values) say; nothing where one of them has not done all."""
+    (name, values), (other, others) = first, second
+    if not pairs or not len(values) == len(others) == pairs or min(*values, *others) <= 0:
+        return ""
+    pair = paired(others, values)
+    return (f"{name} to {other} by pairs {pair['ratio']:.3f} ({pair['low']:.3f}-{pair['high']:.3f}): "
+            f"{paired_verdict(pair)}")
+
+
+def entry_in_pairs(entry):
+    """The line of a benchmark's own results (a `key` in rounds by servers) that says what its pairs do, if any."""
+    both = [(name, [it[entry["key"]] for it in rounds]) for name, rounds in entry["servers"].items()]
+    said = pair_in_words(*both, entry["pairs"]) if len(both) == 2 else ""
+    return [f"  {said}"] if said else []
 
 
 def ratio(ours, theirs):
@@ -101,6 +144,13 @@ def mark(ours, peers, wanted, better="less"):
     bound = "at most" if better == "less" else "at least"
     return {"state": "pass" if passed else "miss",
             "said": f"{share:.2f} × {best}, wanted {bound} {wanted}"}
+
+
+MARK_WORDS = {"pass": "reached: ", "miss": "not reached: ", "open": "open: ", "told": ""}
+
+
+def mark_in_words(mark):
+    return MARK_WORDS[mark["state"]] + mark["said"]
 
 
 def is_client_bound(busy):

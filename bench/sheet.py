@@ -73,6 +73,14 @@ def wanted(of, share, peers, ours=OURS):
     of["marks"].append(method.mark(values(of, ours), known, share, of["better"]))
 
 
+def in_pairs(of, pairs):
+    """Adds what `pairs` of the row's two servers say, where they were measured so; it is nothing to be reached."""
+    said = method.pair_in_words(*((name, values(of, name)) for name in of["servers"]), pairs) \
+        if pairs and len(of["servers"]) == 2 else ""
+    if said:
+        of["marks"].append({"state": "told", "said": said})
+
+
 def text(of):
     """A row for the terminal."""
     lines = [f"\n{of['name']}: {of['title']} [{of['unit']}]"]
@@ -84,5 +92,5 @@ def text(of):
             f"  ours/it {share:.2f}: {method.verdict(ours, found['values'], of['better'])}"
         lines.append(f"  {name:26} {method.middle(found['values']):9.2f} ({low:.2f}-{high:.2f})  {found['note']}{compared}")
     lines += [f"  {name:26} {why}" for name, why in of["absent"].items()]
-    lines += [f"  {mark['state']}: {mark['said']}" for mark in of["marks"]]
+    lines += [f"  {method.mark_in_words(mark)}" for mark in of["marks"]]
     return "\n".join(lines)

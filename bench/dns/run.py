@@ -6,7 +6,8 @@
 Families: pack (the compare pack's core and server rows, PACK names its folder), own (hit, local,
 forward, set, patterns, set118k, set1m, trace), encrypted (dot, doh, doq), sweep (latency of the
 pack's rows with 1, 2 and 4 outstanding queries), burst (4,096 at once). A single row is named by
-itself: `01`, `hit`, `sweep:06`. Rounds alternate between the servers and the median counts. Answers
+itself: `01`, `hit`, `sweep:06`. Rounds alternate between the servers and the median counts;
+`--pairs 9 --servers tidegate,oxidns` compares two in pairs (a b, b a ...), for small differences. Answers
 are checked before and during every round. A peer that is not at hand is a grey column. Needs
 dnsperf, cc, openssl, and cargo for doh and doq. Results go to bench/out: text, JSON and SVG plots.
 """
@@ -36,16 +37,16 @@ SECURE_UPSTREAM_PORT = 15394
 LEVELS = (1, 2, 4)
 ERROR_MAX = 240
 BURSTS = ["hit", "local"]
+KEYS = {"load": "cpu_us", "sweep": "mean_us", "burst": "answered"}  # the figure of each kind that counts
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="*", default=["pack", "own", "encrypted", "burst", "sweep"])
-    parser.add_argument("--rounds", type=int, default=3)
+    method.add_order(parser)
     parser.add_argument("--seconds", type=int, default=5, help="of one round")
     parser.add_argument("--warm", type=int, default=1, help="seconds of load before it")
     parser.add_argument("--delay", type=int, default=2000, help="of the null upstream, µs")
-    parser.add_argument("--servers", help="only these, by comma")
     parser.add_argument("--name", default="dns", help="of the files in bench/out")
     parser.add_argument("--markdown", action="store_true", help="print tables for the docs")
     parser.add_argument("--from", dest="source", help="print from this JSON, measure nothing")
@@ -115,30 +116,29 @@ def one_round(server, scenario, kind, level, place, options):
 def measure(scenario, kind, level, runners, folder, options):
     """All rounds of one row on every server that can do it."""
     entry = {"name": scenario.name, "title": scenario.title, "kind": kind, "level": level,
-             "family": scenario.family, "servers": {}, "absent": {}}
-    for number in range(options.rounds):
-        for at, server in enumerate(runners):
-            if server.name in entry["absent"]:
-                continue
-            rounds = entry["servers"].setdefault(server.name, [])
-            place = Place(folder, FIRST_PORT + 4 * at, options.upstream.ports, options.secure_port)
-            try:
-                if not server.available():
-                    raise LookupError("not at hand")
-                if server.config(scenario, place) is None:
-                    raise LookupError("cannot do this")
-                rounds.append(one_round(server, scenario, kind, level, place, options))
-            except (LookupError, RuntimeError, OSError) as error:
-                entry["absent"][server.name] = str(error)[:ERROR_MAX]
-                rounds.clear()
-        if number == 0 and sys.stdout.isatty():
-            print(f"  ({scenario.name}: round 1 done)", end="\r")
+             "family": scenario.family, "key": KEYS[kind], "pairs": options.pairs,
+             "servers": {}, "absent": {}}
+    places = {server.name: (server, Place(folder, FIRST_PORT + 4 * at, options.upstream.ports, options.secure_port))
+              for at, server in enumerate(runners)}
+    for _, name in method.order(list(places), options):
+        if name in entry["absent"]:
+            continue
+        rounds, (server, place) = entry["servers"].setdefault(name, []), places[name]
+        try:
+            if not server.available():
+                raise LookupError("not at hand")
+            if server.config(scenario, place) is None:
+                raise LookupError("cannot do this")
+            rounds.append(one_round(server, scenario, kind, level, place, options))
+        except (LookupError, RuntimeError, OSError) as error:
+            entry["absent"][name] = str(error)[:ERROR_MAX]
+            rounds.clear()
     return entry
 
 
 def machine(options):
     return {**method.machine(),
-            "method": f"{options.rounds} rounds of {options.seconds} s, upstream {options.delay} µs late, "
+            "method": f"{f'{options.pairs} pairs' if options.pairs else f'{options.rounds} rounds'} of {options.seconds} s, upstream {options.delay} µs late, "
                       "dnsperf -c 32 -q 1024 -T 1 (sweep: -c N -q N)"}
 
 
@@ -169,8 +169,8 @@ def main():
             if any(scenario.name == pack.SECURE for scenario, _ in jobs) and servers.SecureUpstream.program:
                 front = servers.SecureUpstream(folder, SECURE_UPSTREAM_PORT, options.upstream)
                 options.secure_port = front.port
-            only = options.servers and options.servers.split(",")
-            runners = [one for one in servers.all_of(folder) if not only or one.name in only]
+            every = {one.name: one for one in servers.all_of(folder)}
+            runners = [every[it] for it in method.chosen(list(every), options)]
             results = {"machine": told, "entries": [], "versions": {
                 one.name: one.version() for one in runners if one.available()}}
             print(report.header(results), flush=True)

@@ -38,10 +38,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="*")
     parser.add_argument("--quick", action="store_true", help="one short round of the main cases")
-    parser.add_argument("--rounds", type=int, default=3)
+    method.add_order(parser)
     parser.add_argument("--seconds", type=int, default=4, help="of one round")
-    parser.add_argument("--pairs", type=int, default=0, help="compare two servers in so many pairs")
-    parser.add_argument("--servers", help="only these, by comma")
     parser.add_argument("--name", default="gateway", help="of the sheet in bench/out/sheets")
     options = parser.parse_args()
     options.reloads, options.rate_max = faults.RELOADS, rates.LAST
@@ -58,18 +56,21 @@ def chosen(case, folder, options):
     every = servers.blocking(folder) if case.blocked else servers.all_of(folder)
     if case.has_floor:
         every.append(servers.Null(folder))
-    only = options.servers and options.servers.split(",")
-    return {it.name: it for it in every if not only or it.family in only}
+    families = method.chosen(list(dict.fromkeys(it.family for it in every)), options)
+    if options.pairs:  # each by the first of its ways
+        every = list({it.family: it for it in reversed(every)}.values())[::-1]
+    return {it.name: it for it in every if it.family in families}
 
 
 def measure(name, folder, program, options):
-    """One row: every server by turns."""
+    """One row: every server by turns, or two in pairs."""
     case = cases.CASES[name]
     runners = chosen(case, folder, options)
     found = sheet.row(name, case.title, "µs of CPU a request")
-    for _, turn in method.turns(list(runners), options.rounds):
+    for _, turn in method.order(list(runners), options):
         if turn not in found["absent"]:
             attempt(found, runners[turn], case, folder, program, options)
+    sheet.in_pairs(found, options.pairs)
     if case.wanted:
         sheet.wanted(found, case.wanted, case.rivals)
     return found
@@ -81,26 +82,6 @@ def attempt(found, server, case, folder, program, options):
         sheet.measured(found, server.name, figures["cpu_us"], cases.note(figures), figures["busy"])
     except (RuntimeError, OSError) as why:
         sheet.left_out(found, server.name, why)
-
-
-def in_pairs(name, folder, program, options):
-    """Two servers, as near to one another in time as can be."""
-    case = cases.CASES[name]
-    runners = list(chosen(case, folder, options).values())[:2]
-    if len(runners) < 2:
-        sys.exit("--pairs compares two: name them by --servers")
-    sides = dict(zip("ab", runners))
-    found = sheet.row(name, f"{case.title}, in pairs", "µs of CPU a request")
-    for order in method.abba(options.pairs):
-        for side in order:
-            attempt(found, sides[side], case, folder, program, options)
-    first, second = (sheet.values(found, it.name) for it in runners)
-    if len(first) == len(second) == options.pairs:
-        pair = method.paired(second, first)
-        found["marks"].append({"state": "open", "said": (
-            f"{runners[0].name} to {runners[1].name} by pairs {pair['ratio']:.3f} ({pair['low']:.3f}-"
-            f"{pair['high']:.3f}): {method.paired_verdict(pair)}")})
-    return found
 
 
 def grown(rows):
@@ -136,8 +117,7 @@ def main():
         print("\n".join(f"{name}: {version}" for name, version in versions.items()))
         for word in options.what:
             if word in cases.CASES:
-                measured = in_pairs if options.pairs else measure
-                into.add(measured(word, folder, program, options))
+                into.add(measure(word, folder, program, options))
             elif word in FAULTS:
                 into.add(FAULTS[word](folder, program, options))
             elif shutil.which("httperf"):

@@ -5,7 +5,8 @@
 
 Two cases: a GIF over HTTP beside pixelserv-tls, and over TLS 1.3 beside nginx with the same GIF as a
 file. Each round starts each server anew, asks it with wrk on 64 connections, and stops it; servers take
-turns, medians count, the first answer of each is checked. The floor is bench/null/http.c: the system
+turns, medians count, the first answer of each is checked; `--pairs 9 --servers tidegate,nginx` compares two
+in pairs (a b, b a ...), for small differences. The floor is bench/null/http.c: the system
 calls of an answer and nothing else. Needs wrk, cc and openssl; a peer that is not at hand is left out.
 Results go to bench/out.
 """
@@ -16,7 +17,6 @@ import os
 import shutil
 import socket
 import ssl
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,6 +32,7 @@ OUT = HERE.parent / "out"
 HOST = "localhost"  # what wrk can look up, and so what the list blocks
 START_S = 20
 CLIENTS = 64
+ERROR_MAX = 300
 # Scheme to the peer that the mark is about, and the share of its CPU that ours may take.
 MARKS = {"http": ("pixelserv-tls", 0.7), "https": ("nginx", 0.9)}
 GIF = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
@@ -188,51 +189,59 @@ def one(server, scheme, seconds):
 
 
 def measure(servers, scheme, options):
-    rows = {it.name: [] for it in servers if scheme in it.schemes}
-    for turn in range(options.rounds):
-        here = [it for it in servers if it.name in rows]
-        for server in here[turn % len(here):] + here[:turn % len(here)]:
-            rows[server.name].append(one(server, scheme, options.seconds))
-    return rows
+    """A peer that fails is left out; without ours there is nothing to say."""
+    entry = {"name": scheme, "title": f"a null answer over {scheme}, {CLIENTS} kept connections", "key": "cpu_us",
+             "pairs": options.pairs, "servers": {}, "absent": {}}
+    able = {it.name: it for it in servers if scheme in it.schemes}
+    for _, name in method.order(list(able), options):
+        if name in entry["absent"]:
+            continue
+        try:
+            entry["servers"].setdefault(name, []).append(one(able[name], scheme, options.seconds))
+        except (RuntimeError, OSError) as why:
+            entry["servers"].pop(name, None)
+            entry["absent"][name] = str(why)[:ERROR_MAX]
+    return entry
 
 
-def middle(rows, key):
-    return statistics.median(it[key] for it in rows)
+def middle(rounds, key):
+    return method.middle([it[key] for it in rounds])
 
 
-def text(scheme, rows):
-    lines = [f"\na null answer over {scheme}, {CLIENTS} kept connections",
-             "| server | µs of CPU an answer (least–most) | answers | ours / it |", "|---|---|---|---|"]
-    ours = middle(rows["tidegate"], "cpu_us")
-    for name, found in rows.items():
-        cpu = [it["cpu_us"] for it in found]
-        lines.append(f"| {name} | {middle(found, 'cpu_us'):.2f} ({min(cpu):.2f}–{max(cpu):.2f}) | "
-                     f"{method.rate_of(found)} | {ours / middle(found, 'cpu_us'):.2f} |")
+def text(entry):
+    """Its lines, and whether its mark is not missed."""
+    lines = [f"\n{entry['title']}", "| server | µs of CPU an answer (least–most) | answers | ours / it |", "|---|---|---|---|"]
+    ours, scheme = entry["servers"].get("tidegate"), entry["name"]
+    for name, rounds in entry["servers"].items():
+        cpu = [it["cpu_us"] for it in rounds]
+        share = f"{middle(ours, 'cpu_us') / method.middle(cpu):.2f}" if ours else "–"
+        lines.append(f"| {name} | {method.middle(cpu):.2f} ({min(cpu):.2f}–{max(cpu):.2f}) | {method.rate_of(rounds)} | {share} |")
+    lines += [f"{name}: {why}" for name, why in entry["absent"].items()]
+    lines += method.entry_in_pairs(entry)
     peer, share = MARKS[scheme]
-    if peer not in rows:
-        return lines + [f"no {peer} at hand: its mark is open"], True
-    ratio = ours / middle(rows[peer], "cpu_us")
-    lines.append(f"{'pass' if ratio <= share else 'FAIL'}  {ratio:.2f} × {peer}, wanted at most {share}")
-    return lines, ratio <= share
+    found = method.mark([it["cpu_us"] for it in ours or ()],
+                        {peer: [it["cpu_us"] for it in entry["servers"].get(peer, ())]}, share)
+    return [*lines, method.mark_in_words(found)], found["state"] != "miss" and "tidegate" not in entry["absent"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    method.add_order(parser, rounds=5)
     parser.add_argument("--seconds", type=int, default=4, help="of one run of wrk")
     options = parser.parse_args()
-    well, results = True, {}
+    well, results = True, {"entries": []}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        servers = [it(folder) for it in (Tidegate, Pixelserv, Nginx) if it.program] + [Null(folder)]
+        every = {it.name: it for it in [*(kind(folder) for kind in (Tidegate, Pixelserv, Nginx) if kind.program), Null(folder)]}
+        servers = [every[it] for it in method.chosen(list(every), options)]
         machine = method.machine()
         method.stand_aside()
         lines = [f"Linux {machine['kernel']}, {machine['cores']} cores, {machine['date']}, pinning {machine['pinning']}, "
                  f"{options.rounds} rounds of {options.seconds} s, load {machine['load']}"]
         lines += [f"{it.name}: {it.version()}" for it in servers]
         for scheme in MARKS:
-            results[scheme] = measure(servers, scheme, options)
-            found, passed = text(scheme, results[scheme])
+            results["entries"].append(measure(servers, scheme, options))
+            found, passed = text(results["entries"][-1])
             lines, well = lines + found, well and passed
     OUT.mkdir(exist_ok=True)
     (OUT / "pixel.json").write_text(json.dumps(results, indent=1))
@@ -241,4 +250,5 @@ def main():
     sys.exit(0 if well else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,8 @@
 
 Cases: hit-one hit hit-new miss slow-readers. Tables (wget -r by 1, 2 and 3 clients at once, seconds):
 local distant dynamic; the last two need root, for network namespaces and a wire that is 90 ms long.
-Rounds alternate between the proxies and each begins with another; the median counts. Needs nginx as the
+Rounds alternate between the proxies and each begins with another; the median counts. `--pairs 9 --servers
+tidegate,polipo` compares two in pairs (a b, b a ...) in every case named. Needs nginx as the
 origin, wrk, ab and wget. Results go to bench/out: text, JSON and SVG.
 """
 
@@ -31,7 +32,7 @@ COLOURS = ["#0b6e99", "#c2307f", "#5b8e55", "#8a6fa8", "#b5834a", "#7a7a7a", "#b
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="*", default=[*cases.CASES, "slow-readers", *tables.TABLES])
-    parser.add_argument("--rounds", type=int, default=3)
+    method.add_order(parser)
     parser.add_argument("--seconds", type=int, default=4, help="of one round of wrk")
     parser.add_argument("--name", default="proxy", help="of the files in bench/out")
     return parser.parse_args()
@@ -39,9 +40,9 @@ def arguments():
 
 def measure(name, folder, origin, options):
     title, work, key = cases.CASES[name]
-    entry = {"name": name, "title": title, "key": key, "servers": {}, "absent": {}}
+    entry = {"name": name, "title": title, "key": key, "pairs": options.pairs, "servers": {}, "absent": {}}
     proxies = {proxy.name: proxy for proxy in servers.proxies(folder)}
-    for options.round, each in method.turns(list(proxies), options.rounds):
+    for options.round, each in method.order(method.chosen(list(proxies), options), options):
         proxy = proxies[each]
         if name in proxy.left_out:
             entry["absent"][proxy.name] = proxy.left_out[name]
@@ -53,7 +54,7 @@ def measure(name, folder, origin, options):
 def slow_readers(folder, origin, options):
     """With 400 kB of cache, and Polipo with as much."""
     entry = {"name": "slow-readers", "title": "100 readers at 400 kB/s, 20 MB each, 400 kB of cache",
-             "key": "refetch", "servers": {}, "absent": {}}
+             "key": "refetch", "pairs": 0, "servers": {}, "absent": {}}
     options.round = 0
     small = [servers.Tidegate(folder, 1, memory="400KiB"), servers.Polipo(folder, 2, marks=(409600, 819200)),
              servers.Squid(folder, 3)]
@@ -94,7 +95,7 @@ def text(entry):
         lines.append(f"  {name:16} {value:8.2f} {key} ({min(values):.2f}-{max(values):.2f})  "
                      f"ours/it {ratio}  {others}")
     lines += [f"  {name:16} {why}" for name, why in entry["absent"].items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *method.entry_in_pairs(entry)])
 
 
 def told(table):
@@ -130,7 +131,7 @@ def main():
         origin = servers.Origin(folder, 0).start()
         try:
             for word in options.what:
-                if word in tables.TABLES:
+                if word in tables.TABLES or options.pairs and word not in cases.CASES:
                     continue
                 entry = slow_readers(folder, origin, options) if word == "slow-readers" else \
                     measure(word, folder, origin, options)
@@ -139,7 +140,7 @@ def main():
         finally:
             origin.stop()
         for word in options.what:
-            if word in tables.TABLES:
+            if word in tables.TABLES and not options.pairs:
                 table = tables.measure(word, folder, options.rounds)
                 results["tables"].append(table)
                 print(told(table), flush=True)

@@ -15,7 +15,8 @@ import svg  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 COLOURS = ["#0b8ec4", "#d9733b", "#4f9d5d", "#9a78c2", "#c9a227", "#c2527f", "#5f7f95", "#8d8d8d", "#3aa79b", "#a0673c"]
-KINDS = {"ahead": "good", "ours": "good", "behind": "bad", "tie": "even", "pass": "good", "miss": "bad", "open": "even"}
+KINDS = {"ahead": "good", "ours": "good", "behind": "bad", "tie": "even", "pass": "good", "miss": "bad", "open": "even",
+         "told": "soft"}
 
 
 def escape(words):
@@ -120,7 +121,7 @@ def verdict_cell(row):
     if found and found[0] is not None:
         kind = KINDS.get(found[2].split(",")[0].split()[0], "soft")
         parts.append(f'<b class="{kind}">{escape(found[2])}</b><small>{found[0]:.2f} × {escape(found[1])}</small>')
-    parts += [f'<small class="{KINDS[mark["state"]]}">{mark["state"]}: {escape(mark["said"])}</small>'
+    parts += [f'<small class="{KINDS[mark["state"]]}">{escape(method.mark_in_words(mark))}</small>'
               for mark in row["marks"]]
     return f'<td data-of="verdict"><span>{"".join(parts)}</span></td>' if parts else "<td></td>"
 
@@ -166,7 +167,7 @@ def drawn(plot):
 def counted(data):
     count = tally(data)
     names = {"ahead": "good", "tie": "even", "behind": "bad", "pass": "good", "miss": "bad"}
-    words = {"tie": "level", "pass": "marks reached", "miss": "marks missed"}
+    words = {"tie": "level", "pass": "marks reached", "miss": "marks not reached"}
     return "<div class=tally>" + "".join(
         f'<div><b class="{names[it]}">{count[it]}</b>{words.get(it, it)}</div>' for it in names if count[it]) + "</div>"
 

@@ -68,6 +68,8 @@ def dns(data):
         else:
             rows = [fill(sheet.row(name, f"{title}, answered of 4,096 at once", "answers", "more"),
                          entry["servers"], "answered")]
+        # The first is that of the figure that counts.
+        sheet.in_pairs(rows[0], entry.get("pairs", 0))
         for row in rows:
             row["absent"] = {server: why for server, why in entry["absent"].items() if why != "not at hand"}
         into["rows"] += rows
@@ -78,6 +80,7 @@ def keyed(into, entry, units, better="less"):
     """A row of a benchmark that names its own figure."""
     row = sheet.row(entry["name"], entry["title"], units.get(entry["key"], entry["key"]), better)
     fill(row, entry["servers"], entry["key"], rated)
+    sheet.in_pairs(row, entry.get("pairs", 0))
     row["absent"] = entry["absent"]
     into["rows"].append(row)
     return row
@@ -125,14 +128,10 @@ def proxy(data):
 
 def pixel(data):
     into = empty("pixel", data)
-    known = {server for rows in data.values() for server in rows}
-    into["missing"] = [it for it in PEERS["pixel"] if it not in known]
-    for scheme, servers in data.items():
-        row = sheet.row(scheme, f"a null answer over {scheme}, 64 kept connections", "µs of CPU an answer")
-        fill(row, servers, "cpu_us", rated)
-        peer, share = ("pixelserv-tls", 0.7) if scheme == "http" else ("nginx", 0.9)
+    for entry in data["entries"]:
+        row = keyed(into, entry, {"cpu_us": "µs of CPU an answer"})
+        peer, share = ("pixelserv-tls", 0.7) if entry["name"] == "http" else ("nginx", 0.9)
         sheet.wanted(row, share, (peer,))
-        into["rows"].append(row)
     return into
 
 

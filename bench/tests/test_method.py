@@ -1,5 +1,6 @@
 """What the instrument says must follow from the figures: medians, ties, marks, the full client."""
 
+import argparse
 import os
 import sys
 import unittest
@@ -22,6 +23,27 @@ class Order(unittest.TestCase):
 
     def test_pairs_change_sides(self):
         self.assertEqual(list(method.abba(3)), [("a", "b"), ("b", "a"), ("a", "b")])
+
+
+    def asked(self, *words):
+        parser = argparse.ArgumentParser()
+        method.add_order(parser)
+        return parser.parse_args(words)
+
+    def test_one_option_makes_pairs_of_rounds(self):
+        both = ["ours", "theirs"]
+        self.assertEqual(list(method.order(both, self.asked("--rounds", "2"))), list(method.turns(both, 2)))
+        self.assertEqual(list(method.order(both, self.asked("--pairs", "2"))),
+                         [(0, "ours"), (0, "theirs"), (1, "theirs"), (1, "ours")])
+        self.assertEqual(list(method.order(["ours"], self.asked("--pairs", "2"))), [])
+
+    def test_pairs_are_of_two(self):
+        every = ["ours", "theirs", "others"]
+        self.assertEqual(method.chosen(every, self.asked()), every)
+        self.assertEqual(method.chosen(every, self.asked("--pairs", "5", "--servers", "others,ours")), ["ours", "others"])
+        for words in ((), ("--servers", "ours"), ("--servers", "ours,absent")):
+            with self.assertRaisesRegex(SystemExit, "compares two"):
+                method.chosen(every, self.asked("--pairs", "5", *words))
 
 
 class Verdicts(unittest.TestCase):
@@ -69,6 +91,13 @@ class Pairs(unittest.TestCase):
     def test_noise_is_a_tie(self):
         pair = method.paired([10, 11, 9, 10, 12, 10], [11, 10, 10, 9, 12, 10])
         self.assertEqual(method.paired_verdict(pair), "tie")
+
+    def test_pairs_that_are_not_whole_are_not_told(self):
+        whole = [1.0] * 6
+        self.assertEqual(method.pair_in_words(("a", [2.0] * 6), ("b", whole), 6),
+                         "a to b by pairs 2.000 (2.000-2.000): 100.0% more")
+        for first, second, pairs in ((whole[:5], whole, 6), (whole, [], 6), (whole, whole, 0), ([0.0] * 6, whole, 6)):
+            self.assertEqual(method.pair_in_words(("a", first), ("b", second), pairs), "")
 
     def test_few_pairs_say_nothing(self):
         self.assertIn("too few", method.paired_verdict(method.paired([1, 1], [2, 2])))

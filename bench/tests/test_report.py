@@ -98,11 +98,9 @@ class Readers(unittest.TestCase):
         round_of = {"cpu_us": 5.0, "per_second": 9000.0, "busy": 0.97}
         told = "at least 9,000/s (the client was full: 97%)"
         entry = {"name": "hit", "title": "t", "key": "cpu_us", "servers": {"tidegate": [round_of]}, "absent": {}}
-        for read in (readers.web, readers.proxy):
+        for read in (readers.web, readers.proxy, readers.pixel):
             cell = read({"entries": [entry], "tables": []})["rows"][0]["servers"]["tidegate"]
             self.assertEqual((cell["note"], cell["busy"]), (told, [0.97]))
-        cell = readers.pixel({"http": {"tidegate": [round_of]}})["rows"][0]["servers"]["tidegate"]
-        self.assertEqual((cell["note"], cell["busy"]), (told, [0.97]))
         row = {**round_of, "mean_us": 8, "jitter_us": 1, "lost": 0, "resident_mb": 40}
         rows = readers.dns({"entries": [{"name": "02", "title": "hit", "kind": "load", "level": 0,
                                          "servers": {"tidegate": [row]}, "absent": {}}]})["rows"]
@@ -112,6 +110,20 @@ class Readers(unittest.TestCase):
         table = {"name": "local", "title": "t", "seconds": {"direct": [[1.0]] * 3}, "busy": {"direct": [[0.96]] * 3},
                  "absent": {}}
         self.assertEqual(readers.proxy({"entries": [], "tables": [table]})["rows"][0]["servers"]["direct"]["busy"], [0.96])
+
+    def test_pairs_of_any_benchmark_are_told_and_no_mark(self):
+        rounds = {name: [{"cpu_us": 5.0 * share} for _ in range(6)] for name, share in (("tidegate", 0.98), ("nginx", 1))}
+        entry = {"name": "hit", "title": "t", "key": "cpu_us", "pairs": 6, "servers": rounds, "absent": {}}
+        for read in (readers.web, readers.proxy):
+            row = read({"entries": [entry], "tables": []})["rows"][0]
+            self.assertIn({"state": "told", "said": "tidegate to nginx by pairs 0.980 (0.980-0.980): 2.0% less"}, row["marks"])
+            self.assertIn("tidegate to nginx by pairs", page.verdict_cell(row))
+        row = {"mean_us": 8, "jitter_us": 1, "lost": 0, "resident_mb": 40, "per_second": 9e4}
+        data = {"name": "hit", "title": "hit", "kind": "load", "level": 0, "pairs": 6, "absent": {},
+                "servers": {name: [{**row, **it} for it in found] for name, found in rounds.items()}}
+        marks = [[it["state"] for it in row["marks"]] for row in readers.dns({"entries": [data]})["rows"]]
+        self.assertIn("told", marks[0])
+        self.assertNotIn("told", marks[1])
 
     def test_the_crawls_have_polipos_figures(self):
         self.assertIn("Polipo 4.5 · Polipo 400 kB the same", published.proxy_seconds("dynamic", 2))

@@ -6,7 +6,7 @@
 Cases: small-new small-new-1000 small-ab-100 small-ab small-ab-500 small-wrk large-new large-wrk gzip-first
 gzip-again tls-wrk tls-new idle log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
 compressed tls. Rounds alternate between the servers, the median counts, and answers are checked
-before each. Needs ab, wrk, cc and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to
+before each; `--pairs 9 --servers tidegate,nginx` compares two in pairs, for small differences. Needs ab, wrk, cc and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to
 bench/out: text, JSON and SVG.
 """
 
@@ -31,9 +31,8 @@ COLOURS = {"tidegate": "#0b6e99", "nginx": "#5b8e55", "lighttpd": "#8a6fa8", "ap
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="*", default=[*cases.CASES, *cases.TABLES])
-    parser.add_argument("--rounds", type=int, default=3)
+    method.add_order(parser)
     parser.add_argument("--seconds", type=int, default=4, help="of one round of wrk")
-    parser.add_argument("--servers", help="only these, by comma")
     parser.add_argument("--name", default="web", help="of the files in bench/out")
     return parser.parse_args()
 
@@ -77,17 +76,17 @@ def one(server, need, files, work):
 
 def measure(name, runners, files, options):
     title, need, work, key = cases.CASES[name]
-    entry = {"name": name, "title": title, "key": key, "servers": {}, "absent": {}}
-    for options.round in range(options.rounds):
-        for server in runners:
-            if need not in server.modes or server.name in entry["absent"]:
-                continue
-            try:
-                entry["servers"].setdefault(server.name, []).append(
-                    one(server, need, files, lambda it: work(it, options)))
-            except (RuntimeError, OSError) as why:
-                entry["absent"][server.name] = str(why)[:300]
-                entry["servers"].pop(server.name, None)
+    entry = {"name": name, "title": title, "key": key, "pairs": options.pairs, "servers": {}, "absent": {}}
+    able = {it.name: it for it in runners if need in it.modes}
+    for options.round, each in method.order(list(able), options):
+        if each in entry["absent"]:
+            continue
+        try:
+            entry["servers"].setdefault(each, []).append(
+                one(able[each], need, files, lambda it: work(it, options)))
+        except (RuntimeError, OSError) as why:
+            entry["absent"][each] = str(why)[:300]
+            entry["servers"].pop(each, None)
     return entry
 
 
@@ -133,7 +132,7 @@ def text(entry):
             line += f"  {middle(rounds, 'bytes'):,.0f} bytes an answer"
         lines.append(line)
     lines += [f"  {name:9} {why}" for name, why in entry["absent"].items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *method.entry_in_pairs(entry)])
 
 
 def main():
@@ -147,9 +146,9 @@ def main():
     method.stand_aside()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files = prepare(folder, options.rounds)
-        only = options.servers and options.servers.split(",")
-        runners = [it for it in servers.all_of(folder) if not only or it.name in only]
+        files = prepare(folder, options.pairs or options.rounds)
+        every = {it.name: it for it in servers.all_of(folder)}
+        runners = [every[it] for it in method.chosen(list(every), options)]
         results["versions"] = {it.name: it.version() for it in runners}
         machine = results["machine"]
         print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {options.rounds} rounds;",
@@ -159,7 +158,7 @@ def main():
             if word in cases.CASES:
                 results["entries"].append(measure(word, runners, files, options))
                 print(text(results["entries"][-1]), flush=True)
-            if word in cases.TABLES:
+            if word in cases.TABLES and not options.pairs:
                 table = tabled(word, runners, files)
                 results["tables"].append(table)
                 print(told(table), flush=True)
