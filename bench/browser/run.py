@@ -14,21 +14,21 @@ with what is missing. --trace writes where the time of each request went.
 """
 
 import argparse
-import datetime
 import hashlib
 import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import report
-import rig
+import rig  # first: it says where method is
+import method
+import process
 import world
 from browser import CHROMIUM, Browser, Trouble
 
@@ -106,6 +106,7 @@ class Kept:
     """The rows, in memory and on disk. One that goes on must have been asked the same way."""
 
     def __init__(self, options, binary):
+        self.told = {"machine": method.machine(), "versions": versions(options.modes)}
         OUT.mkdir(exist_ok=True)
         self.path, self.rows = OUT / f"{options.name}.json", []
         self.traces = OUT / f"{options.name}-trace.txt"
@@ -124,12 +125,17 @@ class Kept:
                 out.write(trace.text(f"round {row['round']} {row['mode']} {row['page']}: load {row['load']:.0f} ms"))
         self.rows.append(row)
         part = self.path.with_suffix(".part")
-        part.write_text(json.dumps({"asked": self.asked, "rows": self.rows}))
+        part.write_text(json.dumps({**self.told, "asked": self.asked, "rows": self.rows}))
         part.replace(self.path)
 
 
-def version(*command):
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+def versions(modes):
+    """Of all that these modes need."""
+    programs = {"tidegate": rig.BINARY, "chromium": CHROMIUM}
+    found = {name: process.output_of(program, "--version") for name, program in programs.items()}
+    if any(it in rig.PIXELSERV_MODES for it in modes):
+        found["pixelserv-tls"] = process.output_of(rig.PIXELSERV, "--help")
+    return found
 
 
 def checksum(path):
@@ -151,9 +157,9 @@ def main():
     rows = [it for it in kept.rows if it["mode"] in options.modes and it["page"] in options.pages]
     if not rows:
         sys.exit("nothing was measured")
-    title = (f"{version(rig.BINARY, '--version')}, {version(CHROMIUM, '--version')}, Linux {os.uname().release}, "
-             f"{os.cpu_count()} cores, {datetime.date.today().isoformat()}, {len({it['round'] for it in rows})} rounds, "
-             f"load {os.getloadavg()[1]:.1f}")
+    machine = kept.told["machine"]
+    title = (f"{', '.join(kept.told['versions'].values())}, Linux {machine['kernel']}, {machine['cores']} cores, "
+             f"{machine['date']}, {len({it['round'] for it in rows})} rounds, load {os.getloadavg()[1]:.1f}")
     text, passed = report.text(title, rows, options)
     print(text)
     (OUT / f"{options.name}.txt").write_text(text)

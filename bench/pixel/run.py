@@ -229,16 +229,17 @@ def main():
     method.add_order(parser, rounds=5)
     parser.add_argument("--seconds", type=int, default=4, help="of one run of wrk")
     options = parser.parse_args()
-    well, results = True, {"entries": []}
+    well = True
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         every = {it.name: it for it in [*(kind(folder) for kind in (Tidegate, Pixelserv, Nginx) if kind.program), Null(folder)]}
         servers = [every[it] for it in method.chosen(list(every), options)]
-        machine = method.machine()
+        machine, versions = method.machine(), {it.name: it.version() for it in servers}
+        results = {"machine": machine, "versions": versions, "entries": []}
         method.stand_aside()
         lines = [f"Linux {machine['kernel']}, {machine['cores']} cores, {machine['date']}, pinning {machine['pinning']}, "
                  f"{options.rounds} rounds of {options.seconds} s, load {machine['load']}"]
-        lines += [f"{it.name}: {it.version()}" for it in servers]
+        lines += [f"{name}: {version}" for name, version in versions.items()]
         for scheme in MARKS:
             results["entries"].append(measure(servers, scheme, options))
             found, passed = text(results["entries"][-1])

@@ -184,10 +184,11 @@ def section(data):
 def page(sheets, machine):
     links = "".join(f'<a href="#{it["bench"]}">{escape(it["title"])}</a>' for it in sheets)
     style = (HERE / "style.css").read_text()
+    fewer = f" · {machine['rounds']}" if machine.get("rounds") else ""
     return f"""<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width,initial-scale=1">
 <title>Tidegate, measured</title><style>{style}</style><main><h1>Tidegate, measured</h1>
 <p class=soft>{escape(machine["date"])} · {escape(machine["processor"])} · {machine["cores"]} processors · Linux
-{escape(machine["kernel"])} · commit {escape(machine["commit"])}</p>
+{escape(machine["kernel"])} · commit {escape(machine["commit"])}{escape(fewer)}</p>
 <p>Every figure is the middle one of its rounds, with the least and the most below it. Processor time is that of all the
 server's processes by the answers they completed; a rate is marked where the client, not the server, was at its end.
 What differs by less than one part in twenty, or by less than its spread, is called level. The reference's figures

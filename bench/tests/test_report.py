@@ -150,6 +150,13 @@ class Readers(unittest.TestCase):
         self.assertIn("10 s for v2", found["rows"][0]["published"])
 
 
+    def test_pages_and_null_answers_tell_machine_and_versions(self):
+        told = {"machine": MACHINE, "versions": {"tidegate": "1", "pixelserv-tls": "2.4", "nginx": "1.22"}}
+        for read, data in ((readers.browser, {"rows": []}), (readers.pixel, {"entries": []})):
+            found = read({**told, **data})
+            self.assertEqual((found["machine"], found["versions"], found["missing"]), (MACHINE, told["versions"], []))
+
+
 class Published(unittest.TestCase):
     def test_every_row_of_forgedns_is_there_and_is_asked_here(self):
         versions = [[name for name, both in published.DNS_RATES.items() if both[at]] for at in (0, 1)]
