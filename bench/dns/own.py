@@ -24,6 +24,9 @@ FORWARD_NAMES = 200_000
 TRACE_NAMES, TRACE_WARM, TRACE_LOAD = 1_000_000, 1_000_000, 400_000
 TRACE_BLOCKED, TRACE_MISS = 0.05, 0.20
 TRACE_CACHE = 1_000_000
+# Titles of what is made of the pack's names.
+OF_PACK = {"set": "set of 144 k names", "patterns": "the same and 163 regular expressions",
+           "trace": f"trace: Zipf over {TRACE_NAMES:,}"}
 
 
 def made_names(count, seed, hosts=("",)):
@@ -136,9 +139,8 @@ def scenarios(wanted, folder):
         "hit": lambda: hit("hit", "cache hit"),
         "local": local,
         "forward": forward,
-        "set": lambda: set_of_pack("set", "set of 144 k names", ("full", "domain")),
-        "patterns": lambda: set_of_pack("patterns", "the same and 163 regular expressions",
-                                        ("full", "domain", "regexp")),
+        "set": lambda: set_of_pack("set", OF_PACK["set"], ("full", "domain")),
+        "patterns": lambda: set_of_pack("patterns", OF_PACK["patterns"], ("full", "domain", "regexp")),
         "set118k": lambda: made_set("set118k"),
         "set1m": lambda: made_set("set1m"),
         "trace": lambda: trace(folder),
@@ -146,7 +148,15 @@ def scenarios(wanted, folder):
         "doh": lambda: hit("doh", "cache hit over DoH", "doh"),
         "doq": lambda: hit("doq", "cache hit over DoQ", "doq"),
     }
-    return [make() for name, make in makers.items() if name in wanted]
+    return [made(name, make) for name, make in makers.items() if name in wanted]
+
+
+def made(name, make):
+    """The scenario; where it is made of the pack's names and these are not at hand, one that says so."""
+    try:
+        return make()
+    except FileNotFoundError as why:
+        return Scenario(name, OF_PACK[name], "own", (), lacking=pack.missing(why.filename))
 
 
 FAMILIES = {"own": ["hit", "local", "forward", "set", "patterns", "set118k", "set1m", "trace"],

@@ -55,6 +55,7 @@ def text(entry):
             f"{ratio(ours and middle(ours, 'cpu_us'), cpu):>4}  {method.rate_of(rounds)}"
             f"  {mean:8,.0f} ±{jitter:,.0f} µs  lost {middle(rounds, 'lost'):.0f}"
             f"  upstream {middle(rounds, 'upstream'):.2f}  {middle(rounds, 'resident_mb'):.0f} MB")
+    lines += [f"  {name:16} {why}" for name, why in entry["absent"].items() if name not in entry["servers"]]
     return "\n".join([*lines, *method.entry_in_pairs(entry)])
 
 

@@ -8,7 +8,8 @@ forward, set, patterns, set118k, set1m, trace), encrypted (dot, doh, doq), sweep
 pack's rows with 1, 2 and 4 outstanding queries), burst (4,096 at once). A single row is named by
 itself: `01`, `hit`, `sweep:06`. Rounds alternate between the servers and the median counts;
 `--pairs 9 --servers tidegate,oxidns` compares two in pairs (a b, b a ...), for small differences. Answers
-are checked before and during every round. A peer that is not at hand is a grey column. Needs
+are checked before and during every round. A peer that is not at hand is a grey column, a row whose part
+of the pack is not there a grey row that says so. Needs
 dnsperf, cc, openssl, and cargo for doh and doq. Results go to bench/out: text, JSON and SVG plots.
 """
 
@@ -55,9 +56,7 @@ def arguments():
 
 def chosen(what, folder):
     """(scenario, kind of measurement) for the words of the command line."""
-    rows = {scenario.name: scenario for scenario in pack.scenarios()} if pack.PACK.is_dir() else {}
-    if not rows:
-        print(f"the pack is not at {pack.PACK}: set PACK", file=sys.stderr)
+    rows = {scenario.name: scenario for scenario in pack.scenarios()}
     jobs = []
     for word in what:
         kind, _, only = word.partition(":")
@@ -118,6 +117,9 @@ def measure(scenario, kind, level, runners, folder, options):
     entry = {"name": scenario.name, "title": scenario.title, "kind": kind, "level": level,
              "family": scenario.family, "key": KEYS[kind], "pairs": options.pairs,
              "servers": {}, "absent": {}}
+    if scenario.lacking:
+        entry["absent"] = {server.name: scenario.lacking for server in runners if server.available()}
+        return entry
     places = {server.name: (server, Place(folder, FIRST_PORT + 4 * at, options.upstream.ports, options.secure_port))
               for at, server in enumerate(runners)}
     for _, name in method.order(list(places), options):
@@ -166,7 +168,7 @@ def main():
                                             options.delay)
         front, options.secure_port = None, 0
         try:
-            if any(scenario.name == pack.SECURE for scenario, _ in jobs) and servers.SecureUpstream.program:
+            if any(scenario.name == pack.SECURE and not scenario.lacking for scenario, _ in jobs) and servers.SecureUpstream.program:
                 front = servers.SecureUpstream(folder, SECURE_UPSTREAM_PORT, options.upstream)
                 options.secure_port = front.port
             every = {one.name: one for one in servers.all_of(folder)}

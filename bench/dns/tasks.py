@@ -59,3 +59,4 @@ class Scenario:
     warm_file: Path = None
     load_file: Path = None  # run through once, after the warm file
     rcodes: dict = field(default_factory=dict)  # the share of each code, where not from questions
+    lacking: str = ""  # why it cannot be asked on this machine: a grey row

@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("TIDEGATE_BIN", str(ROOT / "target/dist/tidegate"))
-LISTS = Path(os.environ.get("LISTS", ROOT.parent / "shared/data/lists"))
+LISTS = Path(os.environ.get("LISTS") or ROOT.parent / "shared/data/lists")
 ROUNDS = 5
 NAMES = 400
 TICK = os.sysconf("SC_CLK_TCK")
@@ -140,7 +140,9 @@ def main():
     print(subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout.strip(),
           "·", os.uname().release, "·", os.cpu_count(), "cores")
     start_and_memory("starter list", ["{ name: starter, builtin: starter }"])
-    if LISTS.is_dir():
+    if not LISTS.is_dir():
+        print(f"real lists: not at hand: {LISTS} (LISTS names their folder: bench/README.md)")
+    else:
         files = sorted(LISTS.iterdir())
         start_and_memory(f"{len(files)} real lists",
                          [f'{{ name: {file.stem}, path: "{file}" }}' for file in files])

@@ -114,6 +114,8 @@ def main():
     unknown = [it for it in options.what if it not in [*cases.CASES, "slow-readers", *tables.TABLES]]
     if unknown:
         sys.exit(f"no case is called {unknown[0]}")
+    if not servers.Origin.program:
+        sys.exit("nginx is not at hand, and it is the origin: make bench-peers")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20000), most))
     results = {"entries": [], "tables": [], "machine": method.machine()}

@@ -181,7 +181,16 @@ def section(data):
             f"<details><summary>Versions, machine, command</summary><p><code>{told}</code></p></details></section>")
 
 
-def page(sheets, machine):
+def absences(left_out):
+    """The benchmarks that could not run at all, and why."""
+    if not left_out:
+        return ""
+    rows = "".join(f'<tr><td class="absent">{escape(name)}</td><td class="absent">{escape(why)}</td></tr>'
+                   for name, why in left_out.items())
+    return f'<section id="absent"><h2>Not measured on this machine</h2><table><tbody>{rows}</tbody></table></section>'
+
+
+def page(sheets, machine, left_out=None):
     links = "".join(f'<a href="#{it["bench"]}">{escape(it["title"])}</a>' for it in sheets)
     style = (HERE / "style.css").read_text()
     fewer = f" · {machine['rounds']}" if machine.get("rounds") else ""
@@ -193,5 +202,5 @@ def page(sheets, machine):
 server's processes by the answers they completed; a rate is marked where the client, not the server, was at its end.
 What differs by less than one part in twenty, or by less than its spread, is called level. The reference's figures
 are from other machines and years: compare shapes, not numbers.</p><nav>{links}</nav>
-{"".join(map(section, sheets))}</main></html>
+{"".join(map(section, sheets))}{absences(left_out)}</main></html>
 """

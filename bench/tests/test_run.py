@@ -51,6 +51,29 @@ class Rounds(unittest.TestCase):
                 bench.arguments(words)
 
 
+class Absent(unittest.TestCase):
+    def test_lists_that_are_not_there_are_no_error(self):
+        options = bench.arguments(["engines"])
+        with tempfile.TemporaryDirectory() as name, mock.patch.dict("os.environ", LISTS=name), \
+                mock.patch.object(bench.subprocess, "run") as run, mock.patch("builtins.print"):
+            failed, left_out = bench.measure(options)
+        run.assert_not_called()
+        self.assertEqual(failed, [])
+        self.assertIn("easylist.txt and easyprivacy.txt in", left_out["engines"])
+        self.assertIn("LISTS names the folder", bench.page.page([], MACHINE, left_out))
+
+    def test_lists_of_ones_own_are_taken(self):
+        with tempfile.TemporaryDirectory() as name, mock.patch.dict("os.environ", LISTS=name), \
+                mock.patch.object(bench.shutil, "which", return_value="cargo"):
+            for file in ("easylist.txt", "easyprivacy.txt"):
+                (Path(name) / file).touch()
+            self.assertEqual(bench.lacking("engines"), "")
+            self.assertEqual(bench.command_of("engines", bench.arguments(["engines"]))[-1], Path(name))
+
+    def test_what_needs_no_data_runs(self):
+        self.assertEqual([bench.lacking(it) for it in ("dns", "web", "edge")], ["", "", ""])
+
+
 class History(unittest.TestCase):
     def test_a_line_says_its_rounds_where_they_were_given(self):
         self.assertEqual(bench.summary([data(8.0)], MACHINE, 2)["rounds"], 2)
