@@ -27,14 +27,13 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import method  # noqa: E402
 from process import Process, build, free_ports, output_of, timed, wrk  # noqa: E402
+from report import wanted  # noqa: E402
 
 OUT = HERE.parent / "out"
 HOST = "localhost"  # what wrk can look up, and so what the list blocks
 START_S = 20
 CLIENTS = 64
 ERROR_MAX = 300
-# Scheme to the peer that the mark is about, and the share of its CPU that ours may take.
-MARKS = {"http": ("pixelserv-tls", 0.7), "https": ("nginx", 0.9)}
 GIF = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
 
 
@@ -204,24 +203,24 @@ def measure(servers, scheme, options):
     return entry
 
 
-def middle(rounds, key):
-    return method.middle([it[key] for it in rounds])
+def values(entry, name):
+    return [it["cpu_us"] for it in entry["servers"].get(name, ())]
 
 
 def text(entry):
     """Its lines, and whether its mark is not missed."""
     lines = [f"\n{entry['title']}", "| server | µs of CPU an answer (least–most) | answers | ours / it |", "|---|---|---|---|"]
-    ours, scheme = entry["servers"].get("tidegate"), entry["name"]
+    ours = values(entry, "tidegate")
     for name, rounds in entry["servers"].items():
-        cpu = [it["cpu_us"] for it in rounds]
-        share = f"{middle(ours, 'cpu_us') / method.middle(cpu):.2f}" if ours else "–"
+        cpu = values(entry, name)
+        share = f"{method.ratio(ours, cpu):.2f}" if method.ratio(ours, cpu) else "–"
         lines.append(f"| {name} | {method.middle(cpu):.2f} ({min(cpu):.2f}–{max(cpu):.2f}) | {method.rate_of(rounds)} | {share} |")
     lines += [f"{name}: {why}" for name, why in entry["absent"].items()]
     lines += method.entry_in_pairs(entry)
-    peer, share = MARKS[scheme]
-    found = method.mark([it["cpu_us"] for it in ours or ()],
-                        {peer: [it["cpu_us"] for it in entry["servers"].get(peer, ())]}, share)
-    return [*lines, method.mark_in_words(found)], found["state"] != "miss" and "tidegate" not in entry["absent"]
+    found = [method.mark(values(entry, "tidegate"), {peer: values(entry, peer) for peer in peers}, share)
+             for share, peers in wanted.SHARES["pixel"][entry["name"]]]
+    well = "tidegate" not in entry["absent"] and all(it["state"] != "miss" for it in found)
+    return [*lines, *map(method.mark_in_words, found)], well
 
 
 def main():
@@ -240,7 +239,7 @@ def main():
         lines = [f"Linux {machine['kernel']}, {machine['cores']} cores, {machine['date']}, pinning {machine['pinning']}, "
                  f"{options.rounds} rounds of {options.seconds} s, load {machine['load']}"]
         lines += [f"{name}: {version}" for name, version in versions.items()]
-        for scheme in MARKS:
+        for scheme in wanted.SHARES["pixel"]:
             results["entries"].append(measure(servers, scheme, options))
             found, passed = text(results["entries"][-1])
             lines, well = lines + found, well and passed

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import method  # noqa: E402
 import sheet  # noqa: E402
-from report import published  # noqa: E402
+from report import published, wanted  # noqa: E402
 
 PEERS = {"dns": ["oxidns", "mosdns", "dnsdist", "unbound"],
          "web": ["nginx", "lighttpd", "apache", "caddy", "hinsightd"],
@@ -49,7 +49,7 @@ def fill(row, servers, key, note=lambda _: "", busy=lambda it: it.get("busy")):
 
 
 def dns(data):
-    into = empty("dns", data)
+    into, counting = empty("dns", data), []
     for entry in data["entries"]:
         name, title, kind = entry["name"], entry["title"], entry["kind"]
         if kind == "load":
@@ -61,18 +61,24 @@ def dns(data):
             # The reference's tables have both: how many, and in what time.
             fill(rate, entry["servers"], "per_second", lambda it: f"in {it['mean_us'] / 1000:.3f} ms")
             rows = [row, rate]
+            counting.append(row)
+            wanted.mark(row, "dns")
         elif kind == "sweep":
             row = sheet.row(name, f"{title}, {entry['level']} outstanding", "µs of waiting")
             row["published"] = published.dns_latency(name, entry["level"])
             rows = [fill(row, entry["servers"], "mean_us", lambda it: f"± {it['jitter_us']:,.0f} µs")]
+            if entry["level"] == 1:
+                sheet.wanted(row, *wanted.ONE_CLIENT)
         else:
             rows = [fill(sheet.row(name, f"{title}, answered of 4,096 at once", "answers", "more"),
                          entry["servers"], "answered")]
+            wanted.mark(rows[0], "dns-burst")
         # The first is that of the figure that counts.
         sheet.in_pairs(rows[0], entry.get("pairs", 0))
         for row in rows:
             row["absent"] = {server: why for server, why in entry["absent"].items() if why != "not at hand"}
         into["rows"] += rows
+    wanted.beside(counting, "dns")
     return into
 
 
@@ -81,8 +87,17 @@ def keyed(into, entry, units, better="less"):
     row = sheet.row(entry["name"], entry["title"], units.get(entry["key"], entry["key"]), better)
     fill(row, entry["servers"], entry["key"], rated)
     sheet.in_pairs(row, entry.get("pairs", 0))
+    wanted.mark(row, into["bench"])
     row["absent"] = entry["absent"]
     into["rows"].append(row)
+    return row
+
+
+def sizes(entry):
+    """To compress faster by compressing less is no gain: ours at most as large as nginx's."""
+    row = sheet.row("gzip-size", f"{entry['title']}: what is sent", "bytes")
+    fill(row, entry["servers"], "bytes", busy=lambda _: None)
+    sheet.wanted(row, 1.0, ("nginx",))
     return row
 
 
@@ -91,6 +106,9 @@ def web(data):
     for entry in data["entries"]:
         row = keyed(into, entry, {"cpu_us": "µs of CPU a request"})
         row["published"] = published.WEB_KEPT.get(entry["name"], "")
+        if entry["name"] == "gzip-first":
+            into["rows"].append(sizes(entry))
+    wanted.beside(into["rows"], "web")
     for table in data["tables"]:
         for at, clients in enumerate(published.WEB_CLIENTS):
             row = sheet.row(table["name"], f"{table['title']}, ab with {clients} clients", "requests/s", "more")
@@ -129,9 +147,7 @@ def proxy(data):
 def pixel(data):
     into = empty("pixel", data)
     for entry in data["entries"]:
-        row = keyed(into, entry, {"cpu_us": "µs of CPU an answer"})
-        peer, share = ("pixelserv-tls", 0.7) if entry["name"] == "http" else ("nginx", 0.9)
-        sheet.wanted(row, share, (peer,))
+        keyed(into, entry, {"cpu_us": "µs of CPU an answer"})
     return into
 
 

@@ -9,7 +9,7 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import sheet  # noqa: E402
-from report import page, published, readers  # noqa: E402
+from report import page, published, readers, wanted  # noqa: E402
 
 # Behind all others: names of theirs stand in this folder too.
 sys.path += [str(Path(__file__).resolve().parent.parent / folder) for folder in ("dns", "web")]
@@ -155,6 +155,75 @@ class Readers(unittest.TestCase):
         for read, data in ((readers.browser, {"rows": []}), (readers.pixel, {"entries": []})):
             found = read({**told, **data})
             self.assertEqual((found["machine"], found["versions"], found["missing"]), (MACHINE, told["versions"], []))
+
+
+class Wanted(unittest.TestCase):
+    @staticmethod
+    def entry(name, **cpu):
+        return {"name": name, "title": name, "key": "cpu_us", "absent": {},
+                "servers": {server: [{"cpu_us": value, "per_second": 1e3}] for server, value in cpu.items()}}
+
+    def marks(self, read, *entries):
+        return {row["name"]: [(it["state"], it["said"]) for it in row["marks"]]
+                for row in read({"entries": entries, "tables": []})["rows"]}
+
+    def test_a_mark_stands_in_words_beside_its_ratio(self):
+        found = readers.proxy({"entries": [self.entry("hit", tidegate=6.1, polipo=10.0),
+                                           self.entry("hit-new", tidegate=7.0, polipo=10.0)], "tables": []})
+        text = page.page([{**found, "machine": MACHINE}], MACHINE)
+        self.assertIn("not reached: 0.61 × polipo, wanted at most 0.6<", text)
+        self.assertIn("reached: 0.70 × polipo, wanted at most 0.7<", text)
+        self.assertIn("marks not reached", text)
+
+    def test_each_door_has_its_marks_of_its_peers(self):
+        self.assertEqual(self.marks(readers.proxy, self.entry("miss", tidegate=5.0, polipo=10.0, squid=1.0)),
+                         {"miss": [("pass", "0.50 × polipo, wanted at most 0.5")]})
+        self.assertEqual(self.marks(readers.web, self.entry("small-wrk", tidegate=8.0, nginx=10.0, lighttpd=9.0)),
+                         {"small-wrk": [("miss", "0.89 × lighttpd, wanted at most 0.85")]})
+        self.assertEqual(self.marks(readers.pixel, self.entry("https", tidegate=8.0, **{"pixelserv-tls": 1.0}),
+                                    self.entry("http", tidegate=8.0, nginx=1.0, **{"pixelserv-tls": 16.0})),
+                         {"https": [("open", "no peer of this mark was measured")],
+                          "http": [("pass", "0.50 × pixelserv-tls, wanted at most 0.7")]})
+
+    def dns(self, name, kind, **figures):
+        whole = {"mean_us": 8, "jitter_us": 1, "lost": 0, "resident_mb": 40, "per_second": 9e4}
+        return {"name": name, "title": name, "kind": kind, "level": 0, "absent": {}, "servers": {
+            server: [{**whole, "cpu_us": value, "answered": value}] for server, value in figures.items()}}
+
+    def test_of_names_hits_have_two_marks_and_a_burst_is_answered_whole(self):
+        def marks(*entries):
+            rows = readers.dns({"entries": entries})["rows"]
+            return [[(it["state"], it["said"]) for it in row["marks"]] for row in rows]
+        self.assertEqual(marks(self.dns("hit", "load", tidegate=6.0, oxidns=10.0, dnsdist=7.0))[0],
+                         [("pass", "0.60 × oxidns, wanted at most 0.62"), ("miss", "0.86 × dnsdist, wanted at most 0.85")])
+        self.assertEqual(marks(self.dns("hit", "burst", tidegate=4095)),
+                         [[("miss", "4,095, wanted at least 4,096 answers")]])
+        self.assertEqual(marks(self.dns("local", "burst", tidegate=4096))[0][0][0], "pass")
+        found = [self.dns("06", "sweep", tidegate=1, oxidns=1) for _ in range(2)]
+        for level, entry in enumerate(found, 1):
+            entry["level"], entry["servers"]["oxidns"][0]["mean_us"] = level, 9
+        self.assertEqual(marks(*found), [[("miss", "0.89 × oxidns, wanted at most 0.8")], []])
+        both = marks(self.dns("set118k", "load", tidegate=4.0), self.dns("set1m", "load", tidegate=4.5))
+        self.assertIn(("miss", "1.12 × ours in set118k, wanted at most 1.1"), both[2])
+        self.assertEqual(both[1] + both[3], [])  # the rates of the same have none
+
+    def test_of_files_an_idle_connection_and_the_log_have_bounds_and_gzip_its_size(self):
+        idle = {"name": "idle", "title": "idle", "key": "bytes", "absent": {}, "servers": {"tidegate": [{"bytes": 2501}]}}
+        self.assertEqual(self.marks(readers.web, idle)["idle"], [("miss", "2,501, wanted at most 2,500 bytes")])
+        self.assertEqual(self.marks(readers.web, {**idle, "servers": {}})["idle"][0][0], "open")
+        found = self.marks(readers.web, self.entry("small-wrk", tidegate=7.0), self.entry("log-wrk", tidegate=7.7))
+        self.assertEqual(found["log-wrk"], [("pass", "1.10 × ours in small-wrk, wanted at most 1.1")])
+        gzip = self.entry("gzip-first", tidegate=6.0, nginx=10.0)
+        for server, size in (("tidegate", 25_000), ("nginx", 24_000)):
+            gzip["servers"][server][0]["bytes"] = size
+        found = self.marks(readers.web, gzip)
+        self.assertEqual([found["gzip-first"][0][0], found["gzip-size"][0][0]], ["pass", "miss"])
+
+    def test_every_row_that_something_is_wanted_of_is_asked(self):
+        self.assertLessEqual({*wanted.SHARES["web"], *wanted.BESIDE["web"], *wanted.BOUNDS["web"]}, set(cases.CASES))
+        asked = Path(pack.__file__).read_text() + (Path(pack.__file__).parent / "own.py").read_text()
+        for name in {*wanted.SHARES["dns"], *wanted.BESIDE["dns"], *wanted.BOUNDS["dns-burst"]}:
+            self.assertIn(f'"{name}"', asked)
 
 
 class Published(unittest.TestCase):
