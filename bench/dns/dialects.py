@@ -1,7 +1,8 @@
 """A task in the configuration language of each server, or nothing where it cannot be said there.
 
-The files are as plain as a user would write them: no tuning beyond a listener per processor and a cache
-that is large enough.
+The configurations stand in bench/peers/dns, with what was chosen and why; here are only the lines that
+differ by the task. They are as plain as a user would write them: no tuning beyond a listener per
+processor and a cache that is large enough.
 """
 
 import json
@@ -10,24 +11,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import method  # noqa: E402
+from process import configured  # noqa: E402
 
 CACHE_BYTES_PER_ANSWER = 512
 
 
-def tidegate(task, place):
+def tidegate(task, place, log="none"):
     if task.every or task.otherwise:
         return None
     listen = [f"{scheme}://127.0.0.1:{place.port}" for scheme in ("udp", "tcp")]
-    dns = {
-        "upstreams": [f"udp://{address}" for address in place.upstreams[:max(task.upstreams, 1)]],
-        "blocked": "refused",
-        "cache": {"size": task.cache * CACHE_BYTES_PER_ANSWER},
-        "local": [f"{name} {kind} {value}" for name, kind, value in task.local],
-    }
+    encrypted = ""
     if task.encrypted:
         # All connections come from one address, those of the warming up included.
-        dns["tcp_connections_per_client"] = 1000
-        dns["certificate"] = {"cert": place.cert, "key": place.key}
+        encrypted = ("  tcp_connections_per_client: 1000\n"
+                     f"  certificate: {json.dumps({'cert': place.cert, 'key': place.key})}")
         listen += [f"tls://127.0.0.1:{place.port_of('dot')}",
                    f"https://127.0.0.1:{place.port_of('doh')}/dns-query",
                    f"quic://127.0.0.1:{place.port_of('doq')}"]
@@ -37,11 +34,11 @@ def tidegate(task, place):
         lines = [forms[kind].format(text) for kind, text in task.rules]
         (place.folder / "set.adblock").write_text("\n".join(lines) + "\n")
         lists = [{"name": "set", "path": str(place.folder / "set.adblock")}]
-    return json.dumps({  # JSON is YAML
-        "policy": {"lists": lists, "default": {"lists": [one["name"] for one in lists]}},
-        "dns": {"listen": listen, **dns},
-        "ledger": {"log": "none"},
-    })
+    upstreams = [f"udp://{address}" for address in place.upstreams[:max(task.upstreams, 1)]]
+    return configured(
+        "dns/tidegate.yaml", log=log, lists=json.dumps(lists), applied=json.dumps([one["name"] for one in lists]),
+        listen=json.dumps(listen), upstreams=json.dumps(upstreams), cache=task.cache * CACHE_BYTES_PER_ANSWER,
+        local=json.dumps([f"{name} {kind} {value}" for name, kind, value in task.local]), encrypted=encrypted)
 
 
 def mosdns(task, place):
@@ -77,20 +74,22 @@ def mosdns(task, place):
         step("forward", "forward", {"upstreams": upstreams, "concurrent": min(task.upstreams, 3)})
     if task.otherwise:
         steps.append({"exec": f"reject { {'SERVFAIL': 2, 'NXDOMAIN': 3}[task.otherwise]}"})
-    plugins.append({"tag": "main", "type": "sequence", "args": steps})
-    for kind in ("udp", "tcp"):
-        plugins.append({"tag": kind, "type": f"{kind}_server",
-                        "args": {"entry": "main", "listen": f"127.0.0.1:{place.port}"}})
-    if task.encrypted:
-        secret = {"cert": place.cert, "key": place.key}
-        for tag, kind, mode, args in [
-            ("dot", "tcp_server", "dot", {"entry": "main"}),
-            ("doh", "http_server", "doh", {"entries": [{"path": "/dns-query", "exec": "main"}]}),
-            ("doq", "quic_server", "doq", {"entry": "main"}),
-        ]:
-            listen = f"127.0.0.1:{place.port_of(mode)}"
-            plugins.append({"tag": tag, "type": kind, "args": {**args, "listen": listen, **secret}})
-    return json.dumps({"log": {"level": "error"}, "plugins": plugins})
+    return configured("dns/mosdns.yaml", port=place.port, steps=json.dumps(steps), plugins=listed(plugins),
+                      encrypted=listed(mosdns_encrypted(place) if task.encrypted else []))
+
+
+def listed(plugins):
+    """As lines of a list in YAML, which JSON is."""
+    return "\n".join(f"  - {json.dumps(one)}" for one in plugins)
+
+
+def mosdns_encrypted(place):
+    secret = {"cert": place.cert, "key": place.key}
+    kinds = [("dot", "tcp_server", {"entry": "main"}),
+             ("doh", "http_server", {"entries": [{"path": "/dns-query", "exec": "main"}]}),
+             ("doq", "quic_server", {"entry": "main"})]
+    return [{"tag": mode, "type": kind, "args": {**args, "listen": f"127.0.0.1:{place.port_of(mode)}", **secret}}
+            for mode, kind, args in kinds]
 
 
 def dnsdist_set(task, place):
@@ -98,7 +97,6 @@ def dnsdist_set(task, place):
     below = [text for kind, text in task.rules if kind == "domain"]
     (place.folder / "exact.txt").write_text("\n".join(exact))
     (place.folder / "below.txt").write_text("\n".join(below))
-    # It has no set of regular expressions and is spared them.
     return [
         "local below, exact = newSuffixMatchNode(), newDNSNameSet()",
         f'for name in io.lines("{place.folder}/below.txt") do below:add(newDNSName(name)) end',
@@ -131,50 +129,38 @@ def dnsdist(task, place):
     local = dnsdist_local(task)
     if local is None:
         return None
-    lines = ['setSecurityPollSuffix("")', 'setACL("127.0.0.0/8")',
-             *[f'addLocal("127.0.0.1:{place.port}", {{reusePort=true}})'] * method.workers(), *local]
+    encrypted, otherwise = [], []
     if task.encrypted:
         secret = f'"{place.cert}", "{place.key}"'
-        lines += [f'addTLSLocal("127.0.0.1:{place.port_of("dot")}", {secret}, {{reusePort=true}})',
-                  f'addDOHLocal("127.0.0.1:{place.port_of("doh")}", {secret}, "/dns-query", '
-                  "{reusePort=true})"]
-    if task.rules:
-        lines += dnsdist_set(task, place)
+        encrypted = [f'addTLSLocal("127.0.0.1:{place.port_of("dot")}", {secret}, {{reusePort=true}})',
+                     f'addDOHLocal("127.0.0.1:{place.port_of("doh")}", {secret}, "/dns-query", {{reusePort=true}})']
     if task.every:
-        lines.append(f'addAction(AllRule(), SpoofAction("{task.every}"))')
+        otherwise.append(f'addAction(AllRule(), SpoofAction("{task.every}"))')
     if task.otherwise:
-        lines.append(f"addAction(AllRule(), RCodeAction(DNSRCode.{task.otherwise}))")
-    if task.upstreams:
-        lines.append(f'newServer({{address="{place.upstreams[0]}", healthCheckMode="up"}})')
-    if task.cache:
-        cache = f"newPacketCache({task.cache}, {{maxTTL=86400}})"
-        lines.append(f'getPool(""):setCache({cache})')
-    return "\n".join(lines) + "\n"
+        otherwise.append(f"addAction(AllRule(), RCodeAction(DNSRCode.{task.otherwise}))")
+    parts = {
+        "listeners": [f'addLocal("127.0.0.1:{place.port}", {{reusePort=true}})'] * method.workers(), "local": local,
+        "encrypted": encrypted, "set": dnsdist_set(task, place) if task.rules else [], "otherwise": otherwise,
+        "upstream": [f'newServer({{address="{place.upstreams[0]}", healthCheckMode="up"}})'] if task.upstreams else [],
+        "cache": [f'getPool(""):setCache(newPacketCache({task.cache}, {{maxTTL=86400}}))'] if task.cache else []}
+    return configured("dns/dnsdist.conf", **{name: "\n".join(lines) for name, lines in parts.items()})
 
 
 def unbound(task, place):
     if task.upstreams > 1 or task.otherwise or any(kind != "domain" for kind, _ in task.rules):
         return None
-    size = max(task.cache * CACHE_BYTES_PER_ANSWER, 4 << 20)
-    host = "127.0.0.1"
-    lines = [
-        "server:", f"interface: {host}@{place.port}", f"num-threads: {method.workers()}", "so-reuseport: yes",
-        'module-config: "iterator"', 'chroot: ""', 'username: ""', 'pidfile: ""', "use-syslog: no",
-        "do-not-query-localhost: no", "do-ip6: no", "minimal-responses: yes", "verbosity: 0",
-        "local-zone: test. nodefault", "local-zone: invalid. nodefault",
-        f"directory: {place.folder}", f"msg-cache-size: {size}", f"rrset-cache-size: {2 * size}",
-        "outgoing-range: 4096", "num-queries-per-thread: 4096", "so-rcvbuf: 0",
-        "ip-ratelimit: 0", "incoming-num-tcp: 256",
-    ]
+    size, host = max(task.cache * CACHE_BYTES_PER_ANSWER, 4 << 20), "127.0.0.1"
+    encrypted, forward = [], []
     if task.encrypted:
-        lines += [f"interface: {host}@{place.port_of('dot')}", f"tls-port: {place.port_of('dot')}",
-                  f"interface: {host}@{place.port_of('doh')}", f"https-port: {place.port_of('doh')}",
-                  f"tls-service-pem: {place.cert}", f"tls-service-key: {place.key}"]
-    lines += [f"local-data: '{name}. IN {kind} {value}'" for name, kind, value in task.local]
-    lines += [f"local-zone: {text}. always_refuse" for _, text in task.rules]
+        encrypted = [f"  interface: {host}@{place.port_of('dot')}", f"  tls-port: {place.port_of('dot')}",
+                     f"  interface: {host}@{place.port_of('doh')}", f"  https-port: {place.port_of('doh')}",
+                     f"  tls-service-pem: {place.cert}", f"  tls-service-key: {place.key}"]
+    local = [f"  local-data: '{name}. IN {kind} {value}'" for name, kind, value in task.local]
+    local += [f"  local-zone: {text}. always_refuse" for _, text in task.rules]
     if task.every:
-        lines += ["local-zone: . redirect", f"local-data: '. IN A {task.every}'"]
+        local += ["  local-zone: . redirect", f"  local-data: '. IN A {task.every}'"]
     if task.upstreams:
-        lines += ["forward-zone:", 'name: "."', f"forward-addr: {place.upstreams[0].replace(':', '@')}",
-                  f"forward-no-cache: {'no' if task.cache else 'yes'}"]
-    return "\n".join(lines) + "\n"
+        forward = ["forward-zone:", '  name: "."', f"  forward-addr: {place.upstreams[0].replace(':', '@')}",
+                   f"  forward-no-cache: {'no' if task.cache else 'yes'}"]
+    return configured("dns/unbound.conf", port=place.port, workers=method.workers(), folder=place.folder, messages=size,
+                      records=2 * size, encrypted="\n".join(encrypted), local="\n".join(local), forward="\n".join(forward))

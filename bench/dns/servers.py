@@ -3,7 +3,6 @@
 A server whose program is not at hand is left out and shows as a grey column.
 """
 
-import json
 import os
 import shutil
 import socket
@@ -156,10 +155,6 @@ class SecureUpstream(Tidegate):
         self.port = place.port_of("doh")
         self.start(scenario, place, self.config(scenario, place))
 
-    def dialect(self, task, place):
-        # The usual port of the admin is that of the server under test.
-        return json.dumps({**json.loads(super().dialect(task, place)), "admin": {"listen": "127.0.0.1:0"}})
-
 
 class TidegateSimple(Tidegate):
     """Tidegate's simple form where the pack has a pipeline for the same."""
@@ -178,8 +173,7 @@ class TidegateLogging(Tidegate):
     reads_pack = False
 
     def dialect(self, task, place):
-        text = dialects.tidegate(task, place)
-        return text and text.replace('"log": "none"', '"log": "all"')
+        return dialects.tidegate(task, place, log="all")
 
 
 class Mosdns(Server):

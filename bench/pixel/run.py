@@ -26,7 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import method  # noqa: E402
-from process import Process, build, free_ports, output_of, timed, wrk  # noqa: E402
+from process import Process, build, configured, free_ports, output_of, timed, wrk  # noqa: E402
 from report import wanted  # noqa: E402
 
 OUT = HERE.parent / "out"
@@ -105,13 +105,8 @@ class Tidegate(Server):
         return output_of(self.program, "--version")
 
     def command(self):
-        config = self.folder / "tidegate.json"
-        config.write_text(json.dumps({
-            "policy": {"lists": [{"name": "ads", "rules": [f"||{HOST}^"]}]},
-            "pixel": {"listen": [f"{scheme}://127.0.0.1:{port}" for scheme, port in self.ports.items()],
-                      "addresses": ["127.0.0.1"]},
-            "ledger": {"log": "none"},
-            "admin": {"listen": "127.0.0.1:0"}}))
+        config = self.folder / "tidegate.yaml"
+        config.write_text(configured("pixel/tidegate.yaml", host=HOST, **self.ports))
         return [self.program, "--config", config, "--state", self.folder / "state", "run"]
 
 
@@ -126,8 +121,8 @@ class Pixelserv(Server):
         store = self.folder / "certificates"
         store.mkdir(exist_ok=True)
         certificate(store / "ca.crt", store / "ca.key", "-addext", "basicConstraints=critical,CA:TRUE")
-        return [self.program, "127.0.0.1", "-f", "-l", "0", "-u", "root", "-z", store,
-                "-p", self.ports["http"], "-k", self.ports["https"]]
+        said = configured("pixel/pixelserv-tls.args", store=store, **self.ports)
+        return [self.program, *(word for line in said.splitlines() if not line.startswith("#") for word in line.split())]
 
 
 class Nginx(Server):
@@ -141,17 +136,7 @@ class Nginx(Server):
         here = self.folder
         certificate(here / "leaf.pem", here / "leaf.key", "-addext", f"subjectAltName=DNS:{HOST}")
         (here / "ad.gif").write_bytes(GIF)
-        (here / "nginx.conf").write_text(f"""
-daemon off; worker_processes {method.workers()}; pid {here}/pid; error_log {here}/error.log crit;
-events {{ worker_connections 4096; }}
-http {{
-  access_log off; sendfile off; tcp_nodelay on; keepalive_requests 1000000000; types {{ image/gif gif; }}
-  client_body_temp_path {here}/t; proxy_temp_path {here}/t; fastcgi_temp_path {here}/t; uwsgi_temp_path {here}/t;
-  scgi_temp_path {here}/t; open_file_cache max=100 inactive=60s; open_file_cache_valid 30s;
-  ssl_certificate {here}/leaf.pem; ssl_certificate_key {here}/leaf.key; ssl_protocols TLSv1.3;
-  server {{ root {here}; listen 127.0.0.1:{self.ports["http"]} reuseport;
-           listen 127.0.0.1:{self.ports["https"]} ssl reuseport; }}
-}}""")
+        (here / "nginx.conf").write_text(configured("pixel/nginx.conf", folder=here, workers=method.workers(), **self.ports))
         return [self.program, "-c", here / "nginx.conf", "-p", here]
 
 
