@@ -21,6 +21,8 @@ import process  # noqa: E402
 
 BLOCKED, PASSED = "ads.soak.example", "shop.soak.example"
 ANSWER_SECONDS_MAX = 5
+# What asking can come to; the last two are an answer that is cut short.
+WRONG = (OSError, http.client.HTTPException, ValueError, IndexError, struct.error)
 DOORS = ("dns", "pixel", "proxy", "web", "gateway")
 
 
@@ -125,11 +127,11 @@ class Client(threading.Thread):
             begun = time.monotonic()
             try:
                 self.once()
-            except (OSError, http.client.HTTPException, ValueError) as why:
+            except WRONG as why:
                 try:
                     self.close()
                     self.once()
-                except (OSError, http.client.HTTPException, ValueError) as again:
+                except WRONG as again:
                     self.lost.append(f"{time.strftime('%H:%M:%S')} {self.door}: {why!r}, then {again!r}"[:200])
                     self.close()
             self.answered += 1
