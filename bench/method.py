@@ -62,6 +62,10 @@ def chosen(names, options):
     return found
 
 
+def how_often(options):
+    return f"{options.pairs} pairs" if options.pairs else f"{options.rounds} rounds"
+
+
 def order(names, options):
     """(number of the round or pair, name) of every measurement. Where one of a pair cannot do this, none is."""
     if not options.pairs:

@@ -94,7 +94,7 @@ def dnsperf(place, scenario, file, *flags):
 
 def secure(place, mode, file, program, clients, outstanding, seconds):
     if not program:
-        raise LookupError("bench/secure-load cannot be built: no cargo")
+        raise LookupError("bench/secure-load could not be built here")
     command = [program, mode, f"127.0.0.1:{place.port_of(mode)}", file, clients, outstanding, seconds]
     return told(mode, process.generate(command, seconds))
 

@@ -87,14 +87,13 @@ def prepare(folder):
 
 
 def secure_client(jobs):
-    """Builds bench/secure-load where it is needed; nothing without cargo."""
+    """Builds bench/secure-load where it is needed; nothing where that cannot be done: its rows are grey then."""
     if not any(scenario.mode in load.SECURE for scenario, _ in jobs) or not shutil.which("cargo"):
         return None
     crate = servers.HERE.parent / "secure-load"
     target = Path(os.environ.get("CARGO_TARGET_DIR") or crate / "target")
-    subprocess.run(["cargo", "build", "--release", "--quiet", "--manifest-path", crate / "Cargo.toml"],
-                   check=True)
-    return target / "release" / "secure-load"
+    done = subprocess.run(["cargo", "build", "--release", "--quiet", "--manifest-path", crate / "Cargo.toml"])
+    return target / "release" / "secure-load" if done.returncode == 0 else None
 
 
 def one_round(server, scenario, kind, level, place, options):
@@ -140,7 +139,7 @@ def measure(scenario, kind, level, runners, folder, options):
 
 def machine(options):
     return {**method.machine(),
-            "method": f"{f'{options.pairs} pairs' if options.pairs else f'{options.rounds} rounds'} of {options.seconds} s, upstream {options.delay} µs late, "
+            "method": f"{method.how_often(options)} of {options.seconds} s, upstream {options.delay} µs late, "
                       "dnsperf -c 32 -q 1024 -T 1 (sweep: -c N -q N)"}
 
 
@@ -168,7 +167,8 @@ def main():
                                             options.delay)
         front, options.secure_port = None, 0
         try:
-            if any(scenario.name == pack.SECURE and not scenario.lacking for scenario, _ in jobs) and servers.SecureUpstream.program:
+            is_asked = any(scenario.name == pack.SECURE and not scenario.lacking for scenario, _ in jobs)
+            if is_asked and servers.SecureUpstream.program:
                 front = servers.SecureUpstream(folder, SECURE_UPSTREAM_PORT, options.upstream)
                 options.secure_port = front.port
             every = {one.name: one for one in servers.all_of(folder)}

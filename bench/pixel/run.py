@@ -222,7 +222,7 @@ def main():
         results = {"machine": machine, "versions": versions, "entries": []}
         method.stand_aside()
         lines = [f"Linux {machine['kernel']}, {machine['cores']} cores, {machine['date']}, pinning {machine['pinning']}, "
-                 f"{options.rounds} rounds of {options.seconds} s, load {machine['load']}"]
+                 f"{method.how_often(options)} of {options.seconds} s, load {machine['load']}"]
         lines += [f"{name}: {version}" for name, version in versions.items()]
         for scheme in wanted.SHARES["pixel"]:
             results["entries"].append(measure(servers, scheme, options))

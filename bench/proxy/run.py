@@ -126,7 +126,7 @@ def main():
         corpus.write(folder / "www")
         versions = {it.name: it.version() for it in servers.proxies(folder)}
         machine = results["machine"]
-        print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {options.rounds} rounds;",
+        print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {method.how_often(options)};",
               "; ".join(f"{name}: {version}" for name, version in versions.items()))
         results["versions"] = versions
         OUT.mkdir(exist_ok=True)

@@ -132,6 +132,27 @@ class Clients(unittest.TestCase):
         self.assertTrue(0 < busy)
         self.assertIn(str(os.getpid()), process.threads_seconds(os.getpid()))
 
+    def test_servers_get_one_half_with_a_worker_each_and_origins_the_other(self):
+        class Origin(process.Process):
+            side = "client"
+
+        with mock.patch.object(method, "ALLOWED", [2, 3, 5, 7]), mock.patch.object(process.subprocess, "Popen") as started:
+            process.Process().spawn(["nginx", 80])
+            Origin().spawn(["origin"])
+            self.assertEqual(method.workers(), 2)
+        self.assertEqual([it.args[0] for it in started.call_args_list],
+                         [["taskset", "-c", "2,3", "nginx", "80"], ["taskset", "-c", "5,7", "origin"]])
+        with mock.patch.object(method, "ALLOWED", [2, 3]), mock.patch.object(process.subprocess, "Popen") as started:
+            process.Process().spawn(["nginx", 80])
+            self.assertEqual(method.workers(), 2)
+        self.assertEqual(started.call_args.args[0], ["nginx", "80"])
+
+    def test_a_benchmark_stands_aside_only_where_there_is_room(self):
+        for allowed, wanted in (([2, 3, 5, 7], [mock.call(0, [5, 7])]), ([2, 3], [])):
+            with mock.patch.object(method, "ALLOWED", allowed), mock.patch.object(method.os, "sched_setaffinity") as moved:
+                method.stand_aside()
+            self.assertEqual(moved.call_args_list, wanted)
+
     def test_two_processors_are_shared_and_more_are_halved(self):
         self.assertEqual(method.pinning(2), (None, None))
         self.assertEqual(method.pinning(4), ([0, 1], [2, 3]))

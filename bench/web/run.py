@@ -6,8 +6,8 @@
 Cases: small-new small-new-1000 small-ab-100 small-ab small-ab-500 small-wrk large-new large-wrk gzip-first
 gzip-again tls-wrk tls-new idle log-wrk. Tables (the reference's, ab with 50 to 1,000 clients, with plots): index jquery
 compressed tls. Rounds alternate between the servers, the median counts, and answers are checked
-before each; `--pairs 9 --servers tidegate,nginx` compares two in pairs, for small differences. Needs ab, wrk, cc and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to
-bench/out: text, JSON and SVG.
+before each; `--pairs 9 --servers tidegate,nginx` compares two in pairs, for small differences. Needs ab, wrk, cc
+and openssl; nginx, lighttpd, Apache and Caddy where they are installed. Results go to bench/out: text, JSON and SVG.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def main():
         runners = [every[it] for it in method.chosen(list(every), options)]
         results["versions"] = {it.name: it.version() for it in runners}
         machine = results["machine"]
-        print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {options.rounds} rounds;",
+        print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {method.how_often(options)};",
               "; ".join(f"{name}: {version}" for name, version in results["versions"].items()))
         OUT.mkdir(exist_ok=True)
         for word in options.what:
