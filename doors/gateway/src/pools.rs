@@ -34,7 +34,7 @@ use self::names::Entry;
 use self::order::{Lane, Order};
 use self::queue::Queue;
 use self::record::Patience;
-use self::server::{Server, Standing};
+use self::server::{Claim, Server, Standing};
 use crate::settings::{
     Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, ServerDetails,
     ServerSettings, Sign,
@@ -258,10 +258,10 @@ impl Pool {
         if let Some(tag) = asking.stuck_to
             && !tried.has(tag)
             && let Some(server) = servers.iter().find(|it| it.tag == tag)
-            && server.claim(now)
+            && let Some(claim) = server.claim(now)
         {
             tried.add(tag);
-            return Pick::Server(Lease::new(self, server));
+            return Pick::Server(Lease::new(self, server, claim));
         }
         let turn = self.turn.fetch_add(1, Relaxed);
         // Whoever loses a place to another core looks again; as often as that can go on.
@@ -277,14 +277,14 @@ impl Pool {
             };
             let Some(index) = self.choose(&members, &choice) else { break };
             let server = &servers[index];
-            if server.claim(now) {
+            if let Some(claim) = server.claim(now) {
                 tried.add(server.tag);
-                return Pick::Server(Lease::new(self, server));
+                return Pick::Server(Lease::new(self, server, claim));
             }
         }
-        if let Some(server) = members.last_resort(tried, now) {
+        if let Some((server, claim)) = members.last_resort(tried, now) {
             tried.add(server.tag);
-            return Pick::Server(Lease::new(self, server));
+            return Pick::Server(Lease::new(self, server, claim));
         }
         members.nobody(tried, now)
     }
@@ -353,12 +353,13 @@ impl Members {
     }
 
     /// One that rests, claimed, where none is up and none is to come.
-    fn last_resort(&self, tried: &Tried, now: Now) -> Option<&Arc<Server>> {
-        let mut serving = self.servers.iter().filter(|it| !it.is_draining());
+    fn last_resort(&self, tried: &Tried, now: Now) -> Option<(&Arc<Server>, Claim)> {
+        let serving = self.servers.iter().filter(|it| !it.is_draining());
         if serving.clone().any(|it| it.is_up(now)) || self.entries.iter().any(|it| it.is_open()) {
             return None;
         }
-        serving.find(|it| !tried.has(it.tag) && it.claim_resting(now))
+        let mut untried = serving.filter(|it| !tried.has(it.tag));
+        untried.find_map(|it| Some((it, it.claim_resting(now)?)))
     }
 
     /// Why no server was found.

@@ -1,9 +1,10 @@
-//! A request's place on a server: taken when it is picked, given back when its answer has ended.
+//! A request's place on a server: taken when it is picked, given back when its answer has ended. A trial
+//! of the server ends before that, with the head of the answer.
 //!
 //! Called by `sending`, and held by the bodies of answers.
 
 use super::record::Met;
-use super::server::Server;
+use super::server::{Claim, Server};
 use super::{Pool, Tried};
 use bytes::Bytes;
 use http::HeaderValue;
@@ -12,6 +13,7 @@ use http_engine::Body;
 use http_engine::body::BodyError;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use transport::clock;
 use upstream::origins::{Server as Address, Terms};
@@ -22,6 +24,8 @@ use vocab::Now;
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     server: Arc<Server>,
+    /// Whether its request tries the server, and has no answer yet.
+    tries: AtomicBool,
     at_end: AtEnd,
 }
 
@@ -44,8 +48,10 @@ enum AtEnd {
 
 impl Lease {
     /// A place that was claimed.
-    pub(super) fn new(pool: &Arc<Pool>, server: &Arc<Server>) -> Self {
-        Self { pool: Arc::clone(pool), server: Arc::clone(server), at_end: AtEnd::ServeLine }
+    pub(super) fn new(pool: &Arc<Pool>, server: &Arc<Server>, claim: Claim) -> Self {
+        let tries = AtomicBool::new(claim == Claim::Trial);
+        let (pool, server) = (Arc::clone(pool), Arc::clone(server));
+        Self { pool, server, tries, at_end: AtEnd::ServeLine }
     }
 
     /// Where the server stands.
@@ -58,9 +64,14 @@ impl Lease {
         self.pool.terms()
     }
 
-    /// Notes what the request met.
+    /// Notes what the request met. That ends a trial: what follows a head, be it a WebSocket, keeps nobody
+    /// waiting who may go to the server by now.
     pub(crate) fn met(&self, met: Met, now: Now) {
         self.pool.met(&self.server, met, now);
+        if self.tries.swap(false, Relaxed) {
+            self.server.end_trial();
+            self.pool.serve_line();
+        }
     }
 
     /// Notes how long the answer took to begin.
@@ -110,6 +121,9 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.server.release();
+        if *self.tries.get_mut() {
+            self.server.end_trial();
+        }
         self.pool.release();
         if self.at_end == AtEnd::ServeLine {
             self.pool.serve_line();

@@ -38,6 +38,15 @@ pub(crate) enum Standing {
     Down,
 }
 
+/// What a place on a server is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// A request like any other.
+    Usual,
+    /// The one that tries a server which has rested, until [`Server::end_trial`].
+    Trial,
+}
+
 /// One server.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -53,6 +62,8 @@ pub(crate) struct Server {
     requests_max: u32,
     draining: AtomicBool,
     pending: AtomicU32,
+    /// Set while a request tries it.
+    on_trial: AtomicBool,
     health: AtomicU8,
     /// Set while it rests and until it has answered again.
     troubled: AtomicBool,
@@ -135,6 +146,7 @@ impl Server {
             requests_max: details.max_requests,
             draining: AtomicBool::new(details.drain),
             pending: AtomicU32::new(0),
+            on_trial: AtomicBool::new(false),
             health: AtomicU8::new(Health::Unknown as u8),
             troubled: AtomicBool::new(false),
             resting_until_ms: AtomicU64::new(0),
@@ -208,42 +220,47 @@ impl Server {
 
     /// Whether it can take one more request now.
     pub(super) fn has_room(&self, now: Now) -> bool {
-        let pending = self.pending.load(SeqCst);
+        let fits = self.requests_max == 0 || self.pending.load(SeqCst) < self.requests_max;
         match self.standing(now) {
-            Standing::Up => self.requests_max == 0 || pending < self.requests_max,
-            Standing::OnTrial => pending == 0,
+            Standing::Up => fits,
+            Standing::OnTrial => fits && !self.on_trial.load(SeqCst),
             Standing::Resting(_) | Standing::Down => false,
         }
     }
 
     /// Takes one more request, unless another core was faster; [`Self::release`] gives the place
     /// back.
-    pub(super) fn claim(&self, now: Now) -> bool {
+    pub(super) fn claim(&self, now: Now) -> Option<Claim> {
         if !self.has_room(now) {
-            return false;
+            return None;
         }
-        let before = self.pending.fetch_add(1, SeqCst);
-        let alone = self.standing(now) == Standing::OnTrial;
-        let full = self.requests_max != 0 && before >= self.requests_max;
-        if full || (alone && before > 0) {
-            self.release();
-            return false;
-        }
-        true
+        let on_trial = self.standing(now) == Standing::OnTrial;
+        self.take(if on_trial { Claim::Trial } else { Claim::Usual })
     }
 
-    /// Takes a request though it rests, if it has none and did not fail just now: for where nobody else is
-    /// up, so that one that is back is found before its rest is over.
-    pub(super) fn claim_resting(&self, now: Now) -> bool {
+    /// Takes a request that tries it though it rests, if no other does and it did not fail just now: for
+    /// where nobody else is up, so that one that is back is found before its rest is over.
+    pub(super) fn claim_resting(&self, now: Now) -> Option<Claim> {
         let is_due = now.mono_ms >= self.failed_at_ms.load(Relaxed) + LAST_RESORT_MS;
-        if !is_due || !matches!(self.standing(now), Standing::Resting(_)) {
-            return false;
-        }
-        if self.pending.fetch_add(1, SeqCst) > 0 {
+        let rests = matches!(self.standing(now), Standing::Resting(_));
+        if is_due && rests { self.take(Claim::Trial) } else { None }
+    }
+
+    /// Takes a place. What else it works on does not stand in the way of a trial: a WebSocket from before
+    /// its rest may last for hours.
+    fn take(&self, claim: Claim) -> Option<Claim> {
+        let before = self.pending.fetch_add(1, SeqCst);
+        let full = self.requests_max != 0 && before >= self.requests_max;
+        if full || (claim == Claim::Trial && self.on_trial.swap(true, SeqCst)) {
             self.release();
-            return false;
+            return None;
         }
-        true
+        Some(claim)
+    }
+
+    /// The request that tried it has its answer, or gets none: another may.
+    pub(super) fn end_trial(&self) {
+        self.on_trial.store(false, SeqCst);
     }
 
     pub(super) fn release(&self) {

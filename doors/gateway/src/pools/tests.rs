@@ -121,6 +121,28 @@ fn where_all_rest_each_is_tried_by_one_request_now_and_then() {
 }
 
 #[test]
+fn a_trial_ends_with_the_head_of_its_answer_whatever_the_server_works_on_else() {
+    let pool = pool(&settings(1, Balance::P2c));
+    let pick = |now| pool.pick(&Asking::default(), &mut Tried::default(), now);
+    let _socket_of_before = hold(&pool, at(0));
+    meets(&pool, 1, Met::NoConnection, at(0));
+    let trial = hold(&pool, at(1_000));
+    assert!(matches!(pick(at(1_000)), Pick::Full), "one at a time");
+    trial.met(Met::Answer, at(1_001));
+    assert_eq!(picks(&pool, 2, at(1_001)), [1, 1], "though its answer goes on");
+    meets(&pool, 1, Met::NoConnection, at(2_000));
+    assert!(matches!(pick(at(2_050)), Pick::Nobody(_)), "it failed just now");
+    let early = hold(&pool, at(2_100));
+    assert!(matches!(pick(at(2_100)), Pick::Nobody(_)), "one at a time");
+    drop(early);
+    let another = hold(&pool, at(2_100));
+    another.met(Met::NoConnection, at(2_100));
+    let last = hold(&pool, at(2_200));
+    last.met(Met::Answer, at(2_200));
+    assert_eq!(picks(&pool, 2, at(2_200)), [1, 1]);
+}
+
+#[test]
 fn one_that_rests_is_left_alone_while_another_is_up() {
     let pool = pool(&settings(2, Balance::P2c));
     meets(&pool, 1, Met::NoConnection, at(0));

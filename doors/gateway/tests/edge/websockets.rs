@@ -10,6 +10,7 @@ use http_engine::upgrade::{self, Protocol};
 use sha1::{Digest, Sha1};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -18,6 +19,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 enum Manner {
     /// Takes it, and echoes what comes.
     Echo,
+    /// The same, and fails other requests while this is set.
+    Ill(&'static AtomicBool),
     /// Takes it without having read it.
     Wrong,
     /// Says that all is well, and no more.
@@ -48,7 +51,12 @@ fn serve(mut stream: TcpStream, manner: Manner) {
     let head = String::from_utf8(head).unwrap();
     let Some(key) = head.split("sec-websocket-key: ").nth(1).and_then(|it| it.lines().next())
     else {
-        stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx").unwrap();
+        let status = match manner {
+            Manner::Ill(ill) if ill.load(SeqCst) => "500 Ill",
+            Manner::Ill(_) | Manner::Echo | Manner::Wrong | Manner::Ok => "200 OK",
+        };
+        let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\n\r\nx");
+        stream.write_all(answer.as_bytes()).unwrap();
         return;
     };
     assert!(head.starts_with("GET ") && head.contains("upgrade: websocket\r\n"), "{head}");
@@ -57,7 +65,7 @@ fn serve(mut stream: TcpStream, manner: Manner) {
     hash.update(key.as_bytes());
     hash.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
     let accept = match manner {
-        Manner::Echo => BASE64.encode(hash.finalize()),
+        Manner::Echo | Manner::Ill(_) => BASE64.encode(hash.finalize()),
         Manner::Wrong => "wrong".to_owned(),
         Manner::Ok => {
             stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx").unwrap();
@@ -126,6 +134,27 @@ fn a_websocket_outlives_reloads_and_its_own_route() {
     until_open(&gateway, 1);
     drop(socket);
     until_open(&gateway, 0);
+}
+
+#[test]
+fn a_websocket_keeps_nobody_from_trying_a_server_that_rests() {
+    static ILL: AtomicBool = AtomicBool::new(true);
+    let mut settings = simple(&[server(Manner::Ill(&ILL))]);
+    let pool = settings.pools.get_mut("app").unwrap();
+    (pool.passive.failures, pool.passive.share) = (1, 100);
+    let gateway = start(settings, parts(""));
+    let mut socket = open(&gateway);
+    echo(&mut socket, b"before");
+    assert!(get(&gateway, "/").starts_with("HTTP/1.1 500 "));
+    assert_eq!(gateway.door.pools()[0].servers[0].state, "resting");
+    ILL.store(false, SeqCst);
+    let begun = Instant::now();
+    while !get(&gateway, "/").starts_with("HTTP/1.1 200 ") {
+        assert!(begun.elapsed() < DEADLINE, "it is not tried");
+        std::thread::yield_now();
+    }
+    assert_eq!(gateway.door.pools()[0].servers[0].state, "up");
+    echo(&mut socket, b"after");
 }
 
 #[test]
