@@ -88,6 +88,30 @@ fn the_gateway_keeps_what_its_routes_let_it_keep() {
     assert_eq!(origin.requests().len(), 1);
 }
 
+#[test]
+fn what_the_gateway_has_stored_is_taken_back_at_its_door_alone() {
+    let page = Page::new("text/plain", "same").header("Cache-Control", "max-age=600");
+    let origin = Origin::start(&[("/kept", page.header("ETag", "\"one\""))]);
+    let edge = start(origin.address);
+    let url = format!("http://{}/kept", edge.address("gateway", "http"));
+    let status = || {
+        let output = Command::new("curl").args(["-sS", "-i", &url]).output().unwrap();
+        field(&text(&output), "cache-status").unwrap()
+    };
+    let purge = |door: &str, more: &[&str]| {
+        let command = ["ctl", "purge", "--url", url.as_str(), "--door", door];
+        edge.told(&[&command[..], more].concat())
+    };
+    assert!(status().contains("fwd=uri-miss") && status().contains(";hit"));
+    let told = purge("proxy", &[]);
+    assert!(told.starts_with("0 stored") && status().contains(";hit"), "{told}");
+    let told = purge("gateway", &[]);
+    assert!(told.starts_with("1 stored") && status().contains("fwd=uri-miss"), "{told}");
+    let told = purge("gateway", &["--soft"]);
+    assert!(told.starts_with("1 stored") && status().contains("fwd=stale"), "{told}");
+    assert_eq!(origin.requests().len(), 3);
+}
+
 /// An origin that counts, answers slowly, and says how long its answer is.
 fn slow_origin(bytes: usize) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

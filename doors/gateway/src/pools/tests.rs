@@ -65,6 +65,17 @@ fn servers_are_taken_in_turn_by_weight() {
 }
 
 #[test]
+fn chance_follows_the_weights() {
+    let mut settings = settings(3, Balance::Random);
+    detailed(&mut settings, 0, |it| it.weight = 2);
+    let spread = picks(&pool(&settings), 4_000, at(0));
+    for (server, share) in [(1, 2_000), (2, 1_000), (3, 1_000)] {
+        let count = spread.iter().filter(|&&it| it == server).count();
+        assert!((share - 200..share + 200).contains(&count), "{server}: {count}");
+    }
+}
+
+#[test]
 fn one_request_tries_each_server_once() {
     for balance in [Balance::P2c, Balance::RoundRobin, Balance::ConsistentHash] {
         let pool = pool(&settings(3, balance));

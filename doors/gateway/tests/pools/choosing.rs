@@ -55,6 +55,31 @@ fn a_hash_leads_the_same_url_to_the_same_server() {
 }
 
 #[test]
+fn a_client_keeps_its_server_and_changes_it_only_if_that_goes() {
+    let servers = three();
+    let mut settings = pool_of(&servers.each_ref().map(|it| it.address), |pool| {
+        pool.balance = Balance::ClientHash;
+    });
+    settings.trusted = vec![settings::Text("127.0.0.1/32".parse().unwrap())];
+    let gateway = start(settings, parts(""));
+    let server_of = |client: u8| {
+        let request = format!(
+            "GET /{client} HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.{client}\r\n\r\n"
+        );
+        ask(gateway.address, &request).rsplit("\r\n").next().unwrap().to_owned()
+    };
+    let all = || (1..=60).map(server_of).collect::<Vec<_>>();
+    let before = all();
+    assert!(["one", "two", "three"].iter().all(|name| before.iter().any(|it| it == name)));
+    assert_eq!(all(), before, "whatever they ask for");
+    let gone = format!("http://{}", servers[1].address);
+    gateway.door.change_pool("app", &PoolChange::Remove(gone)).unwrap();
+    for (client, (after, before)) in all().into_iter().zip(before).enumerate() {
+        assert_eq!(after == before, before != "two", "{client}: from {before} to {after}");
+    }
+}
+
+#[test]
 fn servers_come_and_go_while_it_runs_and_a_reload_of_the_same_file_keeps_that() {
     let [one, two, three] = three();
     let settings = pool_of(&[one.address, two.address], |_| {});

@@ -103,6 +103,57 @@ fn a_full_line_and_a_deadline_are_503_with_a_time() {
 }
 
 #[test]
+fn each_class_waits_as_long_as_it_may() {
+    let (server, tell) = told();
+    let settings = one_place(&server, |pool| {
+        pool.queue.high = vec!["header:x-high".into()];
+        pool.queue.low = vec!["header:x-low".into()];
+        pool.queue.deadline_high = Some(span("100ms"));
+        pool.queue.deadline_low = Some(span("50ms"));
+    });
+    let gateway = start(settings, parts(""));
+    let mut served = vec![send(&gateway, "/first", "")];
+    until("the first is served", || server.seen().len() == 1);
+    served.push(send(&gateway, "/normal", ""));
+    until("the second waits", || waiting(&gateway) == [0, 1, 0]);
+    for class in ["X-High: 1\r\n", "X-Low: 1\r\n"] {
+        let answer = read_message(&mut send(&gateway, "/", class)).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 503"), "{class}: {answer}");
+    }
+    let state = &gateway.door.pools()[0];
+    assert_eq!((state.waiting, state.waited, state.unserved), ([0, 1, 0], 3, 2));
+    for stream in &mut served {
+        tell.send(()).unwrap();
+        assert!(read_message(stream).unwrap().starts_with("HTTP/1.1 200"));
+    }
+}
+
+#[test]
+fn silence_and_what_is_no_http_go_to_another_server_where_the_pool_says_so() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let garbage = Origin::start(|_, _, _| Reply::Close("220 smtp.example ready\r\n\r\n".into()));
+    let good = Origin::start(|_, _, _| ok("good"));
+    let addresses = [silent.local_addr().unwrap(), garbage.address, good.address];
+    let before = |on: &[RetryCause]| {
+        let settings = pool_of(&addresses, |pool| {
+            pool.retry.on = on.iter().map(|cause| RetryOn::Cause(*cause)).collect();
+            pool.timeouts.first_byte = Some(span("100ms"));
+            pool.passive.failures = 0;
+            pool.passive.percent = 0;
+        });
+        start(settings, parts(""))
+    };
+    let answers = |gateway: &Gateway| {
+        let one = |_| get(gateway, "/").split(' ').nth(1).unwrap().to_owned();
+        let mut all: Vec<_> = (0..3).map(one).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(answers(&before(&[RetryCause::Timeout, RetryCause::Garbage])), ["200"; 3]);
+    assert_eq!(answers(&before(&[RetryCause::Closed])), ["200", "502", "504"]);
+}
+
+#[test]
 fn what_may_be_repeated_goes_to_another_server() {
     let closing = Origin::start(|_, _, _| Reply::Close(String::new()));
     let busy = Origin::start(|_, _, _| {
