@@ -1,5 +1,5 @@
-//! Names that the configuration answers itself lead every door that connects to one, as they lead the
-//! clients of the DNS door.
+//! Names mean to the doors that connect to one what they mean to clients of the DNS door: where the
+//! configuration answers itself it leads there, and what a name is an alias of counts.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::net::Ipv4Addr;
@@ -7,6 +7,7 @@ use tidegate_tests::clients::curl;
 use tidegate_tests::origin::{Origin, Page};
 use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::wait;
 
 fn origin() -> Origin {
     Origin::start(&[("/", Page::new("text/html", "<p>nas</p>"))])
@@ -105,4 +106,47 @@ gateway:
         assert_eq!((status, body.as_str()), (200, "<p>nas</p>"), "{host}");
     }
     assert!(upstream.asked().is_empty(), "{:?}", upstream.asked());
+}
+
+#[test]
+fn the_proxy_blocks_a_name_whose_alias_is_blocked() {
+    let origin = origin();
+    let here = Ipv4Addr::LOCALHOST;
+    let tracker = Reply::Alias("collect.tracker.example".into(), here);
+    let upstream = Resolver::start(&[
+        ("hidden.lan", tracker.clone()),
+        ("spared.lan", tracker),
+        ("fine.lan", Reply::Alias("cdn.lan".into(), here)),
+    ]);
+    let edge = Tidegate::start(&format!(
+        r#"
+policy:
+  lists: [{{ name: mine, rules: ["||tracker.example^", "@@||spared.lan^"] }}]
+  default: {{ lists: [mine] }}
+  clients: [{{ name: free, match: [127.0.0.2], lists: [] }}]
+{}"#,
+        yaml(&upstream, "")
+    ));
+    let proxy = format!("http://{}", edge.address("proxy", "http"));
+    let port = origin.address.port();
+    let get = |host: &str, from: &str| {
+        let url = format!("http://{host}:{port}/");
+        curl(&["--interface", from, "-x", &proxy, &url])
+    };
+    let (status, said) = get("hidden.lan", "127.0.0.1");
+    assert_eq!(status, 403, "{said}");
+    assert!(said.contains("is an alias of collect.tracker.example"), "{said}");
+    assert!(said.contains("List mine, line 1"), "{said}");
+    assert!(origin.lines().is_empty(), "{:?}", origin.lines());
+    for host in ["fine.lan", "spared.lan"] {
+        assert_eq!(get(host, "127.0.0.1").0, 200, "{host}");
+    }
+    assert_eq!(get("hidden.lan", "127.0.0.2").0, 200, "his lists block no trackers");
+    assert_eq!(get("hidden.lan", "127.0.0.1").0, 403, "though a connection is open now");
+    let row = wait::until("the row of the block", || {
+        let rows = edge.api("/api/requests?door=proxy&limit=50");
+        let rows = rows["rows"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["status"] == 403)
+    });
+    assert_eq!((&row["action"], &row["rule"]["line"]), (&"block".into(), &1.into()), "{row}");
 }

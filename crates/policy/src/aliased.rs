@@ -1,8 +1,8 @@
 //! Names that are blocked for what stands behind them.
 //!
-//! A tracker hides as `metrics.shop.example`, an alias (CNAME) of a blocked name. Only the DNS door
-//! sees aliases; it notes the name here, so that the pixel door answers for it, the signer certifies
-//! it, and `why` explains it. Bounded, and forgotten with the policy that it was decided by.
+//! A tracker hides as `metrics.shop.example`, an alias (CNAME) of a blocked name. Only those who look it up
+//! see that, the DNS door and the proxy; they have it noted here, so that the pixel door answers for it, the
+//! signer certifies it, and `why` explains it. Bounded, and forgotten with the policy that it was decided by.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -53,6 +53,11 @@ impl<'a> Ask<'a> {
         Self { door: Door::Dns, client, who: None, host, kind, url: None, page: None }
     }
 
+    /// A look-up of addresses, of type A (RFC 1035 §3.2.2).
+    pub const fn addresses(host: Name<'a>, client: IpAddr) -> Self {
+        Self::lookup(host, 1, client)
+    }
+
     /// The same question, by a client of whom more is known.
     #[must_use]
     pub const fn by(self, who: &'a Who<'a>) -> Self {

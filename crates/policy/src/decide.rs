@@ -4,7 +4,7 @@
 //! allocates nothing, but for a regular expression that is met for the first time. Asked by every
 //! door.
 
-use crate::aliased::Aliased;
+use crate::aliased::{Aliased, Behind};
 use crate::ask::{Ask, Who};
 use crate::clients::leaves::{Leave, Leaves, LeavesFull, Until, Whom};
 use crate::profiles::Profiles;
@@ -12,11 +12,11 @@ use crate::request::{Request, URL_BYTES_MAX};
 use crate::rules::Rules;
 use crate::settings::Style;
 use crate::special::{Rewritten, Trimmed};
-use crate::verdict::{Manner, RuleText, StandInId, Verdict};
+use crate::verdict::{Effect, Manner, Outcome, RuleText, StandInId, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vocab::{Action, Cause, DomainName, Kind, ListId, Name, NearWanted, Now, RuleRef};
+use vocab::{Action, Cause, DomainName, Door, Kind, ListId, Name, NearWanted, Now, RuleRef};
 
 /// Rules, who they hold for, and whether they are in force.
 #[derive(Debug)]
@@ -74,10 +74,23 @@ impl Policy {
         if verdict == Verdict::NO_RULE
             && !matches!(ask.kind, Kind::Lookup(_))
             && let Some(behind) = self.aliased.behind(ask.host, now)
+            && self.is_for(&behind, ask, now)
         {
             return Verdict::usual(Action::Block, Cause::Rule(behind.rule));
         }
         verdict
+    }
+
+    /// Whether what stands behind a name is blocked for whoever asks. At the pixel door it is: nobody else
+    /// was sent there. The proxy is asked by others too, whom the rule may not be for.
+    fn is_for(&self, behind: &Behind, ask: &Ask<'_>, now: Now) -> bool {
+        if ask.door != Door::Proxy {
+            return true;
+        }
+        let look_up = Ask::addresses(behind.alias.as_name(), ask.client);
+        let look_up = Ask { who: ask.who, ..look_up };
+        let verdict = self.with_request(&look_up, now, |request| self.rules.judge(request));
+        verdict.action == Action::Block
     }
 
     /// Whether anything may pass at this moment that rules block. Costs two loads.
@@ -145,6 +158,33 @@ impl Policy {
             return Some(Leave { host: None, whom: Whom::Everyone, until });
         }
         self.leaves.holding(ask, || self.profiles.of(ask.client, ask.who).name.as_str(), now)
+    }
+
+    /// Why a name that no rule blocks is blocked all the same: upstreams say that it is an alias (CNAME) of
+    /// `alias`, which is, and no exception names it. `ask` is the look-up of the name. The other doors see
+    /// the name alone, so what stands behind it is noted for them.
+    pub fn judge_alias(&self, ask: &Ask<'_>, alias: Name<'_>, now: Now) -> Option<Cause> {
+        let verdict = self.decide(&Ask { host: alias, ..*ask }, now);
+        if verdict.action != Action::Block || self.is_excepted(ask, now) {
+            return None;
+        }
+        if let Cause::Rule(rule) = verdict.cause {
+            self.note_alias(ask.host, alias, rule, now);
+        }
+        Some(verdict.cause)
+    }
+
+    /// Whether an exception holds for the name asked for. A verdict names exceptions only where they
+    /// overrule something, so the full reasoning is asked for; that allocates, which answers with a
+    /// blocked alias are rare enough to bear.
+    fn is_excepted(&self, ask: &Ask<'_>, now: Now) -> bool {
+        self.explain(ask, now).considered.iter().any(|rule| {
+            rule.effect == Effect::Exception
+                && matches!(
+                    rule.outcome,
+                    Outcome::Decides | Outcome::Outranked | Outcome::NothingToExcept
+                )
+        })
     }
 
     /// Notes that `name` is blocked because `alias`, which stands behind it, is blocked by `rule`.

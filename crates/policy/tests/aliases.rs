@@ -43,3 +43,54 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
     // A look-up is judged by its own answer, which may lead elsewhere by now.
     assert_eq!(policy.decide(&Ask::lookup(front, 1, CLIENT), NOW).action, Action::Pass);
 }
+
+/// A policy that blocks trackers for everybody but 192.0.2.7, and a name of its own that it never blocks.
+fn policy() -> Policy {
+    let text = b"||tracker.example^\n@@||good.example^\n";
+    let list = ListSource { name: "ads", kind: ListKind::Block, text };
+    let free = policy::ClientSettings {
+        name: "free".into(),
+        matches: vec!["192.0.2.7".into()],
+        lists: Some(Vec::new()),
+        ..policy::ClientSettings::default()
+    };
+    let settings = policy::Settings {
+        lists: vec![policy::ListSettings { name: "ads".into(), ..Default::default() }],
+        clients: vec![free],
+        ..policy::Settings::default()
+    };
+    Policy::new(Arc::new(policy::compile(&[list], 1)), Profiles::build(&settings))
+}
+
+fn name(text: &str) -> Name<'_> {
+    Name::from_lowercase(text).unwrap()
+}
+
+#[test]
+fn an_alias_is_judged_for_whoever_asks_unless_an_exception_names_what_is_asked_for() {
+    let policy = policy();
+    let free: IpAddr = "192.0.2.7".parse().unwrap();
+    let judged = |front: &str, alias: &str, client| {
+        policy.judge_alias(&Ask::addresses(name(front), client), name(alias), NOW).is_some()
+    };
+    assert!(!judged("metrics.shop.example", "cdn.example", CLIENT));
+    assert!(!judged("metrics.shop.example", "t.tracker.example", free));
+    assert!(!judged("good.example", "t.tracker.example", CLIENT));
+    assert!(judged("metrics.shop.example", "t.tracker.example", CLIENT));
+}
+
+#[test]
+fn at_the_proxy_what_stands_behind_a_name_blocks_it_for_those_whom_the_rule_is_for() {
+    let policy = policy();
+    let front = name("metrics.shop.example");
+    let look_up = Ask::addresses(front, CLIENT);
+    policy.judge_alias(&look_up, name("t.tracker.example"), NOW).unwrap();
+    let action = |door, client: &str| {
+        let client = client.parse().unwrap();
+        let ask = Ask { door, client, kind: Kind::Document, ..look_up };
+        policy.decide(&ask, NOW).action
+    };
+    assert_eq!(action(Door::Proxy, "127.0.0.1"), Action::Block);
+    assert_eq!(action(Door::Proxy, "192.0.2.7"), Action::Pass);
+    assert_eq!(action(Door::Pixel, "192.0.2.7"), Action::Block, "it was sent there");
+}

@@ -17,7 +17,7 @@ use dns_wire::{BadQuery, EdeCode, Query, Rcode, UDP_BYTES_MAX, forge, reply};
 use ledger::{Event, Subject};
 use pipeline::machine;
 use pipeline::state::{Response, State, Step};
-use policy::{Ask, Effect, Outcome, Policy, Who};
+use policy::{Ask, Policy, Who};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -317,15 +317,8 @@ fn blocked_alias(
     let mut found = None;
     let mut look = |alias: Name<'_>| {
         let who = view.who(&asked.caller);
-        let ask = Ask::lookup(alias, asked.query.qtype, asked.caller.client).by(&who);
-        let verdict = view.policy.decide(&ask, asked.caller.now);
-        if verdict.action == Action::Block && !is_excepted(view, asked) {
-            if let Cause::Rule(rule) = verdict.cause {
-                // The pixel door and the signer see the name alone: tell them what stands behind it.
-                view.policy.note_alias(asked.name, alias, rule, asked.caller.now);
-            }
-            found = Some(verdict.cause);
-        }
+        let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client).by(&who);
+        found = view.policy.judge_alias(&ask, alias, asked.caller.now);
         found.is_some()
     };
     match response {
@@ -336,21 +329,6 @@ fn blocked_alias(
         }
     }
     found
-}
-
-/// Whether an exception holds for the name asked for. A verdict names exceptions only where they
-/// overrule something, so the full reasoning is asked for; that allocates, which answers with a
-/// blocked alias are rare enough to bear.
-fn is_excepted(view: &View<'_>, asked: &Asked<'_>) -> bool {
-    let who = view.who(&asked.caller);
-    let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client).by(&who);
-    view.policy.explain(&ask, asked.caller.now).considered.iter().any(|rule| {
-        rule.effect == Effect::Exception
-            && matches!(
-                rule.outcome,
-                Outcome::Decides | Outcome::Outranked | Outcome::NothingToExcept
-            )
-    })
 }
 
 fn record(view: &View<'_>, asked: &Asked<'_>, reviewed: &Reviewed, reply: &[u8]) {

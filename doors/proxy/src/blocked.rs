@@ -71,7 +71,7 @@ pub(crate) fn answer<B>(
 fn in_words(asked: &Asked<'_>, policy: &Policy) -> Response<Body> {
     let rule = asked.verdict.cause.rule();
     let rule = rule.and_then(|rule| policy.rule_text(rule, asked.host.as_name()));
-    pages::blocked(asked.subject, rule.as_ref())
+    pages::blocked(asked.subject, None, rule.as_ref())
 }
 
 fn hints<'r, B>(asked: &Asked<'r>, policy: &'r Policy, request: &'r Request<B>) -> Hints<'r> {

@@ -3,18 +3,18 @@
 //! It lends the cache our way to origins, as parents, guards and header rules have it, and drops what
 //! other requests may have changed. Called by `request`.
 
-use crate::door::{Door, Setup};
+use crate::door::{Caller, Door, Setup};
 use crate::request::Trip;
+use crate::within::Asker;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
 use http_cache::{Fetch, Missed, Question, Served};
 use http_engine::{Body, Incoming};
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use upstream::origins::{Metered, Origin, SendError};
-use vocab::Now;
+use vocab::{Cause, Now};
 
 /// Why the cache's fetch brought nothing.
 #[derive(Clone)]
@@ -30,7 +30,10 @@ struct Onward(Rc<Errand>);
 struct Errand {
     door: Arc<Door>,
     setup: Arc<Setup>,
-    client: IpAddr,
+    caller: Arc<Caller>,
+    user: Option<Arc<str>>,
+    /// Why the request passes.
+    cause: Cause,
     origin: Origin,
     path: Uri,
     received: Version,
@@ -42,7 +45,9 @@ impl Onward {
         Self(Rc::new(Errand {
             door: Arc::clone(trip.door),
             setup: Arc::clone(trip.setup),
-            client: trip.caller.client,
+            caller: Arc::clone(trip.caller),
+            user: trip.within.asker.user.clone(),
+            cause: trip.within.asker.cause,
             origin: origin.clone(),
             path,
             received,
@@ -135,9 +140,11 @@ impl Fetch for Onward {
         *request.headers_mut() = fields;
         setup
             .fields
-            .onward(request.headers_mut(), origin, errand.received, errand.client, None)
+            .onward(request.headers_mut(), origin, errand.received, errand.caller.client, None)
             .map_err(|_| Failed::GoingRound)?;
-        let within = setup.within(&errand.door, errand.client, Some(&origin.host));
+        let Errand { door, caller, user, cause, now, .. } = errand;
+        let asker = Asker::of(door, caller, user.clone(), *cause, *now);
+        let within = setup.within(door, asker, Some(&origin.host));
         let way = setup.routes.way(&origin.host);
         let sent = setup.origins.send_by(way, origin, Box::new(request), &within, errand.now).await;
         let response = sent.map_err(|unanswered| Failed::Send(unanswered.why))?;

@@ -9,7 +9,7 @@ use crate::routes::Routes;
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use crate::trims::Trims;
-use crate::within::Within;
+use crate::within::{Asker, Within};
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::{Limits, Versions, serve_quickly};
@@ -219,17 +219,18 @@ impl Setup {
         self.settings.clients.iter().any(|network| network.contains(client))
     }
 
-    /// How far `client` is taken to `host`.
+    /// How far whoever asks is taken to `host`.
     pub(crate) fn within<'d>(
         &'d self,
         door: &'d Door,
-        client: IpAddr,
+        asker: Asker<'d>,
         host: Option<&'d Host>,
     ) -> Within<'d> {
         let destinations = self.settings.destinations;
-        let reach = Reach { client, destinations, off_limits: &door.parts.off_limits };
+        let reach =
+            Reach { client: asker.client(), destinations, off_limits: &door.parts.off_limits };
         let (dialer, spared) = (self.origins.dialer(), &*self.settings.rebinding_allow);
-        Within { reach, host, dialer, spared }
+        Within { reach, host, dialer, spared, asker }
     }
 
     /// Whether URLs at this port are fetched: where none is set, those of the web and those that no

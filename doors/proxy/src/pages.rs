@@ -11,6 +11,7 @@ use http::{Method, Response, StatusCode};
 use http_engine::{Body, reply};
 use policy::RuleText;
 use upstream::origins::{Blame, DialError, SendError};
+use vocab::DomainName;
 
 const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
 
@@ -28,9 +29,14 @@ pub(crate) fn denied_by_policy(answer: &mut Response<Body>) {
     answer.headers_mut().insert(PROXY_STATUS, error);
 }
 
-/// The policy blocks it. Names list, line and rule.
-pub(crate) fn blocked(subject: &str, rule: Option<&RuleText>) -> Response<Body> {
-    let why = why(rule);
+/// The policy blocks it, or the name that its host is an alias of. Names list, line and rule.
+pub(crate) fn blocked(
+    subject: &str,
+    alias: Option<&DomainName>,
+    rule: Option<&RuleText>,
+) -> Response<Body> {
+    let alias = alias.map_or_else(String::new, |it| format!("Its host is an alias of {it}.\n"));
+    let why = alias + &why(rule);
     let text =
         format!("Tidegate blocks {subject}\n{why}The whole reasoning: tidegate why '{subject}'\n");
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
@@ -162,6 +168,7 @@ pub(crate) fn rescue(subject: &str, why: &SendError) -> Response<Body> {
     let error = match why {
         SendError::Dial(DialError::NoAddress(_)) => "tidegate; error=dns_error",
         SendError::Dial(DialError::Forbidden) => "tidegate; error=destination_ip_prohibited",
+        SendError::Dial(DialError::Aliased(_)) => "tidegate; error=http_request_denied",
         SendError::Dial(DialError::Refused(_)) => "tidegate; error=connection_refused",
         SendError::Dial(DialError::Timeout) => "tidegate; error=connection_timeout",
         SendError::Dial(DialError::Tls(_)) => "tidegate; error=tls_protocol_error",

@@ -12,7 +12,7 @@ use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
 use crate::trims;
 use crate::tunnel;
-use crate::within::Within;
+use crate::within::{Asker, Within};
 use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::html::Reader;
@@ -22,8 +22,8 @@ use policy::Who;
 use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
-use upstream::origins::{Blame, Metered, Origin, SendError};
-use vocab::{DomainName, Kind, Near, Now, Source};
+use upstream::origins::{Blame, DialError, Metered, Origin, SendError};
+use vocab::{Action, DomainName, Kind, Near, Now, Source};
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -64,8 +64,7 @@ enum Outcome {
 pub(crate) struct Trip<'d> {
     pub(crate) door: &'d Arc<Door>,
     pub(crate) setup: &'d Arc<Setup>,
-    pub(crate) caller: &'d Caller,
-    pub(crate) user: Option<Arc<str>>,
+    pub(crate) caller: &'d Arc<Caller>,
     pub(crate) within: Within<'d>,
     pub(crate) now: Now,
 }
@@ -73,7 +72,7 @@ pub(crate) struct Trip<'d> {
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<Door>,
-    caller: &Caller,
+    caller: &Arc<Caller>,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (now, setup) = (clock::now(), door.setup());
@@ -97,8 +96,9 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
-    let within = setup.within(door, caller.client, wish.target.host());
-    let trip = Trip { door, setup: &setup, caller, user: wish.user, within, now };
+    let asker = Asker::of(door, caller, wish.user, decision.verdict().cause, now);
+    let within = setup.within(door, asker, wish.target.host());
+    let trip = Trip { door, setup: &setup, caller, within, now };
     let subject = wish.subject;
     let acted = match (decision, &wish.target) {
         (Decision::Block(verdict), _) => {
@@ -125,7 +125,7 @@ pub(crate) async fn answer(
     };
 
     // review
-    let reviewed = match review(acted) {
+    let reviewed = match review(&trip, (&subject, reader), &mut ticket, acted) {
         Outcome::Switched(mut response, client) => {
             let server = upgrade::on(&mut response);
             tunnel::switch(&trip, (client, server), ticket);
@@ -263,13 +263,26 @@ async fn open_tunnel(
 }
 
 /// What an origin sent is passed on only if it is an answer to what was asked. What came through the
-/// cache was looked at before it was stored.
-fn review(outcome: Outcome) -> Outcome {
+/// cache was looked at before it was stored. What a host is an alias of is known once it is looked up.
+fn review(
+    trip: &Trip<'_>,
+    (subject, reader): (&str, Reader),
+    ticket: &mut Ticket,
+    outcome: Outcome,
+) -> Outcome {
     match &outcome {
         Outcome::Fetched(response) => match cached::no_answer(response.status()) {
             Some(why) => Outcome::Failed(SendError::BadResponse(why.into())),
             None => outcome,
         },
+        Outcome::Failed(SendError::Dial(DialError::Aliased(alias))) => {
+            let Some(cause) = trip.within.blocks(alias.as_name()) else { return outcome };
+            ticket.decided(Action::Block, cause);
+            let policy = trip.door.parts.policy.load();
+            let rule = cause.rule().and_then(|rule| policy.rule_text(rule, alias.as_name()));
+            let page = pages::blocked(subject, Some(alias), rule.as_ref());
+            Outcome::ByPolicy(reader.shown(page))
+        }
         _ => outcome,
     }
 }
@@ -343,7 +356,7 @@ fn record(
 impl Trip<'_> {
     /// What is known of the client beside its address.
     pub(crate) fn who(&self) -> Who<'_> {
-        Who { user: self.user.as_deref(), ..self.near().into() }
+        Who { user: self.within.asker.user.as_deref(), ..self.near().into() }
     }
 
     /// What the client's link tells of it, as far as the policy wants to know.

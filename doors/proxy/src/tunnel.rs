@@ -40,7 +40,7 @@ pub(crate) async fn open(
     let judge = Judge {
         policy: Arc::clone(&trip.door.parts.policy),
         client: trip.caller.client,
-        user: trip.user.clone(),
+        user: trip.within.asker.user.clone(),
         near: trip.near(),
         host: to.host.to_name(),
         mode: trip.setup.settings.connect_sni,

@@ -5,12 +5,19 @@
 //! a network of its own knows, for those that the settings spare, and for those that the operator himself gave
 //! that address (`dns.local`): nobody else has led them there. Of a name that is looked up under another
 //! (`dns.rewrites`), that other one counts. It is asked with the address about to be used, and looks at the
-//! name only where that is not a public one. Made by `door`.
+//! name only where that is not a public one.
+//!
+//! What a name is an alias of counts as at the DNS door: where no rule lets the name itself pass, it is blocked
+//! for an alias that is. Made by `door`.
 
+use crate::door::{Caller, Door};
+use arc_swap::ArcSwap;
+use policy::{Ask, Policy, Who};
 use settings::Text;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use upstream::origins::{Destinations, Dialer, Guard, Host, Reach};
-use vocab::DomainName;
+use vocab::{Cause, DomainName, Name, Now};
 
 /// The bounds of one request.
 pub(crate) struct Within<'d> {
@@ -21,6 +28,16 @@ pub(crate) struct Within<'d> {
     pub(crate) dialer: &'d Dialer,
     /// Public names that may lead inside, with all below them.
     pub(crate) spared: &'d [Text<DomainName>],
+    pub(crate) asker: Asker<'d>,
+}
+
+/// Who asks for the host, and what the policy says of that.
+pub(crate) struct Asker<'d> {
+    policy: &'d ArcSwap<Policy>,
+    caller: &'d Caller,
+    pub(crate) user: Option<Arc<str>>,
+    pub(crate) cause: Cause,
+    now: Now,
 }
 
 impl Guard for Within<'_> {
@@ -31,9 +48,41 @@ impl Guard for Within<'_> {
                 || self.reach.destinations == Destinations::Any
                 || self.may_lead_to(address.ip()))
     }
+
+    fn permits_alias(&self, alias: Name<'_>) -> bool {
+        self.blocks(alias).is_none()
+    }
+}
+
+impl<'d> Asker<'d> {
+    /// `cause` is why the request passes.
+    pub(crate) fn of(
+        door: &'d Door,
+        caller: &'d Caller,
+        user: Option<Arc<str>>,
+        cause: Cause,
+        now: Now,
+    ) -> Self {
+        Self { policy: &door.parts.policy, caller, user, cause, now }
+    }
+
+    pub(crate) fn client(&self) -> IpAddr {
+        self.caller.client
+    }
 }
 
 impl Within<'_> {
+    /// Why the host is blocked for being an alias of this one, if it is.
+    pub(crate) fn blocks(&self, alias: Name<'_>) -> Option<Cause> {
+        let Asker { policy, caller, user, cause, now } = &self.asker;
+        // A rule that lets the name itself pass covers where it leads; a pause covers everything.
+        let (Some(Host::Name(name)), Cause::NoRule) = (self.host, cause) else { return None };
+        let policy = policy.load();
+        let who = Who { user: user.as_deref(), ..caller.near(&policy, *now).into() };
+        let ask = Ask::addresses(name.as_name(), caller.client).by(&who);
+        policy.judge_alias(&ask, alias, *now)
+    }
+
     fn may_lead_to(&self, inside: IpAddr) -> bool {
         let Some(Host::Name(name)) = self.host else { return true };
         let word = self.dialer.own_word(name);
@@ -61,11 +110,12 @@ fn is_public(name: &DomainName) -> bool {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use crate::door::Security;
     use dns_wire::Answer;
-    use std::sync::Arc;
+    use policy::Profiles;
     use transport::ClientTls;
+    use upstream::origins::BecomesTunnel;
     use upstream::resolver::{OwnNames, Resolver, ResolverSettings};
-    use vocab::Name;
 
     /// `nas.com` is at 192.168.1.1, `old.com` is looked up as `nas.lan`, `new.lan` as `www.rebound.com`.
     struct House;
@@ -98,7 +148,14 @@ mod tests {
         let resolver = Resolver::start(&ResolverSettings::default(), ClientTls::new()).unwrap();
         resolver.answer_from(Some(Arc::new(House)));
         let dialer = &Dialer::new(resolver, ClientTls::new());
-        Within { reach, host: Some(&host), dialer, spared: &spared }.permits(to.parse().unwrap())
+        let rules = Arc::new(policy::compile(&[], 1));
+        let policy = ArcSwap::from_pointee(Policy::new(rules, Profiles::everyone()));
+        let (security, tunnel) = (Security::Plain, BecomesTunnel::default());
+        let caller = Caller { client: reach.client, local: None, security, tunnel };
+        let (cause, now) = (Cause::NoRule, transport::clock::now());
+        let asker = Asker { policy: &policy, caller: &caller, user: None, cause, now };
+        let within = Within { reach, host: Some(&host), dialer, spared: &spared, asker };
+        within.permits(to.parse().unwrap())
     }
 
     #[test]

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, Verify};
 use transport::{DialReason, Stream};
-use vocab::DomainName;
+use vocab::{DomainName, Name};
 
 /// How long an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -36,6 +36,12 @@ const ADDRESSES_MAX: usize = 8;
 pub trait Guard {
     /// Whether a connection to `address` may be made or used.
     fn permits(&self, address: SocketAddr) -> bool;
+
+    /// Whether a host may be connected to whose name upstreams say is an alias (CNAME) of this one. Asked
+    /// after its look-up, before anything is connected to; a connection that is open is used on.
+    fn permits_alias(&self, _alias: Name<'_>) -> bool {
+        true
+    }
 }
 
 /// Permits every address: for hosts that the owner's configuration names.
@@ -199,7 +205,7 @@ impl Dialer {
         }
         let found = match host.known_addresses() {
             Some(known) => known,
-            None => self.look_up(host).await?,
+            None => self.look_up(host, guard).await?,
         };
         let mut permitted: Vec<SocketAddr> = families_in_turn(found)
             .map(|address| SocketAddr::new(address, port))
@@ -213,16 +219,19 @@ impl Dialer {
         }
     }
 
-    async fn look_up(&self, host: &Host) -> Result<Vec<IpAddr>, DialError> {
+    async fn look_up(&self, host: &Host, guard: &dyn Guard) -> Result<Vec<IpAddr>, DialError> {
         let name = host.to_name();
-        let found = self.resolver.addresses(name.as_name()).await;
-        found.map_err(|why| match why {
+        let found = self.resolver.addresses(name.as_name()).await.map_err(|why| match why {
             NoAddresses::Failed(ResolveError::Timeout) => DialError::Timeout,
             NoAddresses::Failed(_)
             | NoAddresses::NoSuchName
             | NoAddresses::None
             | NoAddresses::UpstreamFailed => DialError::NoAddress(why.to_string()),
-        })
+        })?;
+        match found.aliases.into_iter().find(|alias| !guard.permits_alias(alias.as_name())) {
+            Some(alias) => Err(DialError::Aliased(alias)),
+            None => Ok(found.found),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why an origin gave no answer, and whose fault that is.
 
 use std::fmt;
+use vocab::DomainName;
 
 /// Whose fault a failure is: a door turns it into a status, in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum DialError {
     NoAddress(String),
     /// The host has addresses, but none that this client may reach.
     Forbidden,
+    /// The host's name is an alias of this one, which this client must not reach.
+    Aliased(DomainName),
     /// Every address refused, or no route led there.
     Refused(String),
     /// No address answered in time.
@@ -70,7 +73,7 @@ impl DialError {
             | Self::Parent(_)
             | Self::ParentRefused(_) => Blame::Origin,
             Self::Timeout => Blame::Slow,
-            Self::Forbidden => Blame::Guard,
+            Self::Forbidden | Self::Aliased(_) => Blame::Guard,
         }
     }
 }
@@ -98,6 +101,7 @@ impl fmt::Display for DialError {
         match self {
             Self::NoAddress(why) => write!(f, "the host has no address: {why}"),
             Self::Forbidden => f.write_str("the host's address is out of bounds for this client"),
+            Self::Aliased(alias) => write!(f, "the host is an alias of {alias}, which is blocked"),
             Self::Refused(why) => write!(f, "the host refused the connection: {why}"),
             Self::Timeout => f.write_str("the host did not take the connection in time"),
             Self::Tls(why) => write!(f, "the TLS handshake with the host failed: {why}"),

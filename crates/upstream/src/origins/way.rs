@@ -104,6 +104,7 @@ impl Step {
             (Self::Direct, SendError::Dial(why)) => match why {
                 DialError::NoAddress(_) | DialError::Refused(_) | DialError::Timeout => true,
                 DialError::Forbidden
+                | DialError::Aliased(_)
                 | DialError::Tls(_)
                 | DialError::Parent(_)
                 | DialError::ParentRefused(_) => false,

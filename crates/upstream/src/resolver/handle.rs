@@ -4,7 +4,7 @@ use super::cache::CacheStats;
 use super::caches::{Caches, Flush, FlushIn};
 use super::engine::{self, Command};
 use super::flights::Done;
-use super::own_names::OwnNames;
+use super::own_names::{Dialled, OwnNames};
 use super::persist::{DumpReport, RestoreReport};
 use super::plan::Plan;
 use super::question::{
@@ -23,7 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use transport::ClientTls;
-use vocab::{Complaint, Name, Now, Source};
+use vocab::{Complaint, DomainName, Name, Now, Source};
 
 /// Callers that wait at once, at most: several may wait for one question.
 pub const WAITING_MAX: usize = 16_384;
@@ -69,6 +69,16 @@ pub struct ResolverStats {
     pub cache_names: Vec<String>,
     /// Callers waiting now.
     pub waiting: usize,
+}
+
+/// Where a host stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostAddresses {
+    /// Its addresses, in the order in which they are to be tried.
+    pub found: Vec<IpAddr>,
+    /// What upstreams say that its name is an alias (CNAME) of, all the way, and the name that was looked up
+    /// in its place: at most 17 in the answer for each family, some of them twice.
+    pub aliases: Vec<DomainName>,
 }
 
 impl Resolver {
@@ -161,7 +171,7 @@ impl Resolver {
 
     /// The addresses of `host`, IPv6 and IPv4 by turns, IPv6 first (RFC 8305 §4): those that the
     /// configuration gives it, else those that upstreams say.
-    pub async fn addresses(&self, host: Name<'_>) -> Result<Vec<IpAddr>, NoAddresses> {
+    pub async fn addresses(&self, host: Name<'_>) -> Result<HostAddresses, NoAddresses> {
         let v6 = self.dialled(host, record_type::AAAA);
         let v4 = self.dialled(host, record_type::A);
         tokio::pin!(v6, v4);
@@ -180,7 +190,10 @@ impl Resolver {
         let v6 = v6.map_or(Err(NoAddresses::None), |it| found(&it));
         let v4 = v4.map_or(Err(NoAddresses::None), |it| found(&it));
         match (v6, v4) {
-            (Ok(v6), Ok(v4)) => Ok(by_turns(&v6, &v4)),
+            (Ok(v6), Ok(v4)) => Ok(HostAddresses {
+                found: by_turns(&v6.found, &v4.found),
+                aliases: [v6.aliases, v4.aliases].concat(),
+            }),
             (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
             // What went wrong says more than that there is nothing.
             (Err(NoAddresses::None), Err(why)) | (Err(why), Err(_)) => Err(why),
@@ -276,14 +289,15 @@ impl Resolver {
     }
 }
 
-fn found(dialled: &Result<Resolution, NoAddresses>) -> Result<Vec<IpAddr>, NoAddresses> {
+fn found(dialled: &Result<Dialled, NoAddresses>) -> Result<HostAddresses, NoAddresses> {
     const NXDOMAIN: u8 = 3;
-    let resolution = dialled.as_ref().map_err(|why| *why)?;
-    let (answer, _) = resolution.result.as_ref().map_err(|why| NoAddresses::Failed(*why))?;
-    let addresses: Vec<IpAddr> = answer.addresses().collect();
+    let dialled = dialled.as_ref().map_err(|why| *why)?;
+    let (answer, _) =
+        dialled.resolution.result.as_ref().map_err(|why| NoAddresses::Failed(*why))?;
+    let found: Vec<IpAddr> = answer.addresses().collect();
     match answer.rcode() {
-        0 if addresses.is_empty() => Err(NoAddresses::None),
-        0 => Ok(addresses),
+        0 if found.is_empty() => Err(NoAddresses::None),
+        0 => Ok(HostAddresses { found, aliases: dialled.aliases(answer) }),
         NXDOMAIN => Err(NoAddresses::NoSuchName),
         _ => Err(NoAddresses::UpstreamFailed),
     }

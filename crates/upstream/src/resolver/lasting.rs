@@ -46,7 +46,7 @@ impl Resolver {
         qtype: u16,
         read: impl FnOnce(&Answer) -> Vec<T>,
     ) -> Result<Lasting<T>, NoAddresses> {
-        let looked_up = self.dialled(name, qtype).await?;
+        let looked_up = self.dialled(name, qtype).await?.resolution;
         let (answer, age_s) = looked_up.result.map_err(NoAddresses::Failed)?;
         let is_own = looked_up.source == Source::Local;
         let ttl_s = if is_own { OWN_TTL_S } else { answer.ttl().saturating_sub(age_s) };

@@ -52,7 +52,7 @@ pub use cache::CacheStats;
 pub use cache_settings::{CacheSettings, StaleMode};
 pub use caches::{Flush, FlushIn};
 pub use flights::QUESTIONS_MAX;
-pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
+pub use handle::{HostAddresses, Resolver, ResolverStats, StartError, WAITING_MAX};
 pub(crate) use lasting::{AddressFamily, Lasting};
 pub use own_names::{OwnNames, OwnWord};
 pub use persist::{DumpFile, DumpReport, NotRestored, RestoreReport};

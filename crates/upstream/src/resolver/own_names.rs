@@ -34,6 +34,24 @@ pub struct OwnWord {
     pub addresses: Vec<IpAddr>,
 }
 
+/// What is there of a name that is dialled.
+pub(super) struct Dialled {
+    pub(super) resolution: Resolution,
+    /// The name that was looked up in its place, if another was.
+    instead: Option<DomainName>,
+}
+
+impl Dialled {
+    /// What the name is an alias of by `answer`, which is its own, with the name that was looked up in its
+    /// place. None where the operator himself gave the answer: that he knows.
+    pub(super) fn aliases(&self, answer: &Answer) -> Vec<DomainName> {
+        if self.resolution.source == Source::Local {
+            return Vec::new();
+        }
+        self.instead.iter().chain(answer.aliases()).cloned().collect()
+    }
+}
+
 impl Resolver {
     /// What the configuration says of `name`. A guard may ask it: where the operator himself gave a name an
     /// address, nobody else has led it there.
@@ -48,20 +66,17 @@ impl Resolver {
     }
 
     /// What is there of a name that is dialled: by the configuration, else as [`Self::resolve`] finds it.
-    pub(super) async fn dialled(
-        &self,
-        name: Name<'_>,
-        qtype: u16,
-    ) -> Result<Resolution, NoAddresses> {
+    pub(super) async fn dialled(&self, name: Name<'_>, qtype: u16) -> Result<Dialled, NoAddresses> {
         let own = self.own_names();
         let instead = own.as_ref().and_then(|own| own.instead(name));
         let asked = instead.as_ref().map_or(name, DomainName::as_name);
         if let Some(answer) = own.and_then(|own| own.answer(asked, qtype)) {
             let (result, source) = (Ok((answer, 0)), Source::Local);
-            return Ok(Resolution { result, source, upstream: Arc::from("") });
+            let resolution = Resolution { result, source, upstream: Arc::from("") };
+            return Ok(Dialled { resolution, instead });
         }
         let question = Question::about(asked, qtype).ok_or(NoAddresses::NoSuchName)?;
-        Ok(self.resolve(question).await)
+        Ok(Dialled { resolution: self.resolve(question).await, instead })
     }
 }
 
@@ -69,7 +84,7 @@ impl Resolver {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
-    use crate::resolver::{AddressFamily, Lasting, ResolverSettings};
+    use crate::resolver::{AddressFamily, HostAddresses, Lasting, ResolverSettings};
     use dns_wire::reply::Service;
     use dns_wire::{Query, forge, key_of, write_query};
     use std::net::Ipv4Addr;
@@ -113,7 +128,8 @@ mod tests {
     async fn a_name_that_is_dialled_has_what_the_configuration_gives_it() {
         let resolver = resolver();
         for host in ["nas.lan", "old.lan"] {
-            assert_eq!(resolver.addresses(name(host)).await, Ok(vec![NAS]), "{host}");
+            let expected = HostAddresses { found: vec![NAS], aliases: Vec::new() };
+            assert_eq!(resolver.addresses(name(host)).await, Ok(expected), "{host}");
             let lasting = resolver.addresses_in(name(host), AddressFamily::V4).await;
             assert_eq!(lasting, Ok(Lasting { found: vec![NAS], ttl_s: OWN_TTL_S }), "{host}");
         }
