@@ -72,7 +72,7 @@ impl Cache {
         let question = Rc::new(question);
         for _ in 0..LOOK_UPS_MAX {
             match self.look_up(&key, &question.asked()).await {
-                Found::Hit(entry, freshness) => {
+                Found::Hit(entry, freshness) | Found::Front(entry, freshness) => {
                     let Some(content) = self.at_hand(&question, &fetch, &entry).await else {
                         continue;
                     };
@@ -128,12 +128,20 @@ impl Cache {
     /// What is at hand in memory, or else on disk.
     pub(crate) async fn look_up(&self, key: &Key, asked: &Asked<'_>) -> Found {
         let store = self.store();
-        match store.look_up(key, &self.rules, asked) {
+        let found = match store.look_up(key, &self.rules, asked) {
             Found::OnDisk(recall) => match self.reads.read(move || recall.read()).await {
                 Some(recalled) => store.look_up_with(recalled, key, &self.rules, asked),
                 // Only while the program ends.
                 None => Found::Pass(NotReused::ForOrigin),
             },
+            found => found,
+        };
+        match found {
+            Found::Front(entry, freshness) if shape::is_within(asked, &entry) => {
+                store.front_sent(&entry);
+                Found::Front(entry, freshness)
+            }
+            Found::Front(entry, _) => store.rest_of(key, &self.rules, asked, entry),
             found => found,
         }
     }
@@ -147,8 +155,9 @@ impl Cache {
         entry: &Entry,
     ) -> Option<Content> {
         let body = match entry.content() {
-            store::Content::Memory(body) | store::Content::Front(body) => {
-                return Some(Content::Memory(body.clone()));
+            store::Content::Memory(body) => return Some(Content::Memory(body.clone())),
+            store::Content::Front(_) => {
+                return Some(self.errand(question, fetch).content_of(entry));
             }
             store::Content::Disk(stored) => stored.body.clone(),
         };

@@ -220,9 +220,10 @@ impl<F: Fetch> Errand<F> {
     /// What can be sent of a stored response.
     pub(crate) fn content_of(&self, entry: &Entry) -> Content {
         match entry.content() {
-            // A front is never sent for the whole: the store has the rest asked for.
-            store::Content::Memory(body) | store::Content::Front(body) => {
-                Content::Memory(body.clone())
+            store::Content::Memory(body) => Content::Memory(body.clone()),
+            // It is never sent for the whole: the store has the rest asked for.
+            store::Content::Front(body) => {
+                Content::Front(body.clone(), shape::whole_length(entry.head()))
             }
             store::Content::Disk(stored) => {
                 Content::Disk(Box::new(self.on_disk(entry, stored.body.clone())))

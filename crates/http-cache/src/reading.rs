@@ -21,6 +21,8 @@ use store::{Broken, Fill, Reader};
 pub(crate) enum Content {
     /// All of it is in memory.
     Memory(store::Body),
+    /// Its front is in memory, and nothing behind that is sent; the length is that of the whole.
+    Front(store::Body, Option<u64>),
     /// All of it is on disk.
     Disk(Box<OnDisk>),
     /// It is being fetched, and this client reads it from its first byte on.
@@ -37,6 +39,7 @@ impl Content {
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Memory(body) => Some(body.len()),
+            Self::Front(_, length) => *length,
             Self::Disk(body) => Some(body.len()),
             Self::Coming { fill, .. } => fill.length(),
         }
@@ -45,7 +48,7 @@ impl Content {
     /// All of it.
     pub(crate) fn all(self) -> Body {
         match self {
-            Self::Memory(body) => match body.whole() {
+            Self::Memory(body) | Self::Front(body, _) => match body.whole() {
                 Some(bytes) => Body::full(bytes),
                 None => Body::boxed(Stored::of(body)),
             },
@@ -60,7 +63,9 @@ impl Content {
     /// A part of it; none where its bytes are not there and will not be soon.
     pub(crate) fn range(&self, range: Range<u64>) -> Option<Body> {
         match self {
-            Self::Memory(body) => Some(Body::boxed(Stored::part(body.clone(), range))),
+            Self::Memory(body) | Self::Front(body, _) => {
+                Some(Body::boxed(Stored::part(body.clone(), range)))
+            }
             Self::Disk(body) => Some(body.clone().send(VecDeque::from([Run::Stored(range)]))),
             Self::Coming { fill, again, .. } => {
                 let last = range.end.checked_sub(1);
@@ -80,7 +85,9 @@ impl Content {
         });
         let runs: VecDeque<_> = runs.collect();
         let body = match self {
-            Self::Memory(body) => Body::boxed(Stored { body: body.clone(), runs }),
+            Self::Memory(body) | Self::Front(body, _) => {
+                Body::boxed(Stored { body: body.clone(), runs })
+            }
             Self::Disk(body) => body.clone().send(runs),
             Self::Coming { .. } => return None,
         };

@@ -12,7 +12,8 @@ use http::{Method, Response, StatusCode};
 use http_engine::Body;
 use http_engine::conditional::{self, ETag, IfRange, Precondition, Validators};
 use http_engine::range::{self, ByteRange, Selections};
-use store::Head;
+use store::freshness::Asked;
+use store::{Entry, Head};
 
 /// What a 304 repeats of the stored head (RFC 9110 §15.4.5).
 static REPEATED: [HeaderName; 7] =
@@ -40,25 +41,63 @@ pub(crate) fn shape(
     response
 }
 
-fn select(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
+/// Whether the front that is stored holds all that is due for a request.
+pub(crate) fn is_within(asked: &Asked<'_>, front: &Entry) -> bool {
+    let (head, there) = (front.head(), front.content().len());
+    let unix_secs = asked.now.unix_secs();
+    let asked = For { method: asked.method, fields: asked.fields, unix_secs };
+    match due(&asked, head, whole_length(head)) {
+        Due::Whole => asked.method == Method::HEAD,
+        Due::NotModified | Due::Unsatisfiable(_) => true,
+        Due::Part(part) => part.last < there,
+        Due::Parts(parts) => parts.iter().all(|part| part.last < there),
+    }
+}
+
+/// The length of the whole body, as its head has it.
+pub(crate) fn whole_length(head: &Head) -> Option<u64> {
+    head.fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// What of a stored response is due.
+enum Due {
+    Whole,
+    NotModified,
+    Part(ByteRange),
+    Parts(Vec<ByteRange>),
+    /// Nothing of a body of so many bytes.
+    Unsatisfiable(u64),
+}
+
+fn due(asked: &For<'_>, head: &Head, length: Option<u64>) -> Due {
     if head.status != StatusCode::OK {
-        return whole(asked, head, content);
+        return Due::Whole;
     }
     let current = validators(head);
     // Conditions on what the origin should change were sent on to it; these two are left.
     if conditional::precondition(asked.method, asked.fields, &current) == Precondition::NotModified
     {
-        return not_modified(head);
+        return Due::NotModified;
     }
-    let Some(length) = content.length() else { return whole(asked, head, content) };
+    let Some(length) = length else { return Due::Whole };
     if conditional::if_range(asked.fields, &current, asked.unix_secs) == IfRange::Ignore {
-        return whole(asked, head, content);
+        return Due::Whole;
     }
     match range::select_several(asked.method, asked.fields, length) {
-        Selections::Whole => whole(asked, head, content),
-        Selections::Part(part) => one_part(asked, head, content, part),
-        Selections::Parts(parts) => several_parts(asked, head, content, &parts),
-        Selections::Unsatisfiable => {
+        Selections::Whole => Due::Whole,
+        Selections::Part(part) => Due::Part(part),
+        Selections::Parts(parts) => Due::Parts(parts),
+        Selections::Unsatisfiable => Due::Unsatisfiable(length),
+    }
+}
+
+fn select(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
+    match due(asked, head, content.length()) {
+        Due::Whole => whole(asked, head, content),
+        Due::NotModified => not_modified(head),
+        Due::Part(part) => one_part(asked, head, content, part),
+        Due::Parts(parts) => several_parts(asked, head, content, &parts),
+        Due::Unsatisfiable(length) => {
             let mut response = answer(StatusCode::RANGE_NOT_SATISFIABLE, head, Body::empty());
             let fields = response.headers_mut();
             fields.remove(CONTENT_TYPE);

@@ -9,7 +9,7 @@ use super::{Store, front_of};
 use crate::fill::{Fill, Purpose};
 use crate::freshness::{
     Asked, Conditions, Doubt, Forward, Freshness, NotFetched, NotReused, Refresh, Reuse, Rules,
-    StaleAllowed, Wish, Wishes, choose, freshness, miss, rest, reuse,
+    StaleAllowed, Wish, Wishes, choose, freshness, miss, rest, reuse, strong_validator,
 };
 use crate::herd::{Company, Role};
 use crate::key::Key;
@@ -22,6 +22,9 @@ use std::sync::Arc;
 pub enum Found {
     /// Send it.
     Hit(Arc<Entry>, Freshness),
+    /// The front of it is there, and fresh, for a request that may want no more (`HEAD`, `Range`): if so
+    /// send of it and say so to [`Store::front_sent`], else go on with [`Store::rest_of`].
+    Front(Arc<Entry>, Freshness),
     /// Send it, though it is stale. Whoever gets the lead fetches a new one in the background.
     Stale {
         /// What to send.
@@ -140,7 +143,10 @@ impl Store {
         entry: Arc<Entry>,
     ) -> Found {
         if entry.is_front() {
-            return self.partial(key, rules, asked, entry);
+            return match front_at_hand(rules, asked, &entry) {
+                Some(freshness) => Found::Front(entry, freshness),
+                None => self.rest_of(key, rules, asked, entry),
+            };
         }
         match reuse(rules, asked, entry.head(), entry.terms()) {
             Reuse::Fresh(freshness) => {
@@ -186,8 +192,15 @@ impl Store {
         }
     }
 
-    /// The front of the variant that the request selects is stored: the rest is asked for.
-    fn partial(
+    /// Counts an answer from a front.
+    pub fn front_sent(&self, front: &Entry) {
+        self.used(front);
+        self.count(|it| &it.hits);
+    }
+
+    /// What is at hand for a request that selects this front and wants more than there is: the rest is
+    /// asked for.
+    pub fn rest_of(
         self: &Arc<Self>,
         key: &Key,
         rules: &Rules,
@@ -295,6 +308,19 @@ impl Store {
         };
         self.count(|it| &it.leads);
         Some(Lead::new(self, Box::new(errand), Some(flying)))
+    }
+}
+
+/// How old a front is that may do for a request: it is sent unasked, and its validator is strong, so that
+/// a client may put the part to others (RFC 9111 §3.3, §3.4).
+fn front_at_hand(rules: &Rules, asked: &Asked<'_>, front: &Entry) -> Option<Freshness> {
+    let may_do = *asked.method == Method::HEAD || asked.fields.contains_key(header::RANGE);
+    if !may_do || strong_validator(&front.head().fields).is_none() {
+        return None;
+    }
+    match reuse(rules, asked, front.head(), front.terms()) {
+        Reuse::Fresh(freshness) => Some(freshness),
+        Reuse::Stale { .. } | Reuse::Validate { .. } | Reuse::Never(_) => None,
     }
 }
 

@@ -110,7 +110,7 @@ impl Door {
                     recalled = Some(read.await.unwrap());
                     continue;
                 }
-                Found::Hit(entry, _) => (How::Hit, whole(entry.content())),
+                Found::Hit(entry, _) | Found::Front(entry, _) => (How::Hit, whole(entry.content())),
                 Found::Stale { entry, refresh, .. } => {
                     if let Some(lead) = refresh {
                         let (_, rest) = self.fetch(lead, url, &fields).await;

@@ -1,10 +1,11 @@
 //! What is stale: one asks, and the others get what it learns.
 
-use crate::door::{Door, How, Page, bytes};
+use crate::door::{Door, How, Page, bytes, header_map};
 use http::HeaderMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use store::Found;
 
 const URL: &str = "http://example.test/page";
 
@@ -115,5 +116,24 @@ async fn what_broke_off_for_good_leaves_its_front_for_the_next() {
             }
         });
         assert_eq!(strange.await, 700_000, "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_front_is_offered_while_it_is_fresh_and_its_validator_strong() {
+    for (etag, is_offered) in [("\"a\"", true), ("W/\"a\"", false)] {
+        let page = Page { breaks_at: Some(200_000), ..Page::ok("max-age=60", bytes(7, 500_000)) };
+        let door = Door::new(8 << 20, move |_, request| match request.contains_key("range") {
+            true => Page { status: 503, ..Page::default() },
+            false => page.clone().with("etag", etag),
+        });
+        let client = Arc::clone(&door);
+        let got = tokio::spawn(async move { client.get(URL, &[]).await });
+        assert!(got.await.is_err(), "its reader is told");
+        let (range, plain) = (header_map(&[("range", "bytes=0-9")]), HeaderMap::new());
+        let offers = |fields: &HeaderMap| matches!(door.look_up(URL, fields), Found::Front(..));
+        assert_eq!((offers(&range), offers(&plain)), (is_offered, false), "{etag}");
+        door.pass(Duration::from_secs(61));
+        assert!(!offers(&range), "{etag}");
     }
 }

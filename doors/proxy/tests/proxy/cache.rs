@@ -1,7 +1,8 @@
-//! What the settings of the cache make of requests: URLs that it leaves alone.
+//! What the cache makes of requests: URLs that it leaves alone, parts of what is there in part.
 
 use crate::support::{Origin, Reply, ask, get, proxy};
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 
 fn kept_for_long(fields: &str, body: &str) -> Reply {
     let length = body.len();
@@ -44,4 +45,104 @@ fn urls_that_are_never_kept_are_fetched_each_time_and_say_so() {
     let nothing = ask(proxy, &only);
     assert!(nothing.starts_with("HTTP/1.1 504"), "{nothing}");
     assert_eq!(origin.seen().len(), 5);
+}
+
+/// A thousand letters.
+fn letters() -> String {
+    ('a'..='z').cycle().take(1000).collect()
+}
+
+/// An origin that sends of its letters what `Range` asks for.
+fn origin_of_parts() -> Origin {
+    Origin::start(|_, _, request| {
+        let (whole, request) = (letters(), request.to_ascii_lowercase());
+        let range = request.lines().find_map(|line| line.strip_prefix("range: bytes="));
+        let Some((first, last)) = range.and_then(|range| range.split_once('-')) else {
+            return kept_for_long("ETag: \"one\"\r\n", &whole);
+        };
+        let (first, total): (usize, _) = (first.parse().unwrap(), whole.len());
+        let last = last.parse().unwrap_or(total - 1);
+        let length = last - first + 1;
+        Reply::Keep(format!(
+            "HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=3600\r\nETag: \"one\"\r\n\
+             Content-Range: bytes {first}-{last}/{total}\r\nContent-Length: {length}\r\n\r\n{}",
+            &whole[first..=last]
+        ))
+    })
+}
+
+fn ask_for(proxy: SocketAddr, url: &str, fields: &str) -> String {
+    ask(proxy, &format!("GET {url} HTTP/1.1\r\nHost: a\r\n{fields}\r\n"))
+}
+
+#[test]
+fn a_range_within_the_front_that_is_there_is_answered_from_it() {
+    let origin = origin_of_parts();
+    let proxy = caching(http_cache::Settings::default());
+    let (url, whole) = (format!("http://{}/", origin.address), letters());
+    let front = ask_for(proxy, &url, "Range: bytes=0-599\r\n");
+    assert!(front.starts_with("HTTP/1.1 206") && front.ends_with(&whole[..600]), "{front}");
+    for fields in ["", "If-Range: \"one\"\r\n"] {
+        let part = ask_for(proxy, &url, &format!("Range: bytes=590-599\r\n{fields}"));
+        assert!(part.starts_with("HTTP/1.1 206") && part.contains("tidegate;hit;ttl="), "{part}");
+        assert!(part.contains("content-range: bytes 590-599/1000\r\n"), "{part}");
+        assert!(part.ends_with(&format!("\r\n\r\n{}", &whole[590..600])), "{part}");
+    }
+    let parts = ask_for(proxy, &url, "Range: bytes=0-1,300-301\r\n");
+    assert!(parts.contains("multipart/byteranges") && parts.contains("tidegate;hit"), "{parts}");
+    let beyond = ask_for(proxy, &url, "Range: bytes=1000-\r\n");
+    assert!(beyond.starts_with("HTTP/1.1 416") && beyond.contains("bytes */1000"), "{beyond}");
+    let mut stream = TcpStream::connect(proxy).unwrap();
+    let head = format!("HEAD {url} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut head = String::new();
+    stream.read_to_string(&mut head).unwrap();
+    assert!(head.contains("content-length: 1000\r\n") && head.contains("tidegate;hit"), "{head}");
+    assert_eq!(origin.seen().len(), 1);
+}
+
+#[test]
+fn what_wants_more_than_the_front_has_the_rest_fetched() {
+    let origin = origin_of_parts();
+    let proxy = caching(http_cache::Settings::default());
+    let letters = letters();
+    let whole = letters.as_str();
+    for (path, fields, status, wanted) in [
+        ("a", "Range: bytes=595-604\r\n", "206", &whole[595..605]),
+        ("b", "", "200", whole),
+        // Another representation than the one that is there is not what the client has a part of.
+        ("c", "Range: bytes=0-9\r\nIf-Range: \"two\"\r\n", "200", whole),
+        ("d", "Range: bytes=0-9\r\nIf-Range: W/\"one\"\r\n", "200", whole),
+    ] {
+        let url = format!("http://{}/{path}", origin.address);
+        ask_for(proxy, &url, "Range: bytes=0-599\r\n");
+        let before = origin.seen().len();
+        let answer = ask_for(proxy, &url, fields);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+        assert!(answer.contains("tidegate;fwd=partial"), "{path}: {answer}");
+        assert!(answer.ends_with(&format!("\r\n\r\n{wanted}")), "{path}: {answer}");
+        let seen = origin.seen();
+        let asked = seen.last().unwrap().to_ascii_lowercase();
+        assert!(asked.contains("\r\nrange: bytes=600-\r\n"), "{path}: {asked}");
+        assert_eq!(seen.len(), before + 1, "{path}");
+        assert!(ask_for(proxy, &url, "").contains("tidegate;hit"), "{path}");
+    }
+}
+
+#[test]
+fn a_part_without_a_strong_validator_is_not_put_to_use() {
+    let origin = Origin::start(|_, _, _| {
+        Reply::Keep(
+            "HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=3600\r\nETag: W/\"one\"\r\n\
+             Content-Range: bytes 0-4/9\r\nContent-Length: 5\r\n\r\nfront"
+                .into(),
+        )
+    });
+    let proxy = caching(http_cache::Settings::default());
+    let url = format!("http://{}/", origin.address);
+    for _ in 0..2 {
+        let part = ask_for(proxy, &url, "Range: bytes=0-4\r\n");
+        assert!(part.ends_with("front") && part.contains("part-no-validator"), "{part}");
+    }
+    assert_eq!(origin.seen().len(), 2);
 }
