@@ -20,7 +20,7 @@ use std::path::Path;
 use vocab::{Complaint, Network};
 
 /// Variables that are carried over.
-const CARRIED: [&str; 22] = [
+const CARRIED: [&str; 23] = [
     "allowedClients",
     "allowedPorts",
     "authCredentials",
@@ -31,6 +31,7 @@ const CARRIED: [&str; 22] = [
     "disableVia",
     "diskCacheRoot",
     "forbiddenFile",
+    "forbiddenTunnelsFile",
     "parentAuthCredentials",
     "parentProxy",
     "proxyAddress",
@@ -48,6 +49,8 @@ const CARRIED: [&str; 22] = [
 const PORT: u16 = 8123;
 /// Where Polipo looks for what is forbidden if no file is named.
 const FORBIDDEN: [&str; 2] = ["~/.polipo-forbidden", "/etc/polipo/forbidden"];
+/// The same of where no tunnel leads.
+const FORBIDDEN_TUNNELS: [&str; 2] = ["~/.polipo-forbiddenTunnels", "/etc/polipo/forbiddenTunnels"];
 /// The same of what is not to be cached.
 const UNCACHABLE: [&str; 2] = ["~/.polipo-uncachable", "/etc/polipo/uncachable"];
 /// Ports that are written one by one, at most.
@@ -89,7 +92,8 @@ struct Import {
     said: BTreeMap<String, Said>,
     proxy: Vec<(&'static str, serde_json::Value)>,
     cache: Vec<(&'static str, serde_json::Value)>,
-    rules: Vec<String>,
+    /// Rules, by the name of their list.
+    lists: Vec<(&'static str, Vec<String>)>,
     notes: Vec<String>,
     wrong: Vec<(usize, Complaint)>,
 }
@@ -324,7 +328,17 @@ impl Import {
 
     fn forbidden(&mut self, read_file: ReadFile<'_>) {
         let text = self.file_of("forbiddenFile", &FORBIDDEN, read_file);
-        self.rules = self.rules_of(&text, "forbidden", |_| true);
+        let rules = self.rules_of(&text, "forbidden", |_| true);
+        self.lists.push(("forbidden", rules));
+        let text = self.file_of("forbiddenTunnelsFile", &FORBIDDEN_TUNNELS, read_file);
+        // Polipo looks for an expression in host and port; of a tunnel we are asked about the host.
+        let is_name = |rule: &String| rule.starts_with("||");
+        let rules = self.rules_of(&text, "forbidden to tunnels", is_name);
+        if !rules.is_empty() {
+            let why = "what is forbidden to tunnels is forbidden to http: URLs too";
+            self.notes.push(why.to_owned());
+        }
+        self.lists.push(("forbidden-tunnels", rules));
     }
 
     /// What stands in the file that a variable names, or else where Polipo looks without it.
@@ -379,11 +393,15 @@ impl Import {
         for (setting, value) in &self.cache {
             let _ = writeln!(out, "    {setting}: {}", yaml_of(value));
         }
-        if !self.rules.is_empty() {
-            out.push_str("policy:\n  lists:\n    - name: forbidden\n      rules:\n");
+        let lists: Vec<_> = self.lists.iter().filter(|(_, rules)| !rules.is_empty()).collect();
+        if !lists.is_empty() {
+            out.push_str("policy:\n  lists:\n");
         }
-        for rule in &self.rules {
-            let _ = writeln!(out, "        - {}", yaml_of(&json!(rule)));
+        for (name, rules) in lists {
+            let _ = writeln!(out, "    - name: {name}\n      rules:");
+            for rule in rules {
+                let _ = writeln!(out, "        - {}", yaml_of(&json!(rule)));
+            }
         }
         out
     }

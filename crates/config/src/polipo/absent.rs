@@ -1,7 +1,7 @@
 //! Variables of Polipo without a counterpart, and why.
 
 /// Names, and the reason that they share.
-const ABSENT: [(&[&str], &str); 21] = [
+const ABSENT: [(&[&str], &str); 20] = [
     (
         &[
             "chunkLowMark",
@@ -88,7 +88,6 @@ const ABSENT: [(&[&str], &str); 21] = [
         &["forbiddenUrl", "forbiddenRedirectCode", "redirector", "redirectorRedirectCode"],
         "what is blocked gets an empty answer of the type that was asked for; rules say $redirect",
     ),
-    (&["forbiddenTunnelsFile"], "write its hosts into policy.lists: rules hold for tunnels too"),
     (&["laxHttpParser"], "heads that two programs could read differently are refused"),
     (
         &[

@@ -93,6 +93,24 @@ fn what_is_forbidden_is_a_list() {
 }
 
 #[test]
+fn what_is_forbidden_to_tunnels_is_a_list_of_its_own() {
+    let file = |path: &Path| match path.to_str() {
+        Some("/etc/polipo/forbiddenTunnels") => Ok("chat.example\n.*:22\n".to_owned()),
+        _ => no_file(path),
+    };
+    let source = Path::new("config");
+    for text in ["forbiddenTunnelsFile = /etc/polipo/forbiddenTunnels", "proxyPort = 1"] {
+        let yaml = from_polipo(text, source, &file).unwrap();
+        let plan = crate::parse(&yaml, Path::new("tidegate.yaml")).unwrap();
+        let [list] = plan.file.policy.lists.as_slice() else { panic!("{yaml}") };
+        assert_eq!((list.name.as_str(), list.rules.len()), ("forbidden-tunnels", 1));
+        assert_eq!(list.rules[0], "||chat.example^");
+        assert!(yaml.contains("forbidden to tunnels are left out: 2\n"), "{yaml}");
+        assert!(yaml.contains("is forbidden to http: URLs too\n"), "{yaml}");
+    }
+}
+
+#[test]
 fn what_is_not_to_be_cached_is_said_to_the_cache() {
     let file = |path: &Path| match path.to_str() {
         Some("/etc/polipo/uncachable") => Ok("live.example\n\\.cgi\n[a*\nno name\n".to_owned()),
