@@ -174,6 +174,25 @@ fn a_connection_that_closed_while_idle_is_not_tried() {
 }
 
 #[test]
+fn what_could_change_something_goes_over_a_connection_that_has_just_served_or_a_new_one() {
+    for (method, idle_secs, connection) in [("POST", 1, 1), ("POST", 3, 2), ("GET", 3, 1)] {
+        let script = vec![
+            vec![Reply::Sends(length("one")), Reply::Sends(length("two"))],
+            vec![Reply::Sends(length("two"))],
+        ];
+        play(script, async |play| {
+            play.get("/1").await.unwrap();
+            tokio::time::pause();
+            tokio::time::advance(Duration::from_secs(idle_secs)).await;
+            tokio::time::resume();
+            assert_eq!(play.send(request(method, "/2")).await.unwrap(), "two");
+            let expected = ["1: GET /1 kept".to_owned(), format!("{connection}: {method} /2 kept")];
+            assert_eq!(play.noted(2).await, expected, "after {idle_secs} s");
+        });
+    }
+}
+
+#[test]
 fn what_could_change_something_is_not_repeated_nor_what_was_answered_in_part() {
     for (method, part) in [("POST", ""), ("GET", "HTTP/1.1 2")] {
         let script = vec![

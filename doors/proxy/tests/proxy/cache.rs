@@ -1,8 +1,12 @@
-//! What the cache makes of requests: URLs that it leaves alone, parts of what is there in part.
+//! What the cache makes of requests: URLs that it leaves alone, parts of what is there in part, and what is
+//! stale where the origin is asked, fails, or is not to be asked.
 
-use crate::support::{Origin, Reply, ask, get, proxy};
+use crate::support::{Given, Origin, Reply, ask, get, proxy, settings_with, start_door, until};
+use door_proxy::Door;
+use http_cache::Stale;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 fn kept_for_long(fields: &str, body: &str) -> Reply {
     let length = body.len();
@@ -13,6 +17,21 @@ fn kept_for_long(fields: &str, body: &str) -> Reply {
 
 fn caching(cache: http_cache::Settings) -> SocketAddr {
     proxy("", |settings| settings.cache = Some(cache))
+}
+
+/// An answer that is stale at once, and can be asked about.
+fn stale_at_once(directives: &str, body: &str) -> Reply {
+    let length = body.len();
+    Reply::Keep(format!(
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=0{directives}\r\nETag: \"{body}\"\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    ))
+}
+
+/// From now on this is what the door does with what is stale.
+fn turn(door: &Door, stale: Stale) {
+    let cache = http_cache::Settings { stale, ..Default::default() };
+    door.reload(settings_with(|settings| settings.cache = Some(cache))).unwrap();
 }
 
 #[test]
@@ -145,4 +164,75 @@ fn a_part_without_a_strong_validator_is_not_put_to_use() {
         assert!(part.ends_with("front") && part.contains("part-no-validator"), "{part}");
     }
     assert_eq!(origin.seen().len(), 2);
+}
+
+#[test]
+fn offline_what_is_stored_is_sent_however_old_and_nothing_is_fetched() {
+    let origin = Origin::start(|_, _, request| {
+        let is_strict = request.starts_with("GET /strict");
+        stale_at_once(if is_strict { ", must-revalidate" } else { "" }, "old")
+    });
+    let cache = http_cache::Settings::default();
+    let (proxy, door) = start_door(&Given::default(), |settings| settings.cache = Some(cache));
+    let url = |path: &str| format!("http://{}/{path}", origin.address);
+    for path in ["kept", "strict"] {
+        assert!(get(proxy, &url(path)).ends_with("old"), "{path}");
+    }
+    turn(&door, Stale::Offline);
+    let kept = get(proxy, &url("kept"));
+    assert!(kept.starts_with("HTTP/1.1 200") && kept.ends_with("old"), "{kept}");
+    assert!(kept.contains("tidegate;hit;ttl=") && kept.contains(";detail=offline"), "{kept}");
+    // What the origin wants to be asked about first, and what is not there.
+    for path in ["strict", "never"] {
+        let refused = get(proxy, &url(path));
+        assert!(refused.starts_with("HTTP/1.1 504"), "{path}: {refused}");
+        assert!(refused.contains("cache-status: tidegate;detail=offline\r\n"), "{path}: {refused}");
+    }
+    assert_eq!(origin.seen().len(), 2);
+    turn(&door, Stale::Unreachable);
+    assert!(get(proxy, &url("strict")).contains("tidegate;fwd=stale"));
+    assert_eq!(origin.seen().len(), 3);
+}
+
+#[test]
+fn relaxed_what_is_stale_is_sent_at_once_and_a_new_one_fetched_meanwhile() {
+    let count = AtomicUsize::new(0);
+    let origin = Origin::start(move |_, _, _| match count.fetch_add(1, SeqCst) {
+        0 => stale_at_once("", "old"),
+        _ => stale_at_once("", "new"),
+    });
+    let cache = http_cache::Settings { stale: Stale::Always, ..Default::default() };
+    let proxy = caching(cache);
+    let url = format!("http://{}/", origin.address);
+    assert!(get(proxy, &url).contains("tidegate;fwd=uri-miss"));
+    let stale = get(proxy, &url);
+    assert!(stale.ends_with("old") && stale.contains(";detail=relaxed"), "{stale}");
+    until("a new one is fetched", || origin.seen().len() > 1);
+    assert!(origin.seen()[1].to_lowercase().contains("if-none-match: \"old\""));
+    until("the new one is sent", || get(proxy, &url).ends_with("new"));
+}
+
+#[test]
+fn in_place_of_an_error_what_is_stale_is_sent_as_the_settings_say() {
+    let error = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+    for (stale, trouble, status, said) in [
+        (Stale::Never, "", "502", ""),
+        (Stale::Unreachable, "", "200", ";detail=unreachable"),
+        (Stale::Unreachable, error, "503", ""),
+        (Stale::Failing, "", "200", ";detail=unreachable"),
+        (Stale::Failing, error, "200", "fwd=stale;fwd-status=503;"),
+    ] {
+        let count = AtomicUsize::new(0);
+        let origin = Origin::start(move |_, _, _| match count.fetch_add(1, SeqCst) {
+            0 => stale_at_once("", "old"),
+            _ => Reply::Close(trouble.into()),
+        });
+        let proxy = caching(http_cache::Settings { stale, ..Default::default() });
+        let url = format!("http://{}/", origin.address);
+        assert!(get(proxy, &url).ends_with("old"));
+        let answer = get(proxy, &url);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{stale:?}: {answer}");
+        assert_eq!(answer.ends_with("old"), status == "200", "{stale:?}: {answer}");
+        assert!(answer.contains(said), "{stale:?}: {answer}");
+    }
 }

@@ -221,11 +221,25 @@ pub(crate) fn proxy(rules: &str, change: impl FnOnce(&mut Settings)) -> SocketAd
     start(&Given { rules, ..Given::default() }, change)
 }
 
-/// Starts a proxy, and returns where it listens.
-pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> SocketAddr {
+/// The settings that a test changes so.
+pub(crate) fn settings_with(change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = Settings { connect_ports: (1..=u16::MAX).collect(), ..Settings::default() };
     change(&mut settings);
     assert_eq!(settings.check(), []);
+    settings
+}
+
+/// Starts a proxy, and returns where it listens.
+pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> SocketAddr {
+    start_door(given, change).0
+}
+
+/// The same, and the door that is to be reloaded.
+pub(crate) fn start_door(
+    given: &Given<'_>,
+    change: impl FnOnce(&mut Settings),
+) -> (SocketAddr, Arc<Door>) {
+    let settings = settings_with(change);
     let resolver =
         Resolver::start(&ResolverSettings::default(), ClientTls::new()).expect("a resolver starts");
     let tls = given
@@ -250,7 +264,7 @@ pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> So
         local.block_on(&runtime, async move {
             let door = Door::new(settings, parts).unwrap();
             let listener = listen_tcp("127.0.0.1:0".parse().unwrap(), WaitForData::No).unwrap();
-            tell.send(listener.local_addr()).unwrap();
+            tell.send((listener.local_addr(), Arc::clone(&door))).unwrap();
             let (drain, limits) = (Drain::new(), door.connection_limits());
             let serving = drain.clone();
             let serve = move |stream| {
