@@ -8,6 +8,7 @@ mod bad_origins;
 mod blocked;
 mod cache;
 mod fields;
+mod huge;
 mod interim;
 mod own;
 mod parents;

@@ -174,7 +174,7 @@ pub(crate) fn scratch() -> PathBuf {
     dir
 }
 
-fn open_ledger() -> Ledger {
+pub(crate) fn open_ledger() -> Ledger {
     ledger::open(&ledger::Settings::default(), &scratch(), Arc::new(NoTexts)).unwrap()
 }
 
@@ -189,6 +189,8 @@ pub(crate) struct Given<'t> {
     pub(crate) trusts: Option<&'t str>,
     /// Whether it is spoken to over TLS.
     pub(crate) listens: Listens,
+    /// Where it records; else in one of its own.
+    pub(crate) ledger: Option<Ledger>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -247,7 +249,7 @@ pub(crate) fn start_door(
         .map_or_else(ClientTls::new, |pem| ClientTls::new().trusting(pem.as_bytes()).unwrap());
     let parts = Parts {
         policy: Arc::new(ArcSwap::from_pointee(policy_of(given))),
-        ledger: open_ledger(),
+        ledger: given.ledger.clone().unwrap_or_else(open_ledger),
         dialer: Dialer::new(resolver, tls),
         off_limits: Vec::new(),
         base: scratch(),
