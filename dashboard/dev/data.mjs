@@ -102,7 +102,7 @@ export function row(id, at) {
   const door = u < 0.72 ? "dns" : u < 0.8 ? "pixel" : u < 0.93 ? "proxy" : u < 0.97 ? "web" : "gateway";
   const client = skewed(random, CLIENTS);
   const blocked = door === "pixel" || random() < (door === "dns" ? 0.2 : door === "proxy" ? 0.12 : 0.03);
-  const base = { id, at: new Date(at).toISOString(), door, client, action: blocked ? "block" : "pass", cause: blocked ? "rule" : "none", rule: null };
+  const base = { id, at: new Date(at).toISOString(), door, client, action: blocked ? "block" : "pass", cause: blocked ? "rule" : "none", rule: null, cache: null, not_stored: null, cache_text: null };
   const [name, list, line] = skewed(random, BLOCKED);
   if (door === "dns") {
     const kind = random() < 0.55 ? "A" : random() < 0.6 ? "AAAA" : "HTTPS";
@@ -126,7 +126,8 @@ export function row(id, at) {
       : { ...base, subject: `http://app.example${PATHS[n]}`, kind: KIND_OF_PATH[n], source: "origin", status: 200, status_text: "200", bytes: 4_112, took_us: 3_400 };
   }
   if (random() < 0.5) return { ...base, subject: `${pick(random, PASSED)}:443`, kind: "tunnel", source: "tunnel", status: 200, status_text: "200", bytes: 188_201, took_us: 31_000_000 * random() };
-  return { ...base, subject: `http://${skewed(random, PASSED)}${PATHS[n]}`, kind: KIND_OF_PATH[n], source: "origin", status: 200, status_text: "200", bytes: 21_400, took_us: 24_000 + Math.floor(random() * 90_000) };
+  const cached = { cache: "uri-miss", not_stored: "no-store", cache_text: "nothing was stored for the URL; the answer was not stored: the origin says no-store" };
+  return { ...base, ...cached, subject: `http://${skewed(random, PASSED)}${PATHS[n]}`, kind: KIND_OF_PATH[n], source: "origin", status: 200, status_text: "200", bytes: 21_400, took_us: 24_000 + Math.floor(random() * 90_000) };
 }
 
 const STEP_S = { "1h": 60, "24h": 600, "7d": 3600, "30d": 21_600 };

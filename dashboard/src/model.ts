@@ -94,6 +94,12 @@ export interface RequestRow {
   cause: Cause;
   rule: Rule | null;
   source: string;
+  /** What the door's HTTP cache did, in the words of Cache-Status; null where none was asked. */
+  cache: string | null;
+  /** Why the answer was not stored. */
+  not_stored: string | null;
+  /** Both in a sentence. */
+  cache_text: string | null;
   status: number;
   status_text: string;
   bytes: number;
@@ -131,7 +137,7 @@ export interface Why {
   /** Every rule that matched, the deciding one first. */
   matches: RuleMatch[];
   door_outcome: string;
-  /** What the door has stored of the URL, a sentence for each variant. */
+  /** What the door has stored of the URL, a sentence for each variant, and why its last answer was not stored. */
   stored: string[];
 }
 

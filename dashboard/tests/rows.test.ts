@@ -4,7 +4,7 @@ import { freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, NOTHING_HELD } from "
 
 const row = (id: number): RequestRow => ({
   id, at: "2026-11-21T12:00:00.000Z", door: "dns", client: "127.0.0.1", subject: "a.example", kind: "A", action: "pass",
-  cause: "none", rule: null, source: "cache", status: 0, status_text: "NOERROR", bytes: 40, took_us: 8,
+  cause: "none", rule: null, source: "cache", cache: null, not_stored: null, cache_text: null, status: 0, status_text: "NOERROR", bytes: 40, took_us: 8,
 });
 const page = (from: number, to: number, next: number | null) => ({
   rows: Array.from({ length: Math.max(0, from - to + 1) }, (_, n) => row(from - n)),

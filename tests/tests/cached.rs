@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use tidegate_tests::origin::{Origin, Page};
 use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::wait::until;
 
 const YAML: &str = r#"
 proxy: { listen: ["http://127.0.0.1:0"], destinations: any, cache: { memory: 64MiB } }
@@ -73,6 +74,55 @@ fn an_answer_is_fetched_once_and_says_why_it_was_not_fetched_again() {
     text(&curl(proxy, &["-d", "a=b"], &url));
     let after = text(&curl(proxy, &[], &url));
     assert!(field(&after, "cache-status").unwrap().contains("fwd=uri-miss"), "{after}");
+}
+
+#[test]
+fn what_is_not_stored_says_why_in_the_log_and_in_why() {
+    let page = |control: &str| Page::new("text/plain", "x").header("Cache-Control", control);
+    let origin = Origin::start(&[("/never", page("no-store")), ("/kept", page("max-age=600"))]);
+    let edge = start(origin.address);
+    let (proxy, gateway) = (edge.address("proxy", "http"), edge.address("gateway", "http"));
+    let url = |path: &str| format!("http://{}{path}", origin.address);
+    for (fields, path) in [
+        (vec![], "/never"),
+        (vec![], "/kept"),
+        (vec![], "/kept"),
+        (vec!["-H", "Cache-Control: no-cache"], "/kept"),
+    ] {
+        text(&curl(proxy, &fields, &url(path)));
+    }
+    let behind = format!("http://{gateway}/never");
+    text(&Command::new("curl").args(["-sS", "-i", &behind]).output().unwrap());
+    for (filter, expected) in [
+        ("door=proxy&filter=/never", vec!["uri-miss no-store"]),
+        ("door=proxy&filter=/kept", vec!["client-no-cache -", "hit -", "uri-miss -"]),
+        ("door=gateway&filter=/never", vec!["uri-miss no-store"]),
+    ] {
+        // A row is there when its answer's last byte is gone, which a client may see sooner.
+        until("rows that tell it", || (logged(&edge, filter) == expected).then_some(()));
+    }
+    let row = edge.api("/api/requests?door=proxy&filter=/never")["rows"][0].clone();
+    let said = row["cache_text"].as_str().unwrap();
+    assert!(said.ends_with("not stored: the origin says no-store"), "{row}");
+    for (door, url) in [("proxy", url("/never")), ("gateway", behind)] {
+        let why = edge.told(&["why", "--door", door, &url]);
+        assert!(why.contains("was not stored: the origin says no-store"), "{why}");
+    }
+    let why = edge.told(&["why", &url("/kept")]);
+    assert!(why.contains("fresh for 10 min") && !why.contains("was not stored"), "{why}");
+}
+
+/// What the rows that a filter finds say of the cache, in the order of the alphabet.
+fn logged(edge: &Tidegate, filter: &str) -> Vec<String> {
+    let page = edge.api(&format!("/api/requests?{filter}"));
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
+    let rows = page["rows"].as_array().unwrap();
+    let mut words: Vec<_> = rows
+        .iter()
+        .map(|row| format!("{} {}", word(&row["cache"]), word(&row["not_stored"])))
+        .collect();
+    words.sort();
+    words
 }
 
 #[test]

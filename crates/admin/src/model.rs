@@ -272,6 +272,13 @@ pub struct RequestRow {
     pub rule: Option<Rule>,
     /// Where the answer came from.
     pub source: String,
+    /// What the door's HTTP cache did, in the words of `Cache-Status`: `hit`, or why it did not answer
+    /// (`uri-miss`, `stale`, `client-no-cache` …); null where none was asked.
+    pub cache: Option<String>,
+    /// Why the answer was not stored (`no-store`, `private` …); null where it was, and where no cache was asked.
+    pub not_stored: Option<String>,
+    /// Both in a sentence for people; null where no cache was asked.
+    pub cache_text: Option<String>,
     /// DNS response code or HTTP status.
     pub status: u16,
     /// The same for people: `NXDOMAIN`, `404`.

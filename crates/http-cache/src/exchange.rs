@@ -21,6 +21,7 @@ use store::freshness::{
 };
 use store::{Entry, Filed, Found, Join, Joined, Key, Lead, Reader, Unfetched};
 use tokio::sync::oneshot;
+use vocab::Caching;
 
 static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// How often a request is looked up anew because the fetch that it waited for came to nothing, or what
@@ -49,6 +50,8 @@ pub struct Served {
     pub response: Response<Body>,
     /// Where it comes from.
     pub source: Source,
+    /// What the cache did, for the ledger: the same as `Cache-Status` says.
+    pub caching: Caching,
 }
 
 /// Why there is no answer.
@@ -249,7 +252,8 @@ impl Cache {
         self.note_head(question, &answered(&head, question.now, (self.clock)())).await;
         let handled = forwarded(why, None, Collapse::None, kept);
         Self::sign(&mut head.headers, &handled);
-        Ok(Served { response: Response::from_parts(head, body), source: Source::Origin })
+        let (response, caching) = (Response::from_parts(head, body), handled.caching());
+        Ok(Served { response, source: Source::Origin, caching })
     }
 
     /// Takes note of what the answer to a `HEAD` says of what is stored (RFC 9111 §4.3.5).
@@ -275,7 +279,7 @@ impl Cache {
             Handled::Hit { stale: Some(_), .. } | Handled::Rescued { .. } => Source::Stale,
             Handled::Hit { .. } | Handled::Refused(_) | Handled::Forwarded { .. } => Source::Fresh,
         };
-        Served { response, source }
+        Served { response, source, caching: handled.caching() }
     }
 
     /// What another client's fetch brings.
@@ -295,7 +299,7 @@ impl Cache {
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(Forward::UriMiss, None, Collapse::Collapsed, Some(stored));
         Self::sign(response.headers_mut(), &handled);
-        Served { response, source: Source::Fresh }
+        Served { response, source: Source::Fresh, caching: handled.caching() }
     }
 
     fn unfetched(why: Unfetched) -> Served {
@@ -309,7 +313,7 @@ impl Cache {
         let fields = response.headers_mut();
         fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Self::sign(fields, &handled);
-        Served { response, source: Source::Nowhere }
+        Served { response, source: Source::Nowhere, caching: handled.caching() }
     }
 
     /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin said.

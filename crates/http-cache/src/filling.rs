@@ -18,7 +18,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use store::freshness::{
-    Collapse, Forward, Handled, Kept, NotStored, Rest, Trouble, freshness, next_part, rescue, rest,
+    Collapse, Forward, Handled, Kept, Rest, Trouble, freshness, next_part, rescue, rest,
 };
 use store::{Answer, Entry, Filed, Head, Lead, Reader, Storing, Unstored};
 use tokio::sync::oneshot;
@@ -240,14 +240,11 @@ impl<F: Fetch> Errand<F> {
         let Came { mut head, body, requested, received } = came;
         let answered = answered(&head, requested, received);
         self.cache.note_head(&self.question, &answered).await;
-        let kept = match reason {
-            Unstored::Rules(why) => Some(Kept::Not(why)),
-            Unstored::Part(_) | Unstored::Apart => Some(Kept::Not(NotStored::ContentRange)),
-            Unstored::NoRoom | Unstored::TooLarge => None,
-        };
+        let kept = Some(Kept::Not(reason.reason()));
         let handled = forwarded(why, None, Collapse::None, kept);
         Cache::sign(&mut head.headers, &handled);
-        Served { response: Response::from_parts(head, body), source: Source::Origin }
+        let (response, caching) = (Response::from_parts(head, body), handled.caching());
+        Served { response, source: Source::Origin, caching }
     }
 
     /// Sends the client what comes while the store keeps it.
@@ -305,7 +302,7 @@ impl<F: Fetch> Errand<F> {
         let stored = Kept::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(manner.why, None, Collapse::None, Some(stored));
         Cache::sign(response.headers_mut(), &handled);
-        Served { response, source: Source::Origin }
+        Served { response, source: Source::Origin, caching: handled.caching() }
     }
 
     /// How one client gets the rest of a body by itself.

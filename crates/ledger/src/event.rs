@@ -5,7 +5,7 @@
 //! one event a request and hands it to [`crate::Ledger::record`].
 
 use std::net::IpAddr;
-use vocab::{Action, Cause, Door, Kind, Name, Now, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, Name, Now, Source};
 
 /// Longest text of a name that is stored, in bytes (RFC 1035 §2.3.4); longer ones (escapes) are cut.
 pub const NAME_BYTES_MAX: usize = 253;
@@ -37,6 +37,8 @@ pub struct Event {
     pub cause: Cause,
     /// Where the answer came from.
     pub source: Source,
+    /// What the door's HTTP cache did; [`Caching::NONE`] where none was asked, and at doors without one.
+    pub caching: Caching,
     /// The DNS response code or the HTTP status.
     pub status: u16,
     /// Bytes of the answer, without transport headers; the largest number stands for more.

@@ -10,14 +10,14 @@ use crate::event::{Event, Subject};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use vocab::{Action, Cause, Door, Kind, ListId, RuleRef, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, ListId, RuleRef, Source};
 
 /// Rows that may wait.
 pub(crate) const QUEUE_ROWS_MAX: usize = 16_384;
 /// Bytes that may wait: full of the longest URLs the queue would hold 34 MiB.
 const QUEUE_BYTES_MAX: usize = 8 << 20;
 /// Of a packed row: everything but the text.
-const HEAD_BYTES: usize = 50;
+const HEAD_BYTES: usize = 52;
 
 /// The queue.
 pub(crate) struct Queue {
@@ -48,6 +48,7 @@ pub(crate) struct Packed<'b> {
     pub(crate) action: Action,
     pub(crate) cause: Cause,
     pub(crate) source: Source,
+    pub(crate) caching: Caching,
     pub(crate) status: u16,
     pub(crate) bytes: u32,
 }
@@ -159,6 +160,7 @@ fn pack(event: &Event, out: &mut Vec<u8>) {
     head[47] = cause;
     head[48] = list;
     head[49] = form;
+    head[50..52].copy_from_slice(&event.caching.code().to_le_bytes());
     out.extend_from_slice(&head);
     out.extend_from_slice(text);
 }
@@ -178,6 +180,7 @@ fn unpack(buffer: &[u8]) -> Option<(Packed<'_>, &[u8])> {
         door: Door::from_code(head[44])?,
         action: Action::from_code(head[45])?,
         source: Source::from_code(head[46])?,
+        caching: Caching::from_code(u16::from_le_bytes(part(head, 50))),
         cause: match head[47] {
             1 => Cause::Rule(RuleRef {
                 list: ListId(head[48]),
@@ -200,6 +203,7 @@ fn part<const N: usize>(head: &[u8; HEAD_BYTES], at: usize) -> [u8; N] {
 mod tests {
     use super::*;
     use crate::tests::event;
+    use vocab::{CacheUse, NotStored};
 
     #[test]
     fn a_row_comes_out_as_it_went_in() {
@@ -213,6 +217,7 @@ mod tests {
             cause: Cause::NotAsked,
             client: "192.0.2.7".parse().unwrap(),
             kind: Kind::Script,
+            caching: Caching { used: CacheUse::UriMiss, not_stored: Some(NotStored::HeadTooLarge) },
             ..asked.clone()
         };
         queue.push(3, &page).unwrap();
@@ -226,6 +231,7 @@ mod tests {
         assert_eq!((rows[1].text, rows[1].form), ("http://www.example/ü?q=1", Form::Url));
         assert_eq!((rows[1].client, rows[1].kind), (page.client, Kind::Script));
         assert_eq!(rows[1].cause, Cause::NotAsked);
+        assert_eq!((rows[0].caching, rows[1].caching), (asked.caching, page.caching));
         assert_eq!(queue.drain(&mut buffers), 0);
     }
 

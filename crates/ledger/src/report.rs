@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
-use vocab::{Action, Door, Kind, Now, Source, UnknownWord};
+use vocab::{Action, Caching, Door, Kind, Now, Source, UnknownWord};
 
 /// How far back a question reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,6 +129,8 @@ pub struct Row {
     pub cause: RowCause,
     /// Where the answer came from.
     pub source: Source,
+    /// What the door's HTTP cache did; nothing in rows that are older than that.
+    pub caching: Caching,
     /// DNS response code or HTTP status.
     pub status: u16,
     /// Bytes of the answer.

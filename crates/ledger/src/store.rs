@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Version of the tables, kept in the file as `user_version`.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// `TGLG`: says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x5447_4c47;
 /// How long to wait for another process's lock before calling the file locked.
@@ -44,7 +44,8 @@ const SCHEMA: &str = "
         id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, door INTEGER NOT NULL,
         client INTEGER NOT NULL, subject INTEGER NOT NULL, url TEXT, kind INTEGER NOT NULL,
         action INTEGER NOT NULL, cause INTEGER NOT NULL, rule INTEGER, source INTEGER NOT NULL,
-        status INTEGER NOT NULL, bytes INTEGER NOT NULL, took_us INTEGER NOT NULL);
+        status INTEGER NOT NULL, bytes INTEGER NOT NULL, took_us INTEGER NOT NULL,
+        caching INTEGER NOT NULL DEFAULT 0);
     CREATE TABLE minutes (
         minute INTEGER, door INTEGER, action INTEGER, source INTEGER, count INTEGER NOT NULL,
         PRIMARY KEY (minute, door, action, source)) WITHOUT ROWID;
@@ -55,6 +56,9 @@ const SCHEMA: &str = "
         hour INTEGER, client INTEGER, passed INTEGER NOT NULL, blocked INTEGER NOT NULL,
         PRIMARY KEY (hour, client)) WITHOUT ROWID;
 ";
+
+/// What version 2 has more than version 1. The rows that are there are not touched.
+const FROM_1: &str = "ALTER TABLE events ADD COLUMN caching INTEGER NOT NULL DEFAULT 0";
 
 /// The writing side of the store.
 pub(crate) struct Store {
@@ -205,9 +209,15 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     )?;
     // Takes the write lock now, so that a locked or read-only file is known at the start.
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    if version == 0 {
-        connection.execute_batch(SCHEMA)?;
-        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    match version {
+        0 => {
+            connection.execute_batch(SCHEMA)?;
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        }
+        1 => connection.execute_batch(FROM_1)?,
+        _ => {}
+    }
+    if version < VERSION {
         connection.pragma_update(None, "user_version", VERSION)?;
     }
     connection.execute_batch("COMMIT")?;

@@ -3,7 +3,7 @@
 use crate::{Event, RuleTexts, Subject};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use vocab::{Action, Cause, Door, Kind, ListId, Name, Now, RuleRef, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, ListId, Name, Now, RuleRef, Source};
 
 /// 2026-11-21T12:00:00Z.
 pub(crate) const NOON: u64 = 1_795_262_400_000;
@@ -29,6 +29,7 @@ pub(crate) fn event(name: &str, action: Action) -> Event {
             Action::Pass => Source::Cache,
             Action::Block => Source::Policy,
         },
+        caching: Caching::NONE,
         status: 0,
         bytes: 120,
     }

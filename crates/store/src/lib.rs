@@ -16,6 +16,7 @@ mod memory;
 mod recent;
 mod settings;
 mod store;
+mod unkept;
 
 pub use budget::{Budget, Charge, Class};
 pub use disk::{Purge, PurgeError, Strength};

@@ -17,13 +17,14 @@ mod storing;
 use crate::budget::{Budget, Charge, Class};
 use crate::disk::{self, Disk, OpenError, Recovered};
 use crate::fill::Body;
-use crate::freshness::{Rules, Terms, explain};
+use crate::freshness::{Rules, Terms, explain, not_as_it_is};
 use crate::head::Head;
 use crate::herd::Herd;
-use crate::in_words::Size;
+use crate::in_words::{Secs, Size};
 use crate::key::{Key, Seed};
 use crate::memory::{Content, Entry, Filed, Tier};
 use crate::settings::Settings;
+use crate::unkept::Unkept;
 pub use answer::{Answer, Unstored};
 pub use at_hand::AtHand;
 use depot::Depot;
@@ -47,6 +48,7 @@ pub struct Store {
     herd: Arc<Herd>,
     depot: Option<Depot>,
     purges: Arc<Purges>,
+    unkept: Unkept,
     counts: Counts,
 }
 
@@ -71,7 +73,8 @@ impl Store {
         let tier = Tier::new(&budget, cores);
         let herd = Herd::new(&budget);
         let (purges, counts) = (Arc::new(Purges::default()), Counts::default());
-        let store = Self { settings, seed, budget, tier, herd, depot, purges, counts };
+        let unkept = Unkept::new(&budget);
+        let store = Self { settings, seed, budget, tier, herd, depot, purges, unkept, counts };
         Ok((Arc::new(store), recovered))
     }
 
@@ -99,8 +102,8 @@ impl Store {
         }
     }
 
-    /// What is known of a URL, a sentence for each variant, the newest first; and whether it is being
-    /// fetched.
+    /// What is known of a URL, a sentence for each variant, the newest first; whether it is being fetched;
+    /// and why its last answer was not stored, if that is remembered.
     pub fn explain(&self, key: &Key, rules: &Rules, now: Now) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some((first, others)) = self.tier.find(key) {
@@ -112,7 +115,16 @@ impl Store {
                 };
                 let text = explain(rules, entry.head(), entry.terms(), now);
                 let size = Size(entry.content().len());
-                format!("{}, {size} {what}: {text}", entry.head().status)
+                let mut line = format!("{}, {size} {what}: {text}", entry.head().status);
+                // Of a front the rest is asked for, whatever its age.
+                if !entry.is_front()
+                    && let Some(why) =
+                        not_as_it_is(rules, key.url(), entry.head(), entry.terms(), now)
+                {
+                    line.push_str("; ");
+                    line.push_str(&why);
+                }
+                line
             }));
         }
         if let Some(depot) = &self.depot {
@@ -127,6 +139,10 @@ impl Store {
         }
         if self.herd.is_alone(key, now) {
             lines.push("its last answer could not be shared, so nobody waits for another's".into());
+        }
+        if let Some((why, secs)) = self.unkept.find(key.hash(), now) {
+            let ago = Secs(secs);
+            lines.push(format!("its last answer, asked for {ago} ago, was not stored: {why}"));
         }
         lines
     }

@@ -5,6 +5,7 @@
 //! beyond reading and printing a word. Everything else in the workspace may name this crate; it
 //! names nothing of ours.
 
+mod caching;
 mod complaint;
 mod door;
 mod listen;
@@ -16,6 +17,7 @@ mod quantity;
 mod reason;
 mod time;
 
+pub use caching::{CacheUse, Caching, NotStored};
 pub use complaint::Complaint;
 pub use door::{Door, Kind, UnknownWord};
 pub use listen::{Listen, ListenError, Scheme};

@@ -82,6 +82,14 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
             <dt>Answer from</dt>
             <dd>{sourceText(row.source)}</dd>
           </div>
+          {row.cache_text && (
+            <div class="facts-wide">
+              <dt>Cache</dt>
+              <dd>
+                <code>{row.not_stored ?? row.cache}</code> {row.cache_text}
+              </dd>
+            </div>
+          )}
         </dl>
         <section class="drawer-now" aria-label="What the policy says now">
           <h2>Asked again now</h2>

@@ -22,7 +22,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::near::{self, CameTo};
-use vocab::{Action, Cause, Door, Kind, Name, NameBuffer, Near, Now, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, Name, NameBuffer, Near, Now, Source};
 
 /// How long clients may keep that an answer was emptied.
 const EMPTIED_TTL_S: u32 = 60;
@@ -349,6 +349,7 @@ fn record(view: &View<'_>, asked: &Asked<'_>, reviewed: &Reviewed, reply: &[u8])
         action,
         cause: reviewed.findings.cause,
         source,
+        caching: Caching::NONE,
         status: rcode_of(reply),
         bytes: reply.len() as u32,
     });
@@ -372,6 +373,7 @@ fn record_refused(view: &View<'_>, caller: Caller<'_>, reply: &[u8]) {
         action: Action::Pass,
         cause: Cause::NotAsked,
         source: Source::Refused,
+        caching: Caching::NONE,
         status: rcode_of(reply),
         bytes: reply.len() as u32,
     });

@@ -183,6 +183,9 @@ pub(crate) async fn answer(
     let reviewed = review(acted);
 
     // shape
+    if let Outcome::Cached(served) = &reviewed {
+        ticket.cached(served.caching);
+    }
     let mut shaped = finish.apply(shape(door, &setup, reviewed, reader));
     stood.tell(shaped.response.headers_mut());
     ticket.keep(stood.permits);

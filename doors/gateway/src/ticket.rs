@@ -7,7 +7,7 @@ use crate::guards::Permit;
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{Action, Cause, Door, Kind, Now, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, Now, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
 pub(crate) const CLIENT_GONE: u16 = 499;
@@ -34,6 +34,7 @@ impl Ticket {
             action: Action::Pass,
             cause: Cause::NotAsked,
             source: Source::Failed,
+            caching: Caching::NONE,
             status: CLIENT_GONE,
             bytes: 0,
         };
@@ -76,6 +77,13 @@ impl Ticket {
         let took_us = u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX);
         if let Some(event) = &mut self.event {
             (event.source, event.status, event.took_us) = (source, status, took_us);
+        }
+    }
+
+    /// What the cache did.
+    pub(crate) fn cached(&mut self, caching: Caching) {
+        if let Some(event) = &mut self.event {
+            event.caching = caching;
         }
     }
 

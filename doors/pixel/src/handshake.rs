@@ -9,7 +9,7 @@ use std::time::Instant;
 use transport::tls::Distrust;
 use transport::trust::Sign;
 use transport::{HandshakeError, clock};
-use vocab::{Action, Cause, Door, Kind, Name, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, Name, Source};
 
 /// What a failed handshake says about the client's trust in our authority.
 pub(crate) fn sign(why: &HandshakeError) -> Option<Sign> {
@@ -60,6 +60,7 @@ pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &Ha
         action: Action::Pass,
         cause,
         source: Source::Refused,
+        caching: Caching::NONE,
         status,
         bytes: 0,
     });

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{Kind, Name, Now, Source};
+use vocab::{Caching, Kind, Name, Now, Source};
 
 /// The door, as one connection sees it.
 pub(crate) struct Lane {
@@ -123,6 +123,7 @@ impl Lane {
             action: verdict.action,
             cause: verdict.cause,
             source,
+            caching: Caching::NONE,
             status: written.status,
             bytes: written.bytes,
         });

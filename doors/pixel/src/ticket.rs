@@ -8,7 +8,7 @@ use crate::door::Door;
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{Action, Cause, Kind, Now, Source};
+use vocab::{Action, Caching, Cause, Kind, Now, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
 const CLIENT_GONE: u16 = 499;
@@ -34,6 +34,7 @@ impl<'d> Ticket<'d> {
             action: Action::Pass,
             cause: Cause::NotAsked,
             source: Source::Failed,
+            caching: Caching::NONE,
             status: CLIENT_GONE,
             bytes: 0,
         };

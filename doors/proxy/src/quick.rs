@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{DomainName, Kind, Name, Now, Source};
+use vocab::{Caching, DomainName, Kind, Name, Now, Source};
 
 /// The door, as one connection sees it.
 pub(crate) struct Lane {
@@ -123,6 +123,7 @@ impl Lane {
             action: verdict.action,
             cause: verdict.cause,
             source: Source::Cache,
+            caching: Caching::HIT,
             status: written.status,
             bytes: written.bytes,
         });

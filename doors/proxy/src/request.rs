@@ -23,7 +23,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{Blame, DialError, Metered, Origin, SendError};
-use vocab::{Action, DomainName, Kind, Near, Now, Source};
+use vocab::{Action, Caching, DomainName, Kind, Near, Now, Source};
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -135,6 +135,7 @@ pub(crate) async fn answer(
     };
 
     // shape
+    ticket.cached(reviewed.caching());
     let shaped = shape(&trip, (&subject, reader), reviewed);
 
     // record
@@ -351,6 +352,13 @@ fn record(
     ticket.answered(source, response.status().as_u16());
     let stall = setup.settings.response_timeout.0.0;
     response.map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)))
+}
+
+impl Outcome {
+    /// What the cache did, where it was asked.
+    fn caching(&self) -> Caching {
+        if let Self::Cached(served) = self { served.caching } else { Caching::NONE }
+    }
 }
 
 impl Trip<'_> {

@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{Action, DomainName, Kind, Name, Now, Source};
+use vocab::{Action, Caching, DomainName, Kind, Name, Now, Source};
 
 /// Up to here a body is copied behind its head, for one write of one piece.
 const COPIED_BYTES_MAX: usize = 16 << 10;
@@ -137,6 +137,7 @@ impl Lane {
                 action: verdict.action,
                 cause: verdict.cause,
                 source: Source::File,
+                caching: Caching::NONE,
                 status,
                 bytes,
             }),

@@ -6,7 +6,7 @@
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{Action, Cause, Door, Kind, Now, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, Now, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
 const CLIENT_GONE: u16 = 499;
@@ -31,6 +31,7 @@ impl Ticket {
             action: Action::Pass,
             cause: Cause::NotAsked,
             source: Source::Failed,
+            caching: Caching::NONE,
             status: CLIENT_GONE,
             bytes: 0,
         };

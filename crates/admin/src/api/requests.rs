@@ -10,7 +10,7 @@ use axum::extract::{Path, State};
 use http::StatusCode;
 use ledger::{Filter, Row, RowCause};
 use std::sync::Arc;
-use vocab::{Action, Door};
+use vocab::{Action, CacheUse, Door};
 
 /// Rows of a page, if none are asked for.
 const ROWS_DEFAULT: u32 = 50;
@@ -88,6 +88,7 @@ fn shape(row: Row) -> RequestRow {
         RowCause::Paused => ("paused", None),
         RowCause::NotAsked => ("not_asked", None),
     };
+    let caching = Some(row.caching).filter(|it| it.used != CacheUse::NotAsked);
     RequestRow {
         id: row.id,
         at: iso(row.at_ms),
@@ -99,6 +100,9 @@ fn shape(row: Row) -> RequestRow {
         cause: cause.into(),
         rule,
         source: row.source.as_str().into(),
+        cache: caching.map(|it| it.used.word().into()),
+        not_stored: row.caching.not_stored.map(|why| why.word().into()),
+        cache_text: caching.map(|it| it.to_string()),
         status: row.status,
         status_text: status_text(row.door, row.status),
         bytes: row.bytes,

@@ -47,8 +47,8 @@ pub struct Why {
     pub matches: Vec<RuleMatch>,
     /// What the door would do: `NODATA with SOA, EDE 15`.
     pub door_outcome: String,
-    /// What this door has stored of the URL, a sentence for each variant; empty where it stores nothing, and
-    /// where no running process is asked.
+    /// What this door has stored of the URL, a sentence for each variant, and why its last answer was not
+    /// stored, if that is remembered; empty where it stores nothing, and where no running process is asked.
     pub stored: Vec<String>,
     /// What the gateway's routes and its own patterns make of a URL; null at other doors, where the policy
     /// blocks it, and where no running process is asked.

@@ -14,7 +14,7 @@ use ledger::{Event, Ledger, RuleTexts, Subject};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use vocab::{Action, Cause, DomainName, Door, Kind, ListId, Name, Now, RuleRef, Source};
+use vocab::{Action, Caching, Cause, DomainName, Door, Kind, ListId, Name, Now, RuleRef, Source};
 
 const PEER: &str = "192.0.2.9";
 const OWN: &str = "127.0.0.1:9053";
@@ -262,6 +262,7 @@ impl House {
                 Action::Block => Cause::Rule(RuleRef { list: ListId(0), line: 12 }),
             },
             source: Source::Policy,
+            caching: Caching::NONE,
             status: 3,
             bytes: 120,
         });

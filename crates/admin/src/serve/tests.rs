@@ -115,6 +115,7 @@ async fn counts_rows_and_tops_show_what_was_recorded() {
     let row = &page.rows[0];
     assert_eq!((row.subject.as_str(), row.kind.as_str()), ("ads.example", "AAAA"));
     assert_eq!((row.status, row.status_text.as_str()), (3, "NXDOMAIN"));
+    assert_eq!((&row.cache, &row.not_stored, &row.cache_text), (&None, &None, &None));
     assert_eq!(row.rule.as_ref().unwrap().list, "starter");
     assert_eq!(house.get(&format!("/api/requests/{}", row.id)).await.status, 200);
     for missing in ["999999", "-1", "x"] {

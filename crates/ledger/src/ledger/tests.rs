@@ -8,7 +8,7 @@ use settings::Text;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use vocab::{ByteSize, Cause, Kind, ListId, Span};
+use vocab::{ByteSize, CacheUse, Caching, Cause, Kind, ListId, NotStored, Span};
 
 fn noon() -> u64 {
     NOON
@@ -46,6 +46,23 @@ fn a_recorded_request_is_a_row_a_count_and_a_point() {
     let last = series.points.last().unwrap();
     assert_eq!((last.at_ms, last.passed, last.blocked), (NOON, 1, 1));
     assert_eq!(ledger.health().stored, 2);
+}
+
+#[test]
+fn a_row_says_why_the_cache_did_not_answer() {
+    let folder = Folder::new();
+    let ledger = start(&folder, &Settings::default());
+    let all = NotStored::ALL.iter().map(|why| (CacheUse::UriMiss, Some(*why)));
+    let all: Vec<_> = all
+        .chain(CacheUse::ALL.iter().map(|used| (*used, None)))
+        .map(|(used, not_stored)| Caching { used, not_stored })
+        .collect();
+    for caching in &all {
+        ledger.record(Event { caching: *caching, ..event("www.example", Action::Pass) });
+    }
+    let mut rows = ledger.rows(&Filter::default(), 500).unwrap().rows;
+    rows.reverse();
+    assert_eq!(rows.iter().map(|row| row.caching).collect::<Vec<_>>(), all);
 }
 
 #[test]

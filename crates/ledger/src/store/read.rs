@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, named_params, p
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::Duration;
-use vocab::{Action, Door, Now, Source};
+use vocab::{Action, Caching, Door, Now, Source};
 
 /// A connection that can only read.
 pub(crate) struct Reader {
@@ -29,7 +29,7 @@ impl From<rusqlite::Error> for ReadError {
 /// Every column of a row, with its words; `CROSS JOIN` keeps the rows as the outer loop.
 const ROW: &str = "
     SELECT e.id, e.time_ms, e.door, c.text, coalesce(e.url, n.text), e.kind, e.action, e.cause,
-           r.list, r.line, r.text, e.source, e.status, e.bytes, e.took_us
+           r.list, r.line, r.text, e.source, e.status, e.bytes, e.took_us, e.caching
     FROM events e CROSS JOIN names n ON n.id = e.subject CROSS JOIN clients c ON c.id = e.client
          LEFT JOIN rules r ON r.id = e.rule";
 
@@ -216,6 +216,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<Row> {
         status: row.get(12)?,
         bytes: row.get(13)?,
         took_us: row.get(14)?,
+        caching: Caching::from_code(row.get(15)?),
     })
 }
 

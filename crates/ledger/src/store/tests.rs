@@ -8,7 +8,7 @@ use crate::counters::Counters;
 use crate::queue::Queue;
 use crate::tests::{AT_NOON, Folder, NOON, OneList, event};
 use crate::{Anonymise, Event, Filter, Range};
-use vocab::{Action, Door, Now, Source};
+use vocab::{Action, Caching, Door, Now, Source};
 
 const HOUR: u64 = 3_600_000;
 
@@ -100,6 +100,26 @@ fn a_newer_file_is_refused_and_left_alone() {
     let error = Store::open(folder.path(), NOON).err().unwrap();
     assert_eq!(error, OpenError::Newer { path, found: 7, known: VERSION });
     assert!(folder.files().iter().all(|name| !name.contains("damaged")));
+}
+
+#[test]
+fn a_file_of_the_first_version_keeps_its_rows_and_takes_new_ones() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    store_names(&mut store, &["old.example"], NOON).unwrap();
+    // As the first version had it.
+    let back = "ALTER TABLE events DROP COLUMN caching; PRAGMA user_version = 1";
+    store.connection.execute_batch(back).unwrap();
+    drop(store);
+    for names in [["new.example"], ["newer.example"]] {
+        let (mut store, warning) = Store::open(folder.path(), NOON).unwrap();
+        assert_eq!(warning, None);
+        store_names(&mut store, &names, NOON).unwrap();
+    }
+    let page = reader(&folder).rows(&Filter::default(), 10).unwrap();
+    let left: Vec<_> = page.rows.iter().map(|row| row.subject.as_str()).collect();
+    assert_eq!(left, ["newer.example", "new.example", "old.example"]);
+    assert!(page.rows.iter().all(|row| row.caching == Caching::NONE));
 }
 
 #[test]

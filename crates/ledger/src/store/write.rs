@@ -67,8 +67,8 @@ impl Store {
         {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO events (time_ms, door, client, subject, url, kind, action, cause,
-                     rule, source, status, bytes, took_us)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                     rule, source, status, bytes, took_us, caching)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?;
             for row in in_order(batch.buffers) {
                 let hour = (row.unix_ms / 3_600_000) as i64;
@@ -106,6 +106,7 @@ impl Store {
                     row.status,
                     row.bytes,
                     row.took_us,
+                    row.caching.code(),
                 ])?;
                 tally(&mut names, (hour, name), row.action);
                 tally(&mut clients, (hour, client), row.action);

@@ -3,12 +3,12 @@
 //! Made of the reasons themselves, so that nothing is left unexplained. Pure. Called by the doors for
 //! every answer; a line is added behind those of caches nearer to the origin.
 
-use super::not_stored::NotStored;
 use super::reuse::{Doubt, Freshness, NotFetched, NotReused, StaleAllowed};
 use super::said;
 use super::trouble::NotRescued;
 use http::StatusCode;
 use http::header::HeaderValue;
+use vocab::{CacheUse, Caching, NotStored};
 
 /// What was done with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,54 @@ fn forwarded(said: &mut said::Said, why: Forward, kept: Option<&Kept>) {
     }
 }
 
+impl Handled {
+    /// The same in the words of the ledger.
+    pub const fn caching(&self) -> Caching {
+        match *self {
+            Self::Hit { stale: None, .. } => Caching::HIT,
+            Self::Hit { stale: Some(why), .. } | Self::Rescued { why, .. } => {
+                Caching { used: why.used(), not_stored: None }
+            }
+            Self::Refused(NotFetched::OnlyIfCached) => {
+                Caching { used: CacheUse::OnlyIfCached, not_stored: None }
+            }
+            Self::Refused(NotFetched::Offline) => {
+                Caching { used: CacheUse::OfflineMiss, not_stored: None }
+            }
+            Self::Forwarded { collapse: Collapse::Collapsed, .. } => {
+                Caching { used: CacheUse::Collapsed, not_stored: None }
+            }
+            Self::Forwarded { collapse: Collapse::None, why, kept, .. } => {
+                let not_stored = match kept {
+                    Some(Kept::Not(reason)) => Some(reason),
+                    Some(Kept::Stored { .. } | Kept::NotRescued(_)) | None => None,
+                };
+                Caching { used: why.used(), not_stored }
+            }
+        }
+    }
+}
+
 impl Forward {
+    /// The same in the words of the ledger.
+    const fn used(self) -> CacheUse {
+        match self {
+            Self::Bypass => CacheUse::Bypass,
+            Self::UriMiss => CacheUse::UriMiss,
+            Self::VaryMiss | Self::Never(NotReused::Vary) => CacheUse::VaryMiss,
+            Self::Partial => CacheUse::Partial,
+            Self::Doubt(Doubt::Stale) => CacheUse::Stale,
+            Self::Doubt(Doubt::NoCache) => CacheUse::NoCache,
+            Self::Doubt(Doubt::ClientNoCache) => CacheUse::ClientNoCache,
+            Self::Doubt(Doubt::ClientMaxAge) => CacheUse::ClientMaxAge,
+            Self::Doubt(Doubt::ClientMinFresh) => CacheUse::ClientMinFresh,
+            Self::Never(NotReused::ForOrigin) => CacheUse::Precondition,
+            Self::Never(NotReused::Method) => CacheUse::Method,
+            Self::Never(NotReused::OnlyIfCached) => CacheUse::OnlyIfCached,
+            Self::Never(NotReused::Offline) => CacheUse::OfflineMiss,
+        }
+    }
+
     /// The registered word.
     pub const fn word(self) -> &'static str {
         match self {
@@ -179,6 +226,19 @@ impl Forward {
 }
 
 impl StaleAllowed {
+    /// The same in the words of the ledger.
+    const fn used(self) -> CacheUse {
+        match self {
+            Self::MaxStale => CacheUse::MaxStale,
+            Self::WhileRevalidate => CacheUse::WhileRevalidate,
+            Self::IfError => CacheUse::IfError,
+            Self::Unreachable => CacheUse::Unreachable,
+            Self::Failing => CacheUse::Failing,
+            Self::Relaxed => CacheUse::Relaxed,
+            Self::Offline => CacheUse::Offline,
+        }
+    }
+
     /// A short word, for `Cache-Status`, the ledger and metrics.
     pub const fn word(self) -> &'static str {
         match self {

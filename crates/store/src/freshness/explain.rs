@@ -3,11 +3,12 @@
 //! It says what the rules decide, from the same values; it decides nothing. Pure. Called by the store
 //! when it is asked what is kept for a URL.
 
-use super::reuse::{Freshness, freshness};
-use super::rules::{Rules, StaleUse};
+use super::reuse::{Freshness, Reuse, freshness, reuse};
+use super::rules::{Asked, Rules, StaleUse};
 use super::terms::{Basis, Change, StaleBan, Terms, Validation};
 use crate::head::Head;
 use crate::in_words::Secs;
+use http::Method;
 use std::fmt::Write as _;
 use vocab::Now;
 
@@ -34,6 +35,24 @@ pub fn explain(rules: &Rules, head: &Head, terms: &Terms, now: Now) -> String {
         }
     }
     text
+}
+
+/// What a plain `GET` that selects this response gets of it at a moment, and why; `None` where it is sent
+/// because it is fresh.
+pub(crate) fn not_as_it_is(
+    rules: &Rules,
+    url: &str,
+    head: &Head,
+    terms: &Terms,
+    now: Now,
+) -> Option<String> {
+    let asked = Asked { method: &Method::GET, url, fields: &head.selecting, now };
+    match reuse(rules, &asked, head, terms) {
+        Reuse::Fresh(_) => None,
+        Reuse::Stale { why, .. } => Some(format!("a GET now is sent it stale: {why}")),
+        Reuse::Validate { why, .. } => Some(format!("a GET now has the origin asked first: {why}")),
+        Reuse::Never(why) => Some(format!("a GET now is not answered with it: {why}")),
+    }
 }
 
 fn lifetime(text: &mut String, terms: &Terms) {

@@ -6,12 +6,12 @@
 //! by the fill.
 
 use super::date;
-use super::not_stored::NotStored;
 use super::rules::Answered;
 use crate::head::Head;
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
 use std::fmt;
+use vocab::NotStored;
 
 /// A part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 //! in `why`. Pure. Called by the store when the head of an answer is there.
 
 use super::control::{Control, Flag, Wish, Wishes};
-use super::not_stored::NotStored;
 use super::partial;
 use super::rules::{Answered, Asked, Audience, Rules, StaleUse};
 use super::terms::{self, Basis, Terms, Validation};
@@ -12,6 +11,7 @@ use super::{date, fields, tags, target, vary};
 use crate::head::{FIELDS_MAX, HEAD_BYTES_MAX, Head};
 use http::header::{self, HeaderMap};
 use http::{Method, StatusCode};
+use vocab::NotStored;
 
 /// The terms on which an answer may be stored as what [`kept`] makes of it, or why it may not.
 pub fn storing(

@@ -3,13 +3,13 @@
 //!
 //! Pure. Called by the store when such an answer is there.
 
-use super::not_stored::NotStored;
 use super::rules::{Answered, Asked, Rules};
 use super::terms::Terms;
 use super::{date, fields, storing, vary};
 use crate::head::Head;
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName};
+use vocab::NotStored;
 
 /// Fields that belong to the bytes that are stored, not to the answer (§3.2): they are never changed.
 static OF_BODY: [HeaderName; 3] =

@@ -4,11 +4,11 @@
 //! requests that mean the same read the same. Pure. Called before a response is stored, and for each
 //! that is a candidate.
 
-use super::not_stored::NotStored;
 use super::{coding, language};
 use crate::head::Head;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use std::cmp::Reverse;
+use vocab::NotStored;
 
 /// Names in one `Vary`; a response with more is not stored.
 pub(crate) const NAMES_MAX: usize = 32;

@@ -46,6 +46,18 @@ pub enum Unstored {
     TooLarge,
 }
 
+impl Unstored {
+    /// The same in the words of `Cache-Status` and the ledger.
+    pub const fn reason(self) -> NotStored {
+        match self {
+            Self::Rules(why) => why,
+            Self::Part(_) | Self::Apart => NotStored::ContentRange,
+            Self::NoRoom => NotStored::NoRoom,
+            Self::TooLarge => NotStored::TooLarge,
+        }
+    }
+}
+
 /// How much of a body an answer brings, with what is there of it already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
@@ -185,6 +197,7 @@ impl Lead {
 
     fn refuse(self, why: Unstored, asked: &Asked<'_>) -> Answer {
         self.store.count(|it| &it.not_stored);
+        self.store.unkept.note(self.errand.key.hash(), why.reason(), asked.now);
         if let Unstored::Rules(why) = why
             && is_about_the_answer(why)
         {
@@ -203,11 +216,15 @@ impl Lead {
         let mut sent = None;
         for place in places {
             let old = &self.errand.about[place];
-            let Ok((head, terms)) = freshened(rules, asked, old.head(), answered) else {
-                // It may not be kept any longer, and still answers this one.
-                self.store.tier.remove(old);
-                sent.get_or_insert_with(|| Arc::clone(old));
-                continue;
+            let (head, terms) = match freshened(rules, asked, old.head(), answered) {
+                Ok(new) => new,
+                Err(why) => {
+                    // It may not be kept any longer, and still answers this one.
+                    self.store.unkept.note(self.errand.key.hash(), why, asked.now);
+                    self.store.tier.remove(old);
+                    sent.get_or_insert_with(|| Arc::clone(old));
+                    continue;
+                }
             };
             // Without room for the new head the old one serves this once.
             let new = self.store.refile(old, &head, terms);
@@ -249,7 +266,9 @@ const fn is_about_the_answer(why: NotStored) -> bool {
         | NotStored::NotFinal
         | NotStored::ContentRange
         | NotStored::Multipart
-        | NotStored::PartWithoutValidator => false,
+        | NotStored::PartWithoutValidator
+        | NotStored::TooLarge
+        | NotStored::NoRoom => false,
         NotStored::Status
         | NotStored::StatusWithoutFreshness
         | NotStored::NotUnderstood
@@ -292,8 +311,7 @@ impl fmt::Display for Unstored {
             Self::Apart => {
                 f.write_str("it is a part that does not begin where what is stored ends")
             }
-            Self::NoRoom => f.write_str("memory is full of bodies on their way: raise `memory`"),
-            Self::TooLarge => f.write_str("it was fetched to be stored, and is too large for that"),
+            Self::NoRoom | Self::TooLarge => self.reason().fmt(f),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::depot::Copying;
 use super::lead::Lead;
 use crate::disk::Strength;
 use crate::fill::{Body, Broken, Fill, Reader, Refused, Writer};
-use crate::freshness::{Answered, Rest, next_part, rest};
+use crate::freshness::{Answered, NotStored, Rest, next_part, rest};
 use crate::memory::{Content, Entry, Filed, NotKept, Seen};
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,9 +136,17 @@ impl Storing {
             Kept::Passed | Kept::Not(_) if on_disk => Kept::Disk,
             kept => kept,
         };
+        let hash = self.lead.errand.key.hash();
         match kept {
-            Kept::Memory | Kept::Disk => store.count(|it| &it.stored),
-            Kept::Passed | Kept::Not(_) | Kept::Purged => store.count(|it| &it.not_stored),
+            Kept::Memory | Kept::Disk => {
+                store.count(|it| &it.stored);
+                store.unkept.forget(hash);
+            }
+            Kept::Passed | Kept::Not(NotKept::TooLarge | NotKept::LargeAndNew) => {
+                store.count(|it| &it.not_stored);
+                store.unkept.note(hash, NotStored::TooLarge, now);
+            }
+            Kept::Not(NotKept::Newer) | Kept::Purged => store.count(|it| &it.not_stored),
         }
         Ok(kept)
     }

@@ -7,6 +7,8 @@ use store::freshness::{
     NotStored, ProxyError, ProxyReport, StaleAllowed, StaleBan, cache_status, proxy_status,
 };
 
+use vocab::{CacheUse, Caching};
+
 fn check(handled: &Handled, expected: &str) {
     let value = cache_status("tidegate", handled);
     assert_eq!(value, expected);
@@ -24,6 +26,46 @@ fn hits_say_how_long_they_are_fresh() {
         "tidegate;hit;ttl=-3;detail=stale-while-revalidate",
     );
     check(&Handled::Refused(NotFetched::OnlyIfCached), "tidegate;detail=only-if-cached");
+}
+
+#[test]
+fn the_ledger_is_told_the_same() {
+    let forwarded = |why, collapse, kept| Handled::Forwarded { why, status: None, collapse, kept };
+    let alone = |why| forwarded(why, Collapse::None, None);
+    let miss = |kept| forwarded(Forward::UriMiss, Collapse::None, Some(kept));
+    let rescued = |why| Handled::Rescued { freshness: STALE, why, status: None };
+    let stale = |why| Handled::Hit { freshness: STALE, stale: Some(why) };
+    for (handled, used) in [
+        (Handled::Hit { freshness: FRESH, stale: None }, CacheUse::Hit),
+        (stale(StaleAllowed::MaxStale), CacheUse::MaxStale),
+        (stale(StaleAllowed::WhileRevalidate), CacheUse::WhileRevalidate),
+        (stale(StaleAllowed::Relaxed), CacheUse::Relaxed),
+        (stale(StaleAllowed::Offline), CacheUse::Offline),
+        (rescued(StaleAllowed::IfError), CacheUse::IfError),
+        (rescued(StaleAllowed::Unreachable), CacheUse::Unreachable),
+        (rescued(StaleAllowed::Failing), CacheUse::Failing),
+        (Handled::Refused(NotFetched::OnlyIfCached), CacheUse::OnlyIfCached),
+        (Handled::Refused(NotFetched::Offline), CacheUse::OfflineMiss),
+        (forwarded(Forward::UriMiss, Collapse::Collapsed, None), CacheUse::Collapsed),
+        (alone(Forward::Bypass), CacheUse::Bypass),
+        (alone(Forward::VaryMiss), CacheUse::VaryMiss),
+        (alone(Forward::Partial), CacheUse::Partial),
+        (alone(Forward::Doubt(Doubt::Stale)), CacheUse::Stale),
+        (alone(Forward::Doubt(Doubt::NoCache)), CacheUse::NoCache),
+        (alone(Forward::Doubt(Doubt::ClientNoCache)), CacheUse::ClientNoCache),
+        (alone(Forward::Doubt(Doubt::ClientMaxAge)), CacheUse::ClientMaxAge),
+        (alone(Forward::Doubt(Doubt::ClientMinFresh)), CacheUse::ClientMinFresh),
+        (alone(Forward::Never(NotReused::ForOrigin)), CacheUse::Precondition),
+        (alone(Forward::Never(NotReused::Method)), CacheUse::Method),
+        (miss(Kept::Stored { ttl_secs: 60 }), CacheUse::UriMiss),
+        (miss(Kept::NotRescued(NotRescued::NoError)), CacheUse::UriMiss),
+    ] {
+        assert_eq!(handled.caching(), Caching { used, not_stored: None }, "{handled:?}");
+    }
+    for why in NotStored::ALL {
+        let expected = Caching { used: CacheUse::UriMiss, not_stored: Some(*why) };
+        assert_eq!(miss(Kept::Not(*why)).caching(), expected);
+    }
 }
 
 #[test]

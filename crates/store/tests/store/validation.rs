@@ -2,8 +2,8 @@
 
 use crate::door::{Door, How, Page, bytes, header_map};
 use http::HeaderMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::Found;
 
@@ -36,6 +36,33 @@ async fn a_stale_body_is_asked_about_once_and_stays() {
     assert_eq!(ways.iter().filter(|how| **how == How::Shared).count(), 49);
     assert_eq!((door.requests(), together(&door, 1).await), (2, vec![How::Hit]));
     assert_eq!(door.store.budget().total(), before, "the body is the same one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn why_tells_the_last_reason_until_an_answer_is_stored() {
+    let control = Arc::new(Mutex::new("no-store"));
+    let door = Door::new(1 << 20, {
+        let control = Arc::clone(&control);
+        move |_, _| Page::ok(*control.lock().unwrap(), b"body".to_vec()).with("etag", "\"a\"")
+    });
+    let told = || door.store.explain(&door.store.key(URL), &door.rules, door.now()).join("\n");
+    assert_eq!(told(), "", "nobody has asked for it");
+    together(&door, 1).await;
+    door.pass(Duration::from_secs(5));
+    let reason = "its last answer, asked for 5 s ago, was not stored: the origin says no-store";
+    assert!(told().contains(reason), "{}", told());
+    *control.lock().unwrap() = "max-age=60";
+    together(&door, 1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(told().contains("so fresh for"), "{}", told());
+    assert!(!told().contains("not stored") && !told().contains("a GET now"), "{}", told());
+    // What is stored says why it would not be sent as it is.
+    door.pass(Duration::from_secs(61));
+    assert!(told().contains("; a GET now has the origin asked first: it is stale"), "{}", told());
+    // A 304 may forbid to keep it any longer.
+    *control.lock().unwrap() = "no-store";
+    assert_eq!(together(&door, 1).await, [How::Confirmed]);
+    assert!(told().ends_with("was not stored: the origin says no-store"), "{}", told());
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use crate::clock;
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{Action, Cause, Door, Kind, Name, Source};
+use vocab::{Action, Caching, Cause, Door, Kind, Name, Source};
 
 /// Records why `client` could not speak TLS with `door`. No request was read, so there is nothing that it
 /// asked for but perhaps a name.
@@ -44,6 +44,7 @@ pub fn record_failure(
         action: Action::Pass,
         cause: Cause::NotAsked,
         source: Source::Refused,
+        caching: Caching::NONE,
         status,
         bytes: 0,
     });
