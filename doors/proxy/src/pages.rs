@@ -168,12 +168,13 @@ pub(crate) fn rescue(subject: &str, why: &SendError) -> Response<Body> {
     let error = match why {
         SendError::Dial(DialError::NoAddress(_)) => "tidegate; error=dns_error",
         SendError::Dial(DialError::Forbidden) => "tidegate; error=destination_ip_prohibited",
-        SendError::Dial(DialError::Aliased(_)) => "tidegate; error=http_request_denied",
+        SendError::Dial(DialError::Aliased(_) | DialError::ParentRefused(_)) => {
+            "tidegate; error=http_request_denied"
+        }
         SendError::Dial(DialError::Refused(_)) => "tidegate; error=connection_refused",
         SendError::Dial(DialError::Timeout) => "tidegate; error=connection_timeout",
         SendError::Dial(DialError::Tls(_)) => "tidegate; error=tls_protocol_error",
         SendError::Dial(DialError::Parent(_)) => "tidegate; error=destination_unavailable",
-        SendError::Dial(DialError::ParentRefused(_)) => "tidegate; error=http_request_denied",
         SendError::Closed => "tidegate; error=connection_terminated",
         SendError::Timeout => "tidegate; error=http_response_timeout",
         SendError::BadResponse(_) => "tidegate; error=http_protocol_error",

@@ -23,7 +23,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
 use upstream::origins::{Blame, DialError, Metered, Origin, SendError};
-use vocab::{Action, Caching, DomainName, Kind, Near, Now, Source};
+use vocab::{Action, DomainName, Kind, Near, Now, Source};
 
 /// What a client wants, once it is understood.
 struct Wish {
@@ -103,8 +103,8 @@ pub(crate) async fn answer(
     let acted = match (decision, &wish.target) {
         (Decision::Block(verdict), _) => {
             let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
-            let asked = blocked::Asked { verdict, host, page, kind, subject: &subject };
-            Outcome::ByPolicy(blocked::answer(&trip, &asked, &request))
+            let refused = blocked::Asked { verdict, host, page, kind, subject: &subject };
+            Outcome::ByPolicy(blocked::answer(&trip, &refused, &request))
         }
         (Decision::Trim(_, cut), _) => Outcome::ByPolicy(trims::answer(&trip, &wish.host, cut)),
         (Decision::Pass(_), Target::Fetch { origin, path }) => {
@@ -135,7 +135,6 @@ pub(crate) async fn answer(
     };
 
     // shape
-    ticket.cached(reviewed.caching());
     let shaped = shape(&trip, (&subject, reader), reviewed);
 
     // record
@@ -276,6 +275,10 @@ fn review(
             Some(why) => Outcome::Failed(SendError::BadResponse(why.into())),
             None => outcome,
         },
+        Outcome::Cached(served) => {
+            ticket.cached(served.caching);
+            outcome
+        }
         Outcome::Failed(SendError::Dial(DialError::Aliased(alias))) => {
             let Some(cause) = trip.within.blocks(alias.as_name()) else { return outcome };
             ticket.decided(Action::Block, cause);
@@ -352,13 +355,6 @@ fn record(
     ticket.answered(source, response.status().as_u16());
     let stall = setup.settings.response_timeout.0.0;
     response.map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)))
-}
-
-impl Outcome {
-    /// What the cache did, where it was asked.
-    fn caching(&self) -> Caching {
-        if let Self::Cached(served) = self { served.caching } else { Caching::NONE }
-    }
 }
 
 impl Trip<'_> {

@@ -150,9 +150,12 @@ async fn what_broke_off_for_good_leaves_its_front_for_the_next() {
 async fn a_front_is_offered_while_it_is_fresh_and_its_validator_strong() {
     for (etag, is_offered) in [("\"a\"", true), ("W/\"a\"", false)] {
         let page = Page { breaks_at: Some(200_000), ..Page::ok("max-age=60", bytes(7, 500_000)) };
-        let door = Door::new(8 << 20, move |_, request| match request.contains_key("range") {
-            true => Page { status: 503, ..Page::default() },
-            false => page.clone().with("etag", etag),
+        let door = Door::new(8 << 20, move |_, request| {
+            if request.contains_key("range") {
+                Page { status: 503, ..Page::default() }
+            } else {
+                page.clone().with("etag", etag)
+            }
         });
         let client = Arc::clone(&door);
         let got = tokio::spawn(async move { client.get(URL, &[]).await });

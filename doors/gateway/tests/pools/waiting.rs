@@ -112,9 +112,9 @@ fn each_class_waits_as_long_as_it_may() {
         pool.queue.deadline_low = Some(span("50ms"));
     });
     let gateway = start(settings, parts(""));
-    let mut served = vec![send(&gateway, "/first", "")];
+    let mut answers = vec![send(&gateway, "/first", "")];
     until("the first is served", || server.seen().len() == 1);
-    served.push(send(&gateway, "/normal", ""));
+    answers.push(send(&gateway, "/normal", ""));
     until("the second waits", || waiting(&gateway) == [0, 1, 0]);
     for class in ["X-High: 1\r\n", "X-Low: 1\r\n"] {
         let answer = read_message(&mut send(&gateway, "/", class)).unwrap();
@@ -122,7 +122,7 @@ fn each_class_waits_as_long_as_it_may() {
     }
     let state = &gateway.door.pools()[0];
     assert_eq!((state.waiting, state.waited, state.unserved), ([0, 1, 0], 3, 2));
-    for stream in &mut served {
+    for stream in &mut answers {
         tell.send(()).unwrap();
         assert!(read_message(stream).unwrap().starts_with("HTTP/1.1 200"));
     }
