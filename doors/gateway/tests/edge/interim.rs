@@ -27,16 +27,18 @@ fn gated(ahead: &'static str) -> (SocketAddr, mpsc::Sender<()>) {
     (address, answer)
 }
 
-/// A server that sends so many hints for every answer; its connections end with them.
+/// A server that sends so many hints for every answer; its connections end with them, and it says so.
 fn hinting(count: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
+    let last = KEPT.replacen("Content-Length", "Connection: close\r\nContent-Length", 1);
+    let said = HINTS.repeat(count) + &last;
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             if read_message(&mut stream).is_some() {
                 // Who has had enough of it reads no more.
-                let _ = stream.write_all((HINTS.repeat(count) + KEPT).as_bytes());
+                let _ = stream.write_all(said.as_bytes());
             }
         }
     });
