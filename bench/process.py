@@ -92,7 +92,7 @@ def children_seconds():
 
 def generate(command, lasts=None):
     """Runs a load generator on the clients' processors: the finished process, and how busy it was (`busiest`).
-    `lasts`: seconds of load, where it then waits for what is late."""
+    `lasts`: seconds of load, where it then waits for what is late: dnsperf spins meanwhile."""
     before, begun, threads, looked = children_seconds(), time.monotonic(), {}, 0.0
     command = method.pinned([str(it) for it in command], "client")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
@@ -102,13 +102,15 @@ def generate(command, lasts=None):
                     said, complained = running.communicate(timeout=LOOK_SECONDS)
                     break
                 except subprocess.TimeoutExpired:
-                    threads.update(threads_seconds(running.pid))
-                    looked = time.monotonic() - begun
+                    now = time.monotonic() - begun
+                    if now <= (lasts or now):
+                        threads.update(threads_seconds(running.pid))
+                        looked = now
         except BaseException:
             running.kill()
             raise
     wall = time.monotonic() - begun
-    busy = busiest(threads, min(looked, lasts or looked), children_seconds() - before, min(wall, lasts or wall))
+    busy = busiest(threads, looked, children_seconds() - before, wall)
     return subprocess.CompletedProcess(command, running.returncode, said, complained), busy
 
 
