@@ -88,7 +88,8 @@ class Edge(process.Process):
             "dns": {"listen": [f"udp://127.0.0.1:{self.ports['dns']}", f"tcp://127.0.0.1:{self.ports['dns']}"],
                     "upstreams": [f"udp://127.0.0.1:{resolver}", f"udp://127.0.0.1:{other}"], "blocked": "nxdomain"},
             "pixel": {"listen": listen["pixel"], "addresses": ["127.0.0.1"]},
-            "proxy": {"listen": listen["proxy"], "clients": ["127.0.0.0/8"], "destinations": "any"},
+            "proxy": {"listen": listen["proxy"], "clients": ["127.0.0.0/8"], "destinations": "any",
+                      "cache": {"memory": "8MiB", "disk": {"path": "cache", "size": "16MiB"}}},
             "web": [{"listen": listen["web"], "root": str(folder / "www")}],
             "gateway": {"listen": listen["gateway"],
                         "pools": {"app": {"servers": [f"http://127.0.0.1:{first}", f"http://127.0.0.1:{second}"]}},
@@ -117,7 +118,7 @@ class Client(threading.Thread):
 
     def __init__(self, door, edge, origin):
         super().__init__(daemon=True)
-        self.door, self.port, self.origin = door, edge.ports[door], origin
+        self.door, self.port, self.origin, self.web = door, edge.ports[door], origin, edge.ports.get("web")
         self.is_over, self.number = threading.Event(), 0
         self.answered, self.lost, self.times, self.connection = 0, [], [], None
 
@@ -160,7 +161,9 @@ class Client(threading.Thread):
         if self.door == "pixel":
             path, host = "/ad.gif", BLOCKED
         elif self.door == "proxy":
-            path = f"http://127.0.0.1:{self.origin}/page.html?{self.number % 300}"
+            # The web door's pages are stored, and asked about; the null server's are not.
+            origin = self.web if self.number % 2 else self.origin
+            path = f"http://127.0.0.1:{origin}/page.html?{self.number % 300}"
         elif self.door == "gateway" and self.number % 4 == 0:
             path, wanted = "/wp-login.php", 403
         if self.connection is None:
