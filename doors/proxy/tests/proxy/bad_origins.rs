@@ -1,7 +1,11 @@
-//! Origins that break off, contradict themselves, never end or fall silent: the client learns of it, and
-//! the cache keeps nothing of it.
+//! Origins that break off, contradict themselves, never end, fall silent or are nobody's: the client learns of
+//! it, and the cache keeps nothing of it.
 
-use crate::support::{DEADLINE, get, proxy, read_message};
+use crate::support::{
+    DEADLINE, Given, Origin, Reply, certificate, curl, get, proxy, read_message, secure_proxy,
+    start,
+};
+use door_proxy::Settings;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -181,4 +185,62 @@ fn a_silence_within_a_body_ends_the_answer_and_nothing_is_stored() {
     front_comes(&mut client);
     assert_eq!(rest(client), "");
     origin.must_be_asked_again(proxy);
+}
+
+#[test]
+fn a_head_without_end_is_refused_and_nothing_is_stored() {
+    let (tell, told) = mpsc::channel();
+    let origin = BadOrigin::start(move |mut stream| {
+        read_message(&mut stream).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\n").unwrap();
+        let line = format!("X-Line: {}\r\n", "a".repeat(0x1000));
+        let why = loop {
+            if let Err(why) = stream.write_all(line.as_bytes()) {
+                break why.kind();
+            }
+        };
+        tell.send(why).unwrap();
+    });
+    let proxy = caching();
+    let refused = get(proxy, &origin.url);
+    assert!(refused.starts_with("HTTP/1.1 502"), "{refused}");
+    assert!(!refused.contains("x-line"), "{refused}");
+    let why = told.recv_timeout(DEADLINE).unwrap();
+    assert!(matches!(why, ErrorKind::ConnectionReset | ErrorKind::BrokenPipe), "{why:?}");
+    origin.must_be_asked_again(proxy);
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for_is_refused_and_nothing_is_stored() {
+    let (chain, key, text) = certificate();
+    let url = format!("https://{}/proxy.pac", secure_proxy((chain, key), "", |_| {}));
+    let cache = |settings: &mut Settings| settings.cache = Some(http_cache::Settings::default());
+    let wary = start(&Given::default(), cache);
+    for _ in 0..2 {
+        let refused = get(wary, &url);
+        assert!(refused.starts_with("HTTP/1.1 502"), "{refused}");
+        assert!(
+            refused.contains("tls_protocol_error") && !refused.contains("FindProxyForURL"),
+            "{refused}"
+        );
+    }
+    let trusting = start(&Given { trusts: Some(&text), ..Given::default() }, cache);
+    let given = get(trusting, &url);
+    assert!(given.starts_with("HTTP/1.1 200") && given.contains("FindProxyForURL"), "{given}");
+}
+
+#[test]
+fn redirects_in_a_circle_are_for_the_client_to_follow_and_cost_the_origin_one_request_each() {
+    let origin = Origin::start(|_, _, request| {
+        let to = if request.starts_with("GET /a ") { "/b" } else { "/a" };
+        Reply::Keep(format!(
+            "HTTP/1.1 301 Moved Permanently\r\nLocation: {to}\r\nCache-Control: max-age=60\r\n\
+             Content-Length: 0\r\n\r\n"
+        ))
+    });
+    let (through, url) = (format!("http://{}", caching()), format!("http://{}/a", origin.address));
+    let said = curl(&["-L", "--max-redirs", "7", "-x", &through, &url]);
+    assert!(said.contains("Maximum (7) redirects followed"), "{said}");
+    assert_eq!(origin.seen().len(), 2);
 }
