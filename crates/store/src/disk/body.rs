@@ -72,7 +72,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The file, for `sendfile`. It can be read as long as the extent is held, whatever is reclaimed.
+    /// The file. It can be read as long as the extent is held, whatever is reclaimed.
     pub fn file(&self) -> &File {
         &self.segment.file
     }

@@ -14,10 +14,10 @@ use crate::key::{Key, KeyHash, Seed};
 pub const HEADER_BYTES: usize = 96;
 /// Records begin at multiples of this, so that 24 bits of the index reach through a segment of 1 GiB.
 pub const RECORD_ALIGN: u64 = 64;
-/// Bodies that are sent by `sendfile` begin at a page, as the page cache and direct reads like it.
+/// Larger bodies begin at a page, as the page cache and direct reads like it.
 pub const BODY_ALIGN: u64 = 4096;
 /// Bodies up to this follow their head at once: one read fetches both, and a small object does not
-/// cost two pages. Sending them from memory is cheaper than `sendfile` anyway.
+/// cost two pages.
 pub const INLINE_BODY_BYTES_MAX: u64 = 16 << 10;
 /// A body has one checksum for each block of this many bytes.
 pub const BLOCK_BYTES: u64 = 64 << 10;
