@@ -82,7 +82,8 @@ impl Policy {
     }
 
     /// Whether what stands behind a name is blocked for whoever asks. At the pixel door it is: nobody else
-    /// was sent there. The proxy is asked by others too, whom the rule may not be for.
+    /// was sent there. The proxy is asked by others too: the rule may not be for them, or an exception of
+    /// theirs may name the name itself.
     fn is_for(&self, behind: &Behind, ask: &Ask<'_>, now: Now) -> bool {
         if ask.door != Door::Proxy {
             return true;
@@ -90,7 +91,8 @@ impl Policy {
         let look_up = Ask::addresses(behind.alias.as_name(), ask.client);
         let look_up = Ask { who: ask.who, ..look_up };
         let verdict = self.with_request(&look_up, now, |request| self.rules.judge(request));
-        verdict.action == Action::Block
+        let itself = Ask { host: ask.host, ..look_up };
+        verdict.action == Action::Block && !self.is_excepted(&itself, now)
     }
 
     /// Whether anything may pass at this moment that rules block. Costs two loads.

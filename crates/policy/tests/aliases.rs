@@ -45,6 +45,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
 }
 
 /// A policy that blocks trackers for everybody but 192.0.2.7, and a name of its own that it never blocks.
+/// 192.0.2.8 has an exception of its own besides.
 fn policy() -> Policy {
     let text = b"||tracker.example^\n@@||good.example^\n";
     let list = ListSource { name: "ads", kind: ListKind::Block, text };
@@ -54,12 +55,22 @@ fn policy() -> Policy {
         lists: Some(Vec::new()),
         ..policy::ClientSettings::default()
     };
-    let settings = policy::Settings {
-        lists: vec![policy::ListSettings { name: "ads".into(), ..Default::default() }],
-        clients: vec![free],
+    let text = b"@@||metrics.shop.example^\n";
+    let spare = ListSource { name: "spare", kind: ListKind::Block, text };
+    let spared = policy::ClientSettings {
+        name: "spared".into(),
+        matches: vec!["192.0.2.8".into()],
+        lists: Some(vec!["ads".into(), "spare".into()]),
+        ..policy::ClientSettings::default()
+    };
+    let named = |name: &str| policy::ListSettings { name: name.into(), ..Default::default() };
+    let mut settings = policy::Settings {
+        lists: vec![named("ads"), named("spare")],
+        clients: vec![free, spared],
         ..policy::Settings::default()
     };
-    Policy::new(Arc::new(policy::compile(&[list], 1)), Profiles::build(&settings))
+    settings.default.lists = Some(vec!["ads".into()]);
+    Policy::new(Arc::new(policy::compile(&[list, spare], 1)), Profiles::build(&settings))
 }
 
 fn name(text: &str) -> Name<'_> {
@@ -92,5 +103,6 @@ fn at_the_proxy_what_stands_behind_a_name_blocks_it_for_those_whom_the_rule_is_f
     };
     assert_eq!(action(Door::Proxy, "127.0.0.1"), Action::Block);
     assert_eq!(action(Door::Proxy, "192.0.2.7"), Action::Pass);
+    assert_eq!(action(Door::Proxy, "192.0.2.8"), Action::Pass, "its exception names the front");
     assert_eq!(action(Door::Pixel, "192.0.2.7"), Action::Block, "it was sent there");
 }
