@@ -181,8 +181,15 @@ impl<F: Fetch> Errand<F> {
     }
 
     fn unreachable(&self, lead: Lead, why: F::Failure, told: Told<F::Failure>) {
-        let served = self.rescued(&lead, Trouble::Unreachable);
-        lead.failed();
+        let served = if F::is_refusal(&why) {
+            // Dropped, not failed: those who wait look up anew.
+            drop(lead);
+            None
+        } else {
+            let served = self.rescued(&lead, Trouble::Unreachable);
+            lead.failed();
+            served
+        };
         match served {
             Some(served) => tell(told, served),
             None => drop(told.map(|told| told.send(Heard::Failed(why)))),

@@ -13,7 +13,7 @@ use http_cache::{Fetch, Missed, Question, Served};
 use http_engine::{Body, Incoming};
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Metered, Origin, SendError};
+use upstream::origins::{Blame, Metered, Origin, SendError};
 use vocab::{Cause, Now};
 
 /// Why the cache's fetch brought nothing.
@@ -154,6 +154,10 @@ impl Fetch for Onward {
         // A fetch may outlive the client whose own patience would end it.
         let stall = setup.settings.response_timeout.0.0;
         Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
+    }
+
+    fn is_refusal(why: &Failed) -> bool {
+        matches!(why, Failed::Send(why) if why.blame() == Blame::Guard)
     }
 }
 

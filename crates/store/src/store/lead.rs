@@ -114,7 +114,7 @@ pub enum Joined {
     Hit(Arc<Entry>, Freshness),
     /// It is not for sharing: fetch, as all others do now.
     Lead(Lead),
-    /// The other has left before there was a head, or it was another variant: look up anew.
+    /// The other has left or was refused before there was a head, or it was another variant: look up anew.
     LookUp,
     /// The origin could not be asked. This may stand in for the answer.
     Failed(Option<Arc<Entry>>),

@@ -236,3 +236,20 @@ fn in_place_of_an_error_what_is_stale_is_sent_as_the_settings_say() {
         assert!(answer.contains(said), "{stale:?}: {answer}");
     }
 }
+
+#[test]
+fn what_is_stale_is_not_sent_where_the_origin_is_out_of_bounds() {
+    let origin = Origin::start(|_, _, _| stale_at_once("", "old"));
+    let cache = || Some(http_cache::Settings::default());
+    let (proxy, door) = start_door(&Given::default(), |settings| settings.cache = cache());
+    let url = format!("http://{}/", origin.address);
+    assert!(get(proxy, &url).ends_with("old"));
+    let bounded = settings_with(|settings| {
+        settings.cache = cache();
+        settings.destinations = upstream::origins::Destinations::Public;
+    });
+    door.reload(bounded).unwrap();
+    let refused = get(proxy, &url);
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert_eq!(origin.seen().len(), 1);
+}
