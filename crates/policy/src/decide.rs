@@ -70,7 +70,7 @@ impl Policy {
     /// What the rules say, as if there were no pause and no leave.
     fn by_rules(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         let verdict = self.with_request(ask, now, |request| self.rules.judge(request));
-        // A look-up has its aliases judged by the DNS door itself, answer by answer.
+        // A look-up has its aliases judged by whoever makes it, answer by answer.
         if verdict == Verdict::NO_RULE
             && !matches!(ask.kind, Kind::Lookup(_))
             && let Some(behind) = self.aliased.behind(ask.host, now)
