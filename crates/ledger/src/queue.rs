@@ -1,6 +1,6 @@
 //! Rows on their way to the store: a bounded queue that nobody ever waits for.
 //!
-//! Each thread packs its rows into a buffer of its own (about 40 bytes and the text), under a lock
+//! Each thread packs its rows into a buffer of its own (some 50 bytes and the text), under a lock
 //! that only the writer's drain contends for, and wakes nobody. At the cap, in rows or in bytes,
 //! the row is refused and counted. Filled by [`crate::Ledger::record`], drained by the writer.
 

@@ -142,8 +142,8 @@ impl Door {
         }))
     }
 
-    /// Opens every listener of the settings (a changed cap on connections holds for those opened
-    /// after it), and closes those that are open and not among them.
+    /// Opens every listener of the settings, and closes those that are open and not among them. Changed caps
+    /// on connections hold for what comes.
     /// On an error what was open stays so and nothing else is.
     pub fn listen(&self, settings: &Settings, cores: &Cores) -> Result<(), StartError> {
         self.listen_at(&listeners::openings(settings), settings, cores)

@@ -14,7 +14,7 @@ use vocab::{Complaint, DomainName, Name, NameBuffer};
 /// Longest message that is written here: what a stream can carry.
 const MESSAGE_BYTES_MAX: usize = 65_535;
 
-/// See the module.
+/// The records and rewrites of one configuration.
 #[derive(Debug, Default)]
 pub struct LocalNames {
     pub(crate) rewrites: Option<Arc<Redirect>>,

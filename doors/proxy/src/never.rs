@@ -87,11 +87,18 @@ fn refused(rule: &str) -> Option<&'static str> {
     let is_expression = body.len() > 2 && body.starts_with('/') && body.ends_with('/');
     if text.is_empty() || text.starts_with(['!', '#', '[']) || rule.contains('\n') {
         Some("is no rule")
-    } else if !is_expression && body.contains('$') {
+    } else if (!is_expression && body.contains('$')) || has_options_behind(body) {
         Some("has options, and here the URL alone is looked at")
     } else {
         None
     }
+}
+
+/// Whether an expression is ended by options, as in `/a/$domain=/b/`. Within one, no letter comes after `$`.
+fn has_options_behind(body: &str) -> bool {
+    body.split("/$")
+        .skip(1)
+        .any(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '~'))
 }
 
 fn compiled<'r>(rules: impl Iterator<Item = &'r str>) -> Rules {
@@ -139,11 +146,12 @@ mod tests {
 
     #[test]
     fn what_is_no_rule_or_has_options_is_a_complaint_with_its_place() {
-        let rules = ["||a.example^", "# b", "||c.example^$script", "/(/", "", "||f.example^"];
+        let rules =
+            ["/a/$/", "# b", "||c.example^$script", "/(/", "", "/a/$domain=/b/", "||f.example^"];
         let complaints = check(&rules.map(String::from));
         let mut paths: Vec<_> = complaints.into_iter().map(|it| it.path).collect();
         paths.sort();
-        assert_eq!(paths, ["never.1", "never.2", "never.3", "never.4"]);
+        assert_eq!(paths, ["never.1", "never.2", "never.3", "never.4", "never.5"]);
         assert_eq!(check(&vec!["||a.example^".to_owned(); RULES_MAX + 1]).len(), 1);
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Everything that can fail comes first: the configuration, the lists, the doors made from it, the
 //! new addresses. Only then do running doors take their new settings; listeners that stay are
-//! never touched. On any failure nothing has changed.
+//! never touched. On a failure nothing has changed, unless a file is exchanged between the moment when a door
+//! is made from it and the one when the running door reads it: then the doors before that one are new, the
+//! failure says so, and the next reload brings all of them to one plan.
 
 use super::build;
 use super::doors::{self, Doors};
