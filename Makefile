@@ -13,7 +13,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 BENCH_PACKAGES := apache2-bin caddy apache2-utils dnsperf httperf wrk wget valgrind haproxy nginx-light lighttpd squid tinyproxy privoxy \
 	varnish perlbal dnsdist unbound
 BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
-BENCHES := dns pixel proxy web gateway browser scale
+BENCHES := dns pixel proxy web gateway browser scale edge
 
 .PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench bench-peers instructions \
 	soak clean $(BENCHES:%=bench-%)
@@ -23,7 +23,7 @@ help:
 	@echo "make test     everything that CI runs"
 	@echo "make dist     the release binary, optimised as a whole (slow)"
 	@echo "make bench    measure beside the peers that are installed (QUICK=1: only see that it works; ROUNDS=N)"
-	@echo "make bench-dns, bench-pixel, bench-proxy, bench-web, bench-gateway, bench-browser, bench-scale   one of it"
+	@echo "make bench-dns, bench-pixel, bench-proxy, bench-web, bench-gateway, bench-browser, bench-scale, bench-edge   one of it"
 	@echo "make bench-peers   install the peers that Debian has"
 	@echo "make soak     all five doors under load and faults for ten minutes (SOAK=--minutes=60)"
 

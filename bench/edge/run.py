@@ -1,72 +1,66 @@
 #!/usr/bin/env python3
 """What the whole program costs before anybody asks anything, and at first contact.
 
-    TIDEGATE_BIN=target/dist/tidegate bench/edge/run.py
+    TIDEGATE_BIN=target/dist/tidegate bench/edge/run.py [start contact] [--rounds N] [--names N]
 
-Prints: resident memory of all five doors idle (starter list; the four real lists where LISTS or
-../shared/data/lists is at hand), time from start to `ready` with lists compiled and from the
-snapshot, and HTTPS first contact with names never seen before (TCP connect to first byte of the
-answer, certificate minted in between), with the server's CPU time a name. Every answer is checked.
+*start*: time from start to `ready` with the lists compiled and from their snapshot, and what is resident then,
+all five doors idle, Tidegate and its signer together: with the starter list, with a list of a million names, and
+with real lists where LISTS or ../shared/data/lists is at hand. *contact*: HTTPS to blocked names that nobody ever
+asked for, one after the other, each with a certificate minted in the handshake (contact.py).
 """
 
+import argparse
+import json
 import os
 import re
-import signal
-import socket
-import ssl
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BINARY = os.environ.get("TIDEGATE_BIN", str(ROOT / "target/dist/tidegate"))
-LISTS = Path(os.environ.get("LISTS") or ROOT.parent / "shared/data/lists")
-ROUNDS = 5
-NAMES = 400
-TICK = os.sysconf("SC_CLK_TCK")
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE))
+import contact  # noqa: E402
+import method  # noqa: E402
+import process  # noqa: E402
+import sheet  # noqa: E402
+from report import wanted  # noqa: E402
 
-DOORS = """
-dns: {{ listen: ["udp://127.0.0.1:0", "tcp://127.0.0.1:0"], upstreams: ["udp://127.0.0.1:9"] }}
-pixel: {{ listen: ["http://127.0.0.1:0", "https://127.0.0.1:0"], addresses: [127.0.0.1] }}
-proxy: {{ listen: ["http://127.0.0.1:0"] }}
-web: [{{ listen: ["http://127.0.0.1:0"], root: "{root}" }}]
-gateway:
-  listen: ["http://127.0.0.1:0"]
-  pools: {{ app: {{ servers: ["http://127.0.0.1:9"] }} }}
-  routes: [{{ path: "/*", pool: app }}]
-admin: {{ listen: "127.0.0.1:0" }}
-"""
+BINARY = os.environ.get("TIDEGATE_BIN", str(method.ROOT / "target/dist/tidegate"))
+LISTS = Path(os.environ.get("LISTS") or method.ROOT.parent / "shared/data/lists")
+QUESTION = "What does it cost before anybody asks anything, and how soon does a name that was never seen have its page?"
+MILLION = 1_000_000
+# What each row of a set of lists may be: milliseconds compiled and from the snapshot, MB resident.
+BOUNDS = {"starter": (None, None, 40), "million": (1000, 150, None), "real": (None, None, None)}
+TITLES = {"starter": "the starter list", "million": "a list of a million names", "real": "the real lists"}
 
 
-class Tidegate:
-    """A run with a configuration, to be used in a with statement."""
+class Edge(process.Process):
+    """All five doors with these lists; `ready_ms` is how long it took."""
 
     def __init__(self, folder, lists):
-        self.folder = Path(folder)
-        (self.folder / "www").mkdir(exist_ok=True)
-        text = "policy: { lists: [" + ", ".join(lists) + "] }" + DOORS.format(root=self.folder / "www")
-        self.config = self.folder / "tidegate.yaml"
-        self.config.write_text(text)
-
-    def __enter__(self):
-        begun = time.monotonic()
-        self.process = subprocess.Popen(
-            [BINARY, "run", "--config", self.config, "--state", self.folder / "state"],
-            stdout=subprocess.PIPE, text=True)
-        self.greeting = []
+        (folder / "www").mkdir(exist_ok=True)
+        here = ["http://127.0.0.1:0"]
+        config = folder / "tidegate.yaml"
+        config.write_text(json.dumps({
+            "policy": {"lists": lists}, "admin": {"listen": "127.0.0.1:0"},
+            "dns": {"listen": ["udp://127.0.0.1:0", "tcp://127.0.0.1:0"], "upstreams": ["udp://127.0.0.1:9"]},
+            "pixel": {"listen": [*here, "https://127.0.0.1:0"], "addresses": ["127.0.0.1"],
+                      "connections_per_client": 10_000},
+            "proxy": {"listen": here}, "web": [{"listen": here, "root": str(folder / "www")}],
+            "gateway": {"listen": here, "pools": {"app": {"servers": ["http://127.0.0.1:9"]}},
+                        "routes": [{"path": "/*", "pool": "app"}]}}))
+        self.state, begun, self.greeting = folder / "state", time.monotonic(), []
+        self.spawn([BINARY, "run", "--config", config, "--state", self.state],
+                   stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
             if line.strip() == "ready":
-                break
+                self.ready_ms = (time.monotonic() - begun) * 1000
+                return
             self.greeting.append(line)
-        self.ready_ms = (time.monotonic() - begun) * 1000
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(10)
+        raise RuntimeError(f"it ended before it was ready: {''.join(self.greeting)[-300:]}")
 
     def port(self, door, scheme):
         for line in self.greeting:
@@ -75,78 +69,78 @@ class Tidegate:
                 return int(found[1])
         raise RuntimeError(f"no {door} {scheme} among {self.greeting}")
 
-    def resident_mib(self):
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
-
-    def cpu_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
+    def resident_mb(self):
+        """Of Tidegate and of its signer."""
+        return [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * process.PAGE / 1e6
+                for pid in process.family(self.process.pid)]
 
 
-def spread(values, unit):
-    return f"{statistics.median(values):8.2f} {unit}  ({min(values):.2f} to {max(values):.2f})"
+def lists_of(kind, folder):
+    """The lists of this kind as the configuration has them; none where they are not at hand."""
+    if kind == "starter":
+        return [{"name": "starter", "builtin": "starter"}]
+    if kind == "million":
+        path = folder / "million.txt"
+        path.write_text("".join(f"||n{number}.d{number % 9973}.example^\n" for number in range(MILLION)))
+        return [{"name": "million", "path": str(path)}]
+    files = sorted(LISTS.iterdir()) if LISTS.is_dir() else []
+    return [{"name": it.stem, "path": str(it)} for it in files]
 
 
-def start_and_memory(title, lists):
-    cold, warm, idle = [], [], []
-    for _ in range(ROUNDS):
-        with tempfile.TemporaryDirectory() as folder:
-            with Tidegate(folder, lists) as first:
-                cold.append(first.ready_ms)
-            with Tidegate(folder, lists) as second:
-                warm.append(second.ready_ms)
-                # Idle means: nothing has been asked, and what starting needed has been given back.
-                time.sleep(1)
-                idle.append(second.resident_mib())
-    print(f"{title}")
-    print(f"  start, lists compiled      {spread(cold, 'ms')}")
-    print(f"  start, from the snapshot   {spread(warm, 'ms')}")
-    print(f"  resident, five doors idle  {spread(idle, 'MiB')}")
-
-
-def first_contact():
-    with tempfile.TemporaryDirectory() as folder:
-        with Tidegate(folder, ['{ name: ads, rules: ["||ads.example^"] }']) as edge:
-            context = ssl.create_default_context(cafile=f"{folder}/state/ca/ca.pem")
-            port = edge.port("pixel", "https")
-            times = []
-            before = edge.cpu_seconds()
-            for number in range(NAMES):
-                # Names apart by registrable domain would need a list of their own; below one
-                # blocked domain a wildcard would serve them all, so each gets a parent of its own.
-                name = f"a.n{number}.ads.example"
-                begun = time.perf_counter()
-                with socket.create_connection(("127.0.0.1", port)) as plain:
-                    with context.wrap_socket(plain, server_hostname=name) as tls:
-                        tls.sendall(f"GET /x.js HTTP/1.1\r\nHost: {name}\r\n\r\n".encode())
-                        answer = tls.recv(4096)
-                times.append((time.perf_counter() - begun) * 1000)
-                if b" 200 " not in answer[:16] or b"text/javascript" not in answer:
-                    raise RuntimeError(f"{name}: {answer[:200]}")
-                # The signer gives one client ten new leaves a second once its burst is spent.
-                time.sleep(0.11)
-            spent = (edge.cpu_seconds() - before) / NAMES * 1000
-    times.sort()
-    print(f"HTTPS first contact, {NAMES} names, none failed")
-    print(f"  median {statistics.median(times):.2f} ms, 99 of 100 within {times[int(NAMES * .99)]:.2f} ms, "
-          f"worst {times[-1]:.2f} ms")
-    print(f"  server CPU {spent:.2f} ms a name (handshake, leaf, answer)")
+def started(kind, rounds):
+    """The rows of one set of lists: a start with nothing kept, one from what that kept, and what is held then."""
+    title = TITLES[kind]
+    rows = [sheet.row(f"start-{kind}", f"start to ready, {title}, compiled", "ms"),
+            sheet.row(f"snapshot-{kind}", f"start to ready, {title}, from the snapshot", "ms"),
+            sheet.row(f"idle-{kind}", f"resident, five doors idle, {title}", "MB")]
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            lists = lists_of(kind, folder)
+            if not lists:
+                for row in rows:
+                    sheet.left_out(row, sheet.OURS, f"not at hand: {LISTS} (LISTS names their folder: bench/README.md)")
+                return rows
+            for row in rows[:2]:
+                edge = Edge(folder, lists)
+                try:
+                    sheet.measured(row, sheet.OURS, edge.ready_ms)
+                    if row is rows[1]:
+                        # Idle means: nothing has been asked, and what starting needed has been given back.
+                        time.sleep(1)
+                        held = edge.resident_mb()
+                        sheet.measured(rows[2], sheet.OURS, sum(held), " + ".join(f"{it:.0f}" for it in held))
+                finally:
+                    edge.stop()
+    for row, bound in zip(rows, BOUNDS[kind]):
+        if bound is not None:
+            row["marks"].append(wanted.bounded(row, bound))
+    return rows
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="*", choices=[[], "start", "contact"], default=[])
+    parser.add_argument("--rounds", type=int, default=5, help="of the starts")
+    parser.add_argument("--names", type=int, default=10_000, help="of the first contacts")
+    options = parser.parse_args()
     if not Path(BINARY).is_file():
         sys.exit(f"{BINARY} is not there: make dist, or set TIDEGATE_BIN")
-    print(subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout.strip(),
-          "·", os.uname().release, "·", os.cpu_count(), "cores")
-    start_and_memory("starter list", ["{ name: starter, builtin: starter }"])
-    if not LISTS.is_dir():
-        print(f"real lists: not at hand: {LISTS} (LISTS names their folder: bench/README.md)")
-    else:
-        files = sorted(LISTS.iterdir())
-        start_and_memory(f"{len(files)} real lists",
-                         [f'{{ name: {file.stem}, path: "{file}" }}' for file in files])
-    first_contact()
+    into = sheet.Sheet("edge", "The whole program", QUESTION, {"tidegate": process.output_of(BINARY, "--version")})
+    what = options.what or ["start", "contact"]
+    if "start" in what:
+        for kind in TITLES:
+            for row in started(kind, options.rounds):
+                into.add(row)
+    if "contact" in what:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            edge = Edge(folder, contact.lists(folder, options.names))
+            try:
+                for row in contact.rows(edge, options.names):
+                    into.add(row)
+            finally:
+                edge.stop()
 
 
 if __name__ == "__main__":

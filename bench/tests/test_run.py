@@ -32,7 +32,6 @@ class Rounds(unittest.TestCase):
         options = bench.arguments(["--rounds", "2"])
         for name in bench.BENCHES:
             self.assertEqual(bench.command_of(name, options)[1:], ["--rounds", 2])
-        self.assertEqual(bench.command_of("edge", options), [BENCH / "edge/run.py"])
 
     def test_without_a_number_each_has_its_own(self):
         options = bench.arguments([])
