@@ -169,6 +169,12 @@ def rate_in_words(per_second, busy):
     return f"{per_second:,.0f}/s"
 
 
+def reading_in_words(one):
+    """What share readers at a pace have read and in what time, and whether it was they who had no more to give."""
+    full = f" (the client was full: {one['busy']:.0%})" if is_client_bound(one["busy"]) else ""
+    return f"{one['read']:.1%} read in {one['seconds']:,.0f} s{full}"
+
+
 def busy_of(rounds):
     """How busy the clients of these rounds were; nothing where none has told."""
     known = [it["busy"] for it in rounds if it.get("busy") is not None]

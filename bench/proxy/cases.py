@@ -1,11 +1,10 @@
 """What is done to a running proxy, and what is read off it: CPU a request, checked before and after."""
 
 import http.client
-import threading
-import time
 
-from servers import LARGE_BYTES, OBJECT_BYTES  # first: it says where process is
+from servers import OBJECT_BYTES  # first: it says where process is
 import process
+import slow_readers
 
 OBJECTS = 2000  # distinct small objects that a round of hits asks for
 FILL_SECONDS = 6  # of misses, until 256 MiB of small objects are kept
@@ -93,43 +92,9 @@ def origin_requests(origin):
     return sum(1 for _ in open(origin.folder / "origin.log", "rb"))
 
 
-def slow_readers(proxy, origin, options):
-    """100 readers, each of a large object of its own, to the end: bytes fetched over bytes asked for. One that
-    left before the end would count what waits in the kernel's buffers as fetched twice."""
-    asked, size, failures = origin_bytes(origin), 0, []
-    readers, length, rate = 100, LARGE_BYTES, 400 << 10
-
-    def read(number):
-        connection = http.client.HTTPConnection(proxy.host, proxy.port, timeout=120)
-        connection.request("GET", f"http://{origin.host}:{origin.port}/large.bin?{number}")
-        answer, got, begun = connection.getresponse(), 0, time.monotonic()
-        while got < length:
-            piece = answer.read(64 << 10)
-            if not piece:
-                break
-            got += len(piece)
-            ahead = got / rate - (time.monotonic() - begun)
-            if ahead > 0:
-                time.sleep(ahead)
-        if got != length:
-            failures.append(f"{number}: {got} of {length}")
-        connection.close()
-
-    before = proxy.cpu_seconds()
-    threads = [threading.Thread(target=read, args=(number,)) for number in range(readers)]
-    for thread in threads:
-        thread.start()
-    peak = 0
-    while any(thread.is_alive() for thread in threads):
-        peak = max(peak, proxy.resident_bytes())
-        time.sleep(0.2)
-    size = readers * length
-    return {"refetch": (origin_bytes(origin) - asked) / size, "drops": len(failures),
-            "peak_mib": peak / 2**20, "cpu_us": 1e6 * (proxy.cpu_seconds() - before) / (size / 2**20)}
-
-
-def origin_bytes(origin):
-    return sum(int(line.split()[2]) for line in open(origin.folder / "origin.log", "rb"))
+def slow(proxy, origin, options):
+    """100 slow readers, each of a large object of its own: bytes fetched over bytes read."""
+    return slow_readers.run(proxy, origin, options.megabytes * 1_000_000)
 
 
 # name: (title, what is done, the figure that counts)

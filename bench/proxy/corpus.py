@@ -2,12 +2,13 @@
 
 `local/sub1..3`: 700 pages of 2 to 12 kB each, with an image here and there and one file of 8 MB.
 `distant/sub1..3`: 90 objects each. `dynamic/sub1..3`: 17 static objects each; the 34 pages that are made
-on demand are `far_origin`'s. And the objects of the cases: small.bin, large.bin.
+on demand are `far_origin`'s. And the objects of the cases: small.bin, and large.bin, which is all zeros
+and takes no room on the disk.
 """
 
 import random
 
-from servers import LARGE_BYTES, OBJECT_BYTES
+from servers import OBJECT_BYTES
 
 SEED = 7
 SUBTREES = ("sub1", "sub2", "sub3")
@@ -36,11 +37,13 @@ def tree(folder, dice, pages, images, extra=()):
         (folder / f"image{number}.png").write_bytes(dice.randbytes(dice.randint(2000, 30000)))
 
 
-def write(www):
+def write(www, large_bytes):
     dice = random.Random(SEED)
     www.mkdir()
     (www / "small.bin").write_bytes(dice.randbytes(OBJECT_BYTES))
-    (www / "large.bin").write_bytes(dice.randbytes(1 << 20) * (LARGE_BYTES >> 20))
+    dice.randbytes(1 << 20)  # as if for large.bin: what follows stays what it has always been
+    with open(www / "large.bin", "wb") as large:
+        large.truncate(large_bytes)
     for subtree in SUBTREES:
         tree(www / "local" / subtree, dice, PAGES_LOCAL, 40, ["big.bin"])
         (www / "local" / subtree / "big.bin").write_bytes(dice.randbytes(1 << 20) * 8)

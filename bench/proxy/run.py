@@ -8,6 +8,9 @@ local distant dynamic; the last two need root, for network namespaces and a wire
 Rounds alternate between the proxies and each begins with another; the median counts. `--pairs 9 --servers
 tidegate,polipo` compares two in pairs (a b, b a ...) in every case named. Needs nginx as the
 origin, wrk, ab and wget. Results go to bench/out: text, JSON and SVG.
+
+slow-readers: 100 readers of 100 MB each at 2 MB/s take 50 s of each proxy; one that has not served them after
+150 s, or has 4 GiB resident, is stopped, and says what share was read. `--megabytes 4` is a quick one.
 """
 
 import argparse
@@ -24,6 +27,7 @@ import servers  # first: it says where method and svg are
 import method
 import tables
 import svg
+from slow_readers import PACE, READERS
 
 OUT = servers.HERE.parent / "out"
 COLOURS = ["#0b6e99", "#c2307f", "#5b8e55", "#8a6fa8", "#b5834a", "#7a7a7a", "#b5b5b5", "#3d9ad1"]
@@ -31,11 +35,16 @@ COLOURS = ["#0b6e99", "#c2307f", "#5b8e55", "#8a6fa8", "#b5834a", "#7a7a7a", "#b
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", nargs="*", default=[*cases.CASES, "slow-readers", *tables.TABLES])
+    known = [*cases.CASES, "slow-readers", *tables.TABLES]
+    parser.add_argument("what", nargs="*", default=known, help=", ".join(known))
     method.add_order(parser)
     parser.add_argument("--seconds", type=int, default=4, help="of one round of wrk")
+    parser.add_argument("--megabytes", type=int, default=100, help="of each object of slow-readers; at 2 MB/s")
     parser.add_argument("--name", default="proxy", help="of the files in bench/out")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.megabytes < 1:
+        parser.error("--megabytes is at least 1")
+    return options
 
 
 def measure(name, folder, origin, options):
@@ -53,14 +62,15 @@ def measure(name, folder, origin, options):
 
 def slow_readers(folder, origin, options):
     """With 400 kB of cache, and Polipo with as much."""
-    entry = {"name": "slow-readers", "title": "100 readers at 400 kB/s, 20 MB each, 400 kB of cache",
-             "key": "refetch", "pairs": 0, "servers": {}, "absent": {}}
+    entry = {"name": "slow-readers", "title": f"{READERS} readers at {PACE // 1_000_000} MB/s, "
+             f"{options.megabytes} MB each, 400 kB of cache", "key": "refetch", "pairs": 0, "servers": {}, "absent": {}}
     options.round = 0
     small = [servers.Tidegate(folder, 1, memory="400KiB"), servers.Polipo(folder, 2, marks=(409600, 819200)),
              servers.Squid(folder, 3)]
+    only = options.servers and options.servers.split(",")
     for proxy in small:
-        if proxy.program:
-            alone(entry, proxy, origin, cases.slow_readers, options)
+        if proxy.program and (not only or proxy.name.split()[0] in only):
+            alone(entry, proxy, origin, cases.slow, options)
     return entry
 
 
@@ -90,8 +100,9 @@ def text(entry):
         value, values = middle(rounds, key), [it[key] for it in rounds]
         ratio = f"{middle(ours, key) / value:.2f}" if ours and value > 0 else "-"
         others = "  ".join(f"{other} {middle(rounds, other):,.1f}" for other in rounds[0]
-                           if other not in (key, "per_second", "busy"))
+                           if other not in (key, "per_second", "busy", "read", "seconds"))
         others = f"{method.rate_of(rounds)}  {others}" if "per_second" in rounds[0] else others
+        others = f"{method.reading_in_words(rounds[-1])}  {others}" if "read" in rounds[-1] else others
         lines.append(f"  {name:16} {value:8.2f} {key} ({min(values):.2f}-{max(values):.2f})  "
                      f"ours/it {ratio}  {others}")
     lines += [f"  {name:16} {why}" for name, why in entry["absent"].items()]
@@ -123,7 +134,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        corpus.write(folder / "www")
+        corpus.write(folder / "www", options.megabytes * 1_000_000)
         versions = {it.name: it.version() for it in servers.proxies(folder)}
         machine = results["machine"]
         print(f"{machine['kernel']}, {machine['cores']} cores, pinning {machine['pinning']}, {method.how_often(options)};",

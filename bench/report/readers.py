@@ -37,7 +37,9 @@ def empty(name, data):
 
 
 def rated(one):
-    """The rate of a round as a note."""
+    """The rate of a round as a note; of slow readers what they have got, and for what."""
+    if "read" in one:
+        return f"{method.reading_in_words(one)} · {one['drops']} dropped · {one['peak_mib']:,.0f} MiB resident"
     return method.rate_in_words(one["per_second"], one.get("busy")) if "per_second" in one else ""
 
 
