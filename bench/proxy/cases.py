@@ -3,6 +3,7 @@
 import http.client
 
 from servers import OBJECT_BYTES  # first: it says where process is
+import blocked
 import process
 import slow_readers
 
@@ -25,17 +26,17 @@ def fetch(proxy, url):
     return body
 
 
-def script(folder, origin, first, count):
-    """A wrk script that asks for `count` distinct objects in turn, `first` on. `Host` names the origin, as
+def script(folder, authority, name, first, count):
+    """A wrk script that asks for `count` distinct URLs in turn, `first` on. `Host` names the origin, as
     clients have it (RFC 9112 section 3.2.2); wrk would name the proxy."""
-    path, authority = folder / "ask.lua", f"{origin.host}:{origin.port}"
+    path = folder / "ask.lua"
     path.write_text(f"""
 local at = {first}
 local fields = {{ Host = "{authority}" }}
 function request()
   at = at + 1
   if at >= {first + count} then at = {first} end
-  return wrk.format("GET", "http://{authority}/small.bin?" .. at, fields)
+  return wrk.format("GET", "http://{authority}/{name}?" .. at, fields)
 end
 """)
     return path
@@ -43,7 +44,7 @@ end
 
 def wrk(proxy, origin, seconds, first, count, clients=64):
     """What wrk tells of `count` objects in turn, from `first` on."""
-    asks = script(proxy.folder, origin, first, count)
+    asks = script(proxy.folder, f"{origin.host}:{origin.port}", "small.bin", first, count)
     return process.wrk(f"http://{proxy.host}:{proxy.port}/", clients, seconds, "-s", asks)
 
 
@@ -92,6 +93,42 @@ def origin_requests(origin):
     return sum(1 for _ in open(origin.folder / "origin.log", "rb"))
 
 
+def by_policy(proxy, origin, load):
+    """`load` of blocked URLs and nothing else: each is refused and none fetched, and what is not blocked passes."""
+    def asked():
+        return sum(f" /{blocked.PATH}".encode() in line for line in open(origin.folder / "origin.log", "rb"))
+
+    before, told = asked(), {}
+    said = blocked.ask(proxy, f"http://{blocked.HOST}:{origin.port}/{blocked.PATH}")
+
+    def run():
+        told.update(load())
+        return told
+
+    figures = process.timed(proxy, run)
+    wrong = blocked.complaint(said, told, asked() - before)
+    if wrong:
+        raise Wrong(f"{proxy.name}: {wrong}")
+    fetch(proxy, f"http://{origin.host}:{origin.port}/small.bin")
+    return said, {**figures, "status": said.status, "bytes": said.length}
+
+
+def refuse(proxy, origin, options):
+    """2,000 blocked URLs in turn, over kept connections."""
+    asks = script(proxy.folder, f"{blocked.HOST}:{origin.port}", blocked.PATH, 0, OBJECTS)
+    said, figures = by_policy(proxy, origin, lambda: process.load(
+        f"http://{proxy.host}:{proxy.port}/", 64, options.seconds, "-s", asks))
+    if not said.is_kept:
+        raise Wrong(f"{proxy.name} closes the connection behind a blocked URL")
+    return figures
+
+
+def refuse_new(proxy, origin, options):
+    return by_policy(proxy, origin, lambda: process.ab(
+        "-n", 20000, "-c", 50, "-X", f"{proxy.host}:{proxy.port}",
+        f"http://{blocked.HOST}:{origin.port}/{blocked.PATH}"))[1]
+
+
 def slow(proxy, origin, options):
     """100 slow readers, each of a large object of its own: bytes fetched over bytes read."""
     return slow_readers.run(proxy, origin, options.megabytes * 1_000_000)
@@ -103,4 +140,7 @@ CASES = {
     "hit": (f"hit on {OBJECTS:,} objects of 4 kB in turn, keep-alive, wrk -c64", hit, "cpu_us"),
     "hit-new": ("hit on a 4 kB object, a connection each, ab -c50", hit_new, "cpu_us"),
     "miss": ("objects never asked for before, the cache full, keep-alive on both sides, wrk -c32", miss, "cpu_us"),
+    "blocked": ("an answer by policy to a blocked URL, keep-alive, wrk -c64", refuse, "cpu_us"),
+    "blocked-new": ("an answer by policy to a blocked URL, a connection each, ab -c50", refuse_new, "cpu_us"),
 }
+BY_POLICY = ("blocked", "blocked-new")  # in these alone a proxy has something to refuse

@@ -3,12 +3,14 @@
 
     TIDEGATE_BIN=... POLIPO_BIN=... bench/proxy/run.py [case or table ...]
 
-Cases: hit-one hit hit-new miss slow-readers. Tables (wget -r by 1, 2 and 3 clients at once, seconds):
+Cases: hit-one hit hit-new miss blocked blocked-new slow-readers. Tables (wget -r by 1, 2 and 3 clients at once, seconds):
 local distant dynamic; the last two need root, for network namespaces and a wire that is 90 ms long.
 Rounds alternate between the proxies and each begins with another; the median counts. `--pairs 9 --servers
 tidegate,polipo` compares two in pairs (a b, b a ...) in every case named. Needs nginx as the
 origin, wrk, ab and wget. Results go to bench/out: text, JSON and SVG.
 
+blocked: the answer by policy, the null one or a 403, for a host that every proxy was told to refuse; the origin
+is behind that name, and must not be asked. tinyproxy closes every connection: blocked-new has it, too.
 slow-readers: 100 readers of 100 MB each at 2 MB/s take 50 s of each proxy; one that has not served them after
 150 s, or has 4 GiB resident, is stopped, and says what share was read. `--megabytes 4` is a quick one.
 """
@@ -21,6 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import blocked
 import cases
 import corpus
 import servers  # first: it says where method and svg are
@@ -50,7 +53,8 @@ def arguments():
 def measure(name, folder, origin, options):
     title, work, key = cases.CASES[name]
     entry = {"name": name, "title": title, "key": key, "pairs": options.pairs, "servers": {}, "absent": {}}
-    proxies = {proxy.name: proxy for proxy in servers.proxies(folder)}
+    told = {"blocked": blocked.HOST} if name in cases.BY_POLICY else {}
+    proxies = {proxy.name: proxy for proxy in servers.proxies(folder, **told)}
     for options.round, each in method.order(method.chosen(list(proxies), options), options):
         proxy = proxies[each]
         if name in proxy.left_out:

@@ -22,6 +22,7 @@ FIRST_PORT = 15700
 START_SECONDS_MAX = 20
 OBJECT_BYTES = 4096
 KEEPS_NOTHING = "keeps nothing"
+ONE_A_CONNECTION = "answers one request a connection"
 
 
 class Server(Process):
@@ -31,8 +32,10 @@ class Server(Process):
     program = None
     left_out = {}  # cases that it cannot do, with the reason
 
-    def __init__(self, folder, number, host="127.0.0.1", namespace=None):
+    def __init__(self, folder, number, host="127.0.0.1", namespace=None, blocked=""):
+        """`blocked`: a host that it refuses by policy, if any."""
         self.folder, self.port, self.host, self.namespace = folder, FIRST_PORT + 10 * number, host, namespace
+        self.blocked = blocked
 
     def config(self):
         raise NotImplementedError
@@ -85,6 +88,7 @@ class Tidegate(Server):
 
     def config(self):
         listen = json.dumps([f"http://{self.host}:{self.port}"])
+        policy = f'policy: {{ lists: [{{ name: bench, rules: ["||{self.blocked}^"] }}] }}\n' if self.blocked else ""
         return f"""ledger: {{ log: none }}
 admin: {{ listen: {self.host}:{self.port + 9} }}
 proxy:
@@ -92,7 +96,7 @@ proxy:
   clients: [0.0.0.0/0]
   destinations: any
   cache: {{ memory: {self.memory} }}
-"""
+{policy}"""
 
     def command(self, config):
         named = config.with_suffix(".yaml")
@@ -120,7 +124,13 @@ class Polipo(Server):
             # Else it forgets most of what a round asks for: 2,048 objects, 24 MB.
             marks = ("chunkHighMark = 268435456\nchunkLowMark = 201326592\nobjectHighMark = 65536\n"
                      "objectHashTableSize = 1048576\npublicObjectLowMark = 60000")
-        return configured("proxy/polipo.conf", host=self.host, port=self.port, marks=marks)
+        blocking = ""
+        if self.blocked:
+            hosts = self.folder / "polipo.forbidden"
+            # It compares all that stands before the path: with the port.
+            hosts.write_text(f"{self.blocked}:{FIRST_PORT}\n")
+            blocking = f'forbiddenFile = "{hosts}"'
+        return configured("proxy/polipo.conf", host=self.host, port=self.port, marks=marks, blocking=blocking)
 
     def command(self, config):
         return [self.program, "-c", config]
@@ -140,7 +150,8 @@ class Squid(Server):
         run = self.folder / "squid"
         run.mkdir(exist_ok=True)
         run.chmod(0o777)
-        return configured("proxy/squid.conf", host=self.host, port=self.port, run=run)
+        blocking = f"acl blocked dstdomain -n {self.blocked}\nhttp_access deny blocked" if self.blocked else ""
+        return configured("proxy/squid.conf", host=self.host, port=self.port, run=run, blocking=blocking)
 
     def command(self, config):
         return [self.program, "-N", "-f", config]
@@ -149,13 +160,18 @@ class Squid(Server):
 class Tinyproxy(Server):
     name = "tinyproxy"
     program = shutil.which("tinyproxy") or shutil.which("/usr/sbin/tinyproxy")
-    left_out = {"hit": KEEPS_NOTHING, "hit-one": KEEPS_NOTHING, "miss": "answers one request a connection"}
+    left_out = {"hit": KEEPS_NOTHING, "hit-one": KEEPS_NOTHING, "miss": ONE_A_CONNECTION, "blocked": ONE_A_CONNECTION}
 
     def version(self):
         return output_of(self.program, "-v")
 
     def config(self):
-        return configured("proxy/tinyproxy.conf", host=self.host, port=self.port)
+        blocking = ""
+        if self.blocked:
+            hosts = self.folder / "tinyproxy.filter"
+            hosts.write_text(f"^{self.blocked}$\n")
+            blocking = f'Filter "{hosts}"'
+        return configured("proxy/tinyproxy.conf", host=self.host, port=self.port, blocking=blocking)
 
     def command(self, config):
         return [self.program, "-d", "-c", config]
@@ -172,7 +188,10 @@ class Privoxy(Server):
     def config(self):
         run = self.folder / "privoxy"
         run.mkdir(exist_ok=True)
-        return configured("proxy/privoxy.conf", host=self.host, port=self.port, run=run)
+        if self.blocked:
+            (run / "bench.action").write_text(configured("proxy/privoxy.action", blocked=self.blocked))
+        return configured("proxy/privoxy.conf", host=self.host, port=self.port, run=run, toggle=1 if self.blocked else 0,
+                          blocking="actionsfile bench.action" if self.blocked else "")
 
     def command(self, config):
         return [self.program, "--no-daemon", config]

@@ -1,4 +1,5 @@
-"""What is said of slow readers must follow from what each has got and from what the origin has sent."""
+"""What is said of slow readers must follow from what each has got and from what the origin has sent; an answer by
+policy counts only where it is one."""
 
 import importlib.util
 import socket
@@ -24,6 +25,7 @@ def module(name):
     return found
 
 
+blocked = module("blocked")
 slow_readers = module("slow_readers")
 LENGTH = 100_000
 
@@ -112,6 +114,51 @@ class Reading(unittest.TestCase):
             proxy = SimpleNamespace(resident_bytes=lambda resident=resident: resident)
             self.assertEqual(slow_readers.watch(proxy, [one], until), resident)
             one.stop.assert_called_once()
+
+
+class Blocked(unittest.TestCase):
+    def complaint(self, status=403, fetched=0, **figures):
+        every = {"count": 900, "refused": 900 if status >= 400 else 0, "cut": 0, **figures}
+        return blocked.complaint(blocked.Answer(status, 43, True), every, fetched)
+
+    def test_a_refusal_and_a_null_answer_are_right_where_every_one_is(self):
+        self.assertEqual(self.complaint(403), "")
+        self.assertEqual(self.complaint(200), "")
+
+    def test_one_answer_of_another_kind_fails_the_run(self):
+        self.assertIn("899 of 900 refused", self.complaint(403, refused=899))
+        self.assertIn("1 of 900 refused", self.complaint(200, refused=1))
+        self.assertEqual(self.complaint(403, cut=2), "2 cut off")
+
+    def test_what_the_origin_was_asked_for_or_answered_is_no_answer_by_policy(self):
+        self.assertIn("asked 3 times", self.complaint(403, fetched=3))
+        for status in (404, 502):
+            self.assertIn(f"answered with {status}", self.complaint(status))
+
+    def asked(self, *answers):
+        """What is said of a proxy that gives these answers on one connection."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def serve():
+                client, _ = listener.accept()
+                with client:
+                    for answer in answers:
+                        client.recv(4096)
+                        client.sendall(answer)
+
+            serving = threading.Thread(target=serve, daemon=True)
+            serving.start()
+            try:
+                return blocked.ask(SimpleNamespace(host="127.0.0.1", port=listener.getsockname()[1]), "http://localhost/ad.gif")
+            finally:
+                serving.join(10)
+
+    def test_a_connection_that_stays_is_asked_twice(self):
+        gif = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nGIF"
+        page = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"
+        self.assertEqual(self.asked(gif, page), (403, 2, True))
+
+    def test_one_that_is_closed_is_said_so(self):
+        self.assertEqual(self.asked(b"HTTP/1.0 403 Filtered\r\nConnection: close\r\n\r\nno"), (403, 2, False))
 
 
 if __name__ == "__main__":
