@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use tidegate_tests::clients::{curl, curl_with_head};
 use tidegate_tests::origin::{Origin, Page, header};
 use tidegate_tests::resolver::{Reply, Resolver};
@@ -254,4 +254,46 @@ admin: { listen: "127.0.0.1:0" }
     }
     let stranger = curl(&[&format!("https://{address}/")]);
     assert_eq!(stranger.0, 0, "nobody else vouches for it");
+}
+
+#[test]
+fn the_connections_of_the_proxy_to_an_origin_are_told() {
+    let pages = origin();
+    let edge = edge(&pages);
+    assert_eq!(edge.api("/api/origins")["origins"], serde_json::json!([]));
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = origin.local_addr().unwrap();
+    let proxy = edge.address("proxy", "http");
+    let clients: Vec<_> = (0..3)
+        .map(|_| {
+            let mut client = TcpStream::connect(proxy).unwrap();
+            write!(client, "GET http://{at}/ HTTP/1.1\r\nHost: {at}\r\n\r\n").unwrap();
+            client
+        })
+        .collect();
+    let mut serving: Vec<_> = (0..3).map(|_| origin.accept().unwrap().0).collect();
+    for stream in &mut serving {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+    }
+    let busy = edge.api("/api/origins");
+    let told = &busy["origins"][0];
+    assert_eq!(told["origin"], format!("http://{at}"), "{busy}");
+    assert_eq!((told["open"].as_u64(), told["idle"].as_u64()), (Some(3), Some(0)), "{busy}");
+    for stream in &mut serving {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx").unwrap();
+    }
+    let idle = wait::until("three idle connections", || {
+        let told = edge.api("/api/origins")["origins"][0].clone();
+        (told["idle"] == 3).then_some(told)
+    });
+    let (open, version) = (idle["open"].as_u64(), idle["version"].as_str());
+    assert_eq!((open, version), (Some(3), Some("1.1")), "{idle}");
+    // Each core learns by itself, and which took which client is the kernel's choice.
+    assert!(idle["at_once"].as_u64().is_some_and(|count| (1..=3).contains(&count)), "{idle}");
+    drop(clients);
 }

@@ -8,6 +8,7 @@ pub(crate) mod allows;
 pub(crate) mod changes;
 pub(crate) mod counts;
 pub(crate) mod notes;
+mod origins;
 pub(crate) mod pools;
 pub(crate) mod requests;
 pub(crate) mod session;
@@ -141,6 +142,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(state::lists))
         .routes(routes!(state::upstreams))
         .routes(routes!(state::caches))
+        .routes(routes!(origins::origins))
         .routes(routes!(pools::pools))
         .routes(routes!(pools::change_pool))
         .routes(routes!(pools::replace_servers))

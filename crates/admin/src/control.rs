@@ -4,8 +4,8 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    Allow, Cache, ClientTrust, List, NewServer, Pool, Reloaded, Running, Store, TakeBackRequest,
-    TakenBack, UpdateRequest, Updated, Upstream, Why,
+    Allow, Cache, ClientTrust, List, NewServer, Origin, Pool, Reloaded, Running, Store,
+    TakeBackRequest, TakenBack, UpdateRequest, Updated, Upstream, Why,
 };
 use ledger::Collector;
 use std::net::IpAddr;
@@ -28,6 +28,9 @@ pub trait Control: Send + Sync + 'static {
 
     /// The caches of answers, in the order of the configuration.
     fn caches(&self) -> Vec<Cache>;
+
+    /// What the proxy's connections have taught of origins, those used last first; 200 at most.
+    fn origins(&self) -> Vec<Origin>;
 
     /// The gateway's pools, by name.
     fn pools(&self) -> Vec<Pool>;

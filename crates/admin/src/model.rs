@@ -9,6 +9,7 @@ mod allows;
 mod clients;
 mod lists;
 mod notes;
+mod origins;
 mod pools;
 mod stores;
 mod why;
@@ -19,6 +20,7 @@ pub use self::lists::{
     List, Lists, SkippedCount, SkippedLine, Subscription, UpdateRequest, Updated, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
+pub use self::origins::{Origin, Origins};
 pub use self::pools::{
     NewServer, Pool, PoolChangeRequest, PoolName, PoolResolve, PoolServer, PoolServersRequest,
     Pools, ServerRequest,

@@ -24,7 +24,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, CameTo};
 use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
 use upstream::origins::{
-    BecomesTunnel, ClientStream, Dialer, Host, Limits as OriginLimits, Origin, Origins, Reach,
+    BecomesTunnel, ClientStream, Dialer, Host, KnownOrigin, Limits as OriginLimits, Origin,
+    Origins, Reach,
 };
 use vocab::{Complaint, Listen, Near, Now};
 
@@ -117,6 +118,11 @@ impl Door {
     /// The cache of what it fetches, where it has one.
     pub fn cache(&self) -> Option<Arc<Cache>> {
         self.setup().cache.clone()
+    }
+
+    /// What this core's connections have taught of origins; an origin may come more than once.
+    pub fn known_origins(&self) -> Vec<KnownOrigin> {
+        self.setup().origins.known()
     }
 
     /// Waits until the disk tier of its cache has what was handed to it: before the program ends.

@@ -2,8 +2,8 @@
 
 use crate::control::{Control, Grant, PoolChange, PoolServerChange, Purge, Question};
 use crate::model::{
-    Allow, Cache, ClientTrust, List, Pool, Problem, Reloaded, Running, Store, TakeBackRequest,
-    TakenBack, UpdateRequest, Updated, UpdatedList, Upstream, Why,
+    Allow, Cache, ClientTrust, List, Origin, Pool, Problem, Reloaded, Running, Store,
+    TakeBackRequest, TakenBack, UpdateRequest, Updated, UpdatedList, Upstream, Why,
 };
 use crate::tests::Folder;
 use crate::{Admin, Parts, Settings, Token};
@@ -60,6 +60,9 @@ impl Control for Program {
     }
     fn trust(&self, _: Now) -> Vec<ClientTrust> {
         Vec::new()
+    }
+    fn origins(&self) -> Vec<Origin> {
+        vec![Origin { origin: "https://a.example".into(), at_once: 3, ..Origin::default() }]
     }
     fn pools(&self) -> Vec<Pool> {
         vec![Pool { name: "app".into(), ..Pool::default() }]

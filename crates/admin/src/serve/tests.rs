@@ -3,8 +3,8 @@
 use super::house::House;
 use super::*;
 use crate::model::{
-    Paused, Problem, Purged, RequestPage, Series, Status, Stores, TakenBack, TopTable, Totals,
-    Updated, Why,
+    Origins, Paused, Problem, Purged, RequestPage, Series, Status, Stores, TakenBack, TopTable,
+    Totals, Updated, Why,
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,6 +50,7 @@ async fn every_route_is_described_and_answers() {
         "/api/lists/update",
         "/api/notes",
         "/api/openapi.json",
+        "/api/origins",
         "/api/pause",
         "/api/pools",
         "/api/purge",
@@ -80,6 +81,7 @@ async fn every_route_is_described_and_answers() {
         "/api/lists",
         "/api/upstreams",
         "/api/caches",
+        "/api/origins",
         "/api/pools",
         "/api/trust",
         "/api/totals",
@@ -307,6 +309,14 @@ async fn a_purge_says_how_many_answers_it_forgot() {
         assert!(answer.status.is_client_error(), "{wrong}");
         answer.problem();
     }
+}
+
+#[tokio::test]
+async fn the_origins_of_the_proxy_are_told() {
+    let house = House::new();
+    let told: Origins = house.get("/api/origins").await.json();
+    let first = &told.origins[0];
+    assert_eq!((first.origin.as_str(), first.at_once), ("https://a.example", 3));
 }
 
 #[tokio::test]

@@ -205,6 +205,10 @@ impl Control for Handle {
         .collect()
     }
 
+    fn origins(&self) -> Vec<model::Origin> {
+        self.0.origins()
+    }
+
     fn pools(&self) -> Vec<model::Pool> {
         self.0.pools().into_iter().map(super::pools::told).collect()
     }

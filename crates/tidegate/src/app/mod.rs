@@ -15,6 +15,7 @@ pub(crate) mod lists;
 mod memory;
 mod metrics;
 mod mint;
+mod origins;
 mod pools;
 mod reload;
 pub(crate) mod signer;

@@ -43,6 +43,16 @@ impl Need {
         self.open.get() > 0
     }
 
+    /// How many are open, or being opened.
+    pub(super) fn open(&self) -> usize {
+        self.open.get()
+    }
+
+    /// How many were of use at once.
+    pub(super) fn most(&self) -> usize {
+        self.most.get()
+    }
+
     /// Whether more than one was of use at once.
     pub(super) fn is_worth_remembering(&self) -> bool {
         self.most.get() > 1

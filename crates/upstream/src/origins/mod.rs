@@ -10,6 +10,7 @@ mod ahead;
 mod dialer;
 mod error;
 mod http2;
+mod known;
 mod leased;
 mod metered;
 mod origin;
@@ -29,6 +30,7 @@ mod way;
 
 pub use dialer::{Anywhere, Connection, Dialer, Guard};
 pub use error::{Blame, DialError, SendError, Unanswered};
+pub use known::KnownOrigin;
 pub use metered::{BodyEnd, Metered};
 pub use origin::{Host, Origin, OriginError, OriginScheme};
 pub use parent::{BadParent, Hop, Parent, ParentKind};

@@ -6,7 +6,9 @@
 //! [`super::ahead`]. Connections of HTTP/2 are in [`super::shared`].
 
 use super::ahead::{Need, Place};
+use super::known::KnownOrigin;
 use super::server::Server;
+use http::Version;
 use http_engine::client::Sender;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -236,6 +238,21 @@ pub(super) fn give(key: Key, mut open: Open, caps: Caps) {
     });
 }
 
+/// What is known here of the servers of this owner.
+pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
+    POOL.with_borrow_mut(|pool| {
+        let now = Instant::now();
+        let mut all = Vec::new();
+        for (key, kept) in pool.kept.iter_mut().filter(|(key, _)| key.owner == owner) {
+            pool.count -= kept.drop_useless(now);
+            if kept.has_connections() || kept.is_remembered(now) {
+                all.push(kept.told(&key.server, now));
+            }
+        }
+        all
+    })
+}
+
 impl Kept {
     fn new(now: Instant) -> Self {
         Self { idle: Vec::new(), need: Rc::default(), used: now }
@@ -252,6 +269,21 @@ impl Kept {
             is_of_use
         });
         before - self.idle.len()
+    }
+
+    fn told(&self, server: &Server, now: Instant) -> KnownOrigin {
+        let idle = self.idle.len();
+        // Those that are not counted are known while they idle.
+        let open = self.need.open().max(idle);
+        let unused = now.saturating_duration_since(self.used);
+        KnownOrigin {
+            server: server.clone(),
+            version: Version::HTTP_11,
+            open,
+            idle,
+            at_once: self.need.most(),
+            unused: if open > idle { Duration::ZERO } else { unused },
+        }
     }
 
     fn has_connections(&self) -> bool {

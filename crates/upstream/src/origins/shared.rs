@@ -6,12 +6,16 @@
 //! while. It opens no connection itself. Called by [`super::send`].
 
 use super::error::SendError;
+use super::known::KnownOrigin;
 use super::pool::{Caps, Key, Left, Open, Sweeping};
+use super::server::Server;
+use http::Version;
 use http_engine::client::Sender;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -122,6 +126,19 @@ pub(super) fn begin(key: &Key) -> Begin {
     })
 }
 
+/// What is known here of the servers of this owner: each line by itself.
+pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
+    LINES.with_borrow(|lines| {
+        let now = Instant::now();
+        let mut all = Vec::new();
+        for (key, known) in lines.known.iter().filter(|(key, _)| key.owner == owner) {
+            let open = known.lines.iter().filter(|line| line.goes_on(now));
+            all.extend(open.map(|line| line.told(&key.server, now)));
+        }
+        all
+    })
+}
+
 /// A place on a line that nobody else will use.
 pub(super) fn alone(open: Open, caps: Caps) -> Option<Stream> {
     Rc::new(Line::new(open, caps)).stream()
@@ -206,6 +223,19 @@ impl Line {
             under_way: Cell::new(0),
             requests: Cell::new(requests),
             standing: Cell::new(Standing::Serves),
+        }
+    }
+
+    fn told(&self, server: &Server, now: Instant) -> KnownOrigin {
+        let is_idle = self.under_way.get() == 0;
+        let unused = now.saturating_duration_since(self.used.get());
+        KnownOrigin {
+            server: server.clone(),
+            version: Version::HTTP_2,
+            open: 1,
+            idle: usize::from(is_idle),
+            at_once: 0,
+            unused: if is_idle { unused } else { Duration::ZERO },
         }
     }
 

@@ -17,7 +17,8 @@ use tokio::task::spawn_local;
 use transport::ClientTls;
 use transport::tls::Alpn;
 use upstream::origins::{
-    Anywhere, DialError, Dialer, HttpVersion, Limits as OriginLimits, Origin, Origins, SendError,
+    Anywhere, DialError, Dialer, HttpVersion, KnownOrigin, Limits as OriginLimits, Origin, Origins,
+    SendError,
 };
 use upstream::resolver::{Resolver, ResolverSettings};
 
@@ -63,6 +64,12 @@ fn origins_without_terms_get_http2_where_they_have_it() {
         assert_eq!(ask(get("/"), &new.at).await, "HTTP/2.0 https://app.example/ -");
         assert_eq!(ask(get("/"), &new.at).await, "HTTP/2.0 https://app.example/ -");
         assert_eq!(new.connections(), 1);
+        let known = |at: &str| {
+            let all = KnownOrigin::joined(origins.known(), 9);
+            let one = all.into_iter().find(|one| one.server.authority() == at);
+            one.map(|one| (one.version, one.open, one.idle, one.at_once))
+        };
+        assert_eq!(known(&new.at), Some((Version::HTTP_2, 1, 1, 0)));
         // What is to leave HTTP needs a connection that it can take along.
         let mut leaving = get("/");
         leaving.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
@@ -70,6 +77,7 @@ fn origins_without_terms_get_http2_where_they_have_it() {
         assert_eq!(ask(leaving, &new.at).await, "HTTP/1.1 / app.example");
         assert_eq!(new.connections(), 2);
         assert_eq!(ask(get("/"), &old.at).await, "HTTP/1.1 / app.example");
+        assert_eq!(known(&old.at), Some((Version::HTTP_11, 1, 1, 1)));
     });
 }
 

@@ -8,6 +8,7 @@ mod authority;
 mod connections;
 mod goodbyes;
 mod http2;
+mod known;
 mod patience;
 mod proxy_header;
 mod raw;
