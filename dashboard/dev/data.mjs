@@ -29,6 +29,19 @@ export const TRUST = [
   { client: "192.168.1.41", trust: "trusts", requests: 1, alerts: 0, silences: 0, heard_s: 200_000, avoided_s: 0 },
 ];
 
+/** Where the proxy has connections to, the one used last first. */
+export const ORIGINS = [
+  { origin: "https://www.example", version: "2", open: 1, idle: 0, at_once: 0, unused_s: 0 },
+  { origin: "http://images.shop.example", version: "1.1", open: 6, idle: 4, at_once: 6, unused_s: 0 },
+  { origin: "http://d111111abcdef8.cdn-of-somebody-with-a-long-name.eu-central-1.example:8080", version: "1.1", open: 2, idle: 2, at_once: 2, unused_s: 4 },
+  { origin: "https://news.example", version: "2", open: 1, idle: 1, at_once: 0, unused_s: 11 },
+  { origin: "http://[2001:db8::7]:3000", version: "1.1", open: 1, idle: 1, at_once: 1, unused_s: 18 },
+  { origin: "https://packages.example", version: "1.1", open: 3, idle: 3, at_once: 4, unused_s: 21 },
+  { origin: "http://192.168.1.5", version: "1.1", open: 1, idle: 1, at_once: 1, unused_s: 27 },
+  { origin: "http://radio.example:8000", version: "1.1", open: 0, idle: 0, at_once: 2, unused_s: 95 },
+  { origin: "http://old.example", version: "1.1", open: 0, idle: 0, at_once: 3, unused_s: 412 },
+];
+
 export const LISTS = [
   {
     name: "starter", kind: "block", from: "builtin starter", syntax: "AdGuard", lines: 1284,

@@ -6,7 +6,7 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LISTS, row, series, top, TRUST } from "./data.mjs";
+import { LISTS, ORIGINS, row, series, top, TRUST } from "./data.mjs";
 
 const TOKEN = "harbour";
 const STARTED = Date.now() - 3 * 86_400_000 - 4_000_000;
@@ -182,6 +182,7 @@ async function answer(request, url) {
         { url: "http://media.eu-central-1.compute.cloud-of-somebody.example:8080", resolve: "addresses", servers: 1, failure: "the upstream could not look the name up", looked_up_at: fromNow(-4_000), next_at: fromNow(12_000) },
       ] },
     ] }];
+    case "GET /api/origins": return [200, { origins: MODE === "empty" ? [] : ORIGINS }];
     case "GET /api/trust": return [200, { clients: MODE === "empty" ? [] : TRUST.map(trusting) }];
     case "GET /api/allows": return [200, { allows: MODE === "empty" ? [] : [
       { host: "shop.example", client: "192.168.1.7", profile: null, until: new Date(Date.now() + 240_000).toISOString(), left_s: 240 },

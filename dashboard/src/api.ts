@@ -6,6 +6,7 @@ import type {
   Allow,
   ClientTrust,
   List,
+  Origin,
   Paused,
   Pool,
   Problem,
@@ -153,6 +154,7 @@ export const api = {
   why: (query: WhyQuery, signal?: AbortSignal) =>
     get<Why>(withQuery("api/why", { ...query }), signal),
   lists: (signal?: AbortSignal) => get<{ lists: List[] }>("api/lists", signal),
+  origins: (signal?: AbortSignal) => get<{ origins: Origin[] }>("api/origins", signal),
   pools: (signal?: AbortSignal) => get<{ pools: Pool[] }>("api/pools", signal),
   upstreams: (signal?: AbortSignal) => get<{ upstreams: Upstream[] }>("api/upstreams", signal),
   trust: (signal?: AbortSignal) => get<{ clients: ClientTrust[] }>("api/trust", signal),

@@ -236,6 +236,18 @@ export interface Pool {
   names: PoolName[];
 }
 
+/** An origin that the proxy has connections to, or had several to of late. */
+export interface Origin {
+  origin: string;
+  version: "1.1" | "2";
+  open: number;
+  idle: number;
+  /** Connections that are opened together the next time; 0 where that is not learnt. */
+  at_once: number;
+  /** For how long none of them has carried a request. */
+  unused_s: number;
+}
+
 /** What handshakes have taught about a client's trust in the certificate authority. */
 export interface ClientTrust {
   client: string;

@@ -8,6 +8,7 @@ import { Choice } from "../parts/choice";
 import { Doors } from "../parts/doors";
 import { Lists } from "../parts/lists";
 import { Empty, Marked, Notice } from "../parts/notice";
+import { Origins } from "../parts/origins";
 import { PoolPanel } from "../parts/pools";
 import { Top } from "../parts/top";
 import { Trust } from "../parts/trust";
@@ -73,12 +74,13 @@ export function Overview() {
     ]);
     return { totals, series, blocked, names, clients };
   });
-  const slow = usePolled("lists, upstreams, pools and trust", SLOW_EVERY_MS, async (signal) => {
-    const [lists, upstreams, allows, pools, trust] = await Promise.all([
+  const slow = usePolled("lists, upstreams, pools, origins and trust", SLOW_EVERY_MS, async (signal) => {
+    const [lists, upstreams, allows, pools, origins, trust] = await Promise.all([
       api.lists(signal),
       api.upstreams(signal),
       api.allows(signal),
       api.pools(signal),
+      api.origins(signal),
       api.trust(signal),
     ]);
     return {
@@ -86,6 +88,7 @@ export function Overview() {
       upstreams: upstreams.upstreams,
       allows: allows.allows,
       pools: pools.pools,
+      origins: origins.origins,
       clients: trust.clients,
     };
   });
@@ -155,6 +158,7 @@ export function Overview() {
           ))}
         </div>
       )}
+      {slow.data && slow.data.origins.length > 0 && <Origins origins={slow.data.origins} />}
       {slow.data && slow.data.clients.length > 0 && <Trust clients={slow.data.clients} />}
       {status.value && <Colophon status={status.value} />}
     </>
