@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use store::freshness::{
     Answered, Asked, Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotReused,
-    NotStored, Trouble, cache_status, freshness, miss,
+    NotStored, Trouble, cache_status, freshness,
 };
 use store::{Entry, Filed, Found, Join, Joined, Key, Lead, Reader, Unfetched};
 use tokio::sync::oneshot;
@@ -121,8 +121,8 @@ impl Cache {
         question: &Question,
         fetch: &F,
     ) -> Result<Served, Missed<F::Failure>> {
-        if let Err(why) = miss(&self.rules, &question.asked()) {
-            return Ok(Self::unfetched(Unfetched::Missing(why)));
+        if let Err(why) = self.store().bypass(&self.rules, &question.asked()) {
+            return Ok(Self::unfetched(why));
         }
         let kept = Some(Kept::Not(NotStored::Never));
         self.pass(question, fetch, Forward::Bypass, kept).await

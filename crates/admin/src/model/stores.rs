@@ -31,7 +31,7 @@ pub struct Store {
     pub collapsed: u64,
     /// Requests for which the origin was asked.
     pub fetched: u64,
-    /// Requests that are none of a cache's business.
+    /// Requests that are none of a cache's business, or for URLs that are never kept.
     pub passed: u64,
     /// Answers of which the origin said that what is stored is right.
     pub confirmed: u64,

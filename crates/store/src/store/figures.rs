@@ -41,7 +41,7 @@ counters! {
     leads,
     /// Fetches for one client: nobody could join, or the key's answers cannot be shared.
     alone,
-    /// Requests that are none of a cache's business.
+    /// Requests that are none of a cache's business, or for URLs that are never kept.
     passed,
     /// Requests refused because the origin was not to be asked (504).
     refused,

@@ -192,6 +192,16 @@ impl Store {
         }
     }
 
+    /// Counts a request that goes past the store, whatever is in it; or says why 504 is due.
+    pub fn bypass(&self, rules: &Rules, asked: &Asked<'_>) -> Result<(), Unfetched> {
+        if let Err(why) = miss(rules, asked) {
+            self.count(|it| &it.refused);
+            return Err(Unfetched::Missing(why));
+        }
+        self.count(|it| &it.passed);
+        Ok(())
+    }
+
     /// Counts an answer from a front.
     pub fn front_sent(&self, front: &Entry) {
         self.used(front);

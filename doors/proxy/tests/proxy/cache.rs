@@ -41,7 +41,8 @@ fn urls_that_are_never_kept_are_fetched_each_time_and_say_so() {
         kept_for_long(&format!("Content-Location: {path}\r\n"), "now")
     });
     let never = vec!["/live/*".to_owned()];
-    let proxy = caching(http_cache::Settings { never, ..Default::default() });
+    let cache = http_cache::Settings { never, ..Default::default() };
+    let (proxy, door) = start_door(&Given::default(), |settings| settings.cache = Some(cache));
     let url = |path: &str| format!("http://{}{path}", origin.address);
     let live = url("/live/1");
     // What a POST was answered with is not kept either.
@@ -64,6 +65,8 @@ fn urls_that_are_never_kept_are_fetched_each_time_and_say_so() {
     let nothing = ask(proxy, &only);
     assert!(nothing.starts_with("HTTP/1.1 504"), "{nothing}");
     assert_eq!(origin.seen().len(), 5);
+    let counters = door.cache().unwrap().figures().counters;
+    assert_eq!((counters.passed, counters.refused), (3, 1), "{counters:?}");
 }
 
 /// A thousand letters.
