@@ -158,7 +158,7 @@ export interface List {
   rules_urls: number;
   skipped: number;
   skipped_by_reason: { reason: string; count: number }[];
-  skipped_lines: { line: number; reason: string; text: string }[];
+  skipped_lines: { file?: string | null; line: number; reason: string; text: string }[];
   loaded_at: string | null;
   /** Since when it is unchanged. */
   changed_at: string | null;

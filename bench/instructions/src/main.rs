@@ -108,7 +108,8 @@ fn answer_write(count: usize) -> usize {
 }
 
 fn policy_of(text: &str) -> Policy {
-    let lists = [ListSource { name: "list", kind: ListKind::Block, text: text.as_bytes() }];
+    let lists =
+        [ListSource { name: "list", kind: ListKind::Block, text: text.as_bytes(), files: &[] }];
     Policy::new(policy::compile(&lists, 7).into(), Profiles::everyone())
 }
 

@@ -12,7 +12,12 @@ pub fn run(dir: &Path) {
     let lists: Vec<ListSource<'_>> = files
         .iter()
         .zip(&texts)
-        .map(|(name, text)| ListSource { name, kind: ListKind::Block, text: text.as_bytes() })
+        .map(|(name, text)| ListSource {
+            name,
+            kind: ListKind::Block,
+            text: text.as_bytes(),
+            files: &[],
+        })
         .collect();
     let rules = policy::compile(&lists, 7);
     for report in rules.lists() {

@@ -75,7 +75,12 @@ fn measure(what: &str, texts: &[&str], listed: &[String]) {
     let start = clock::cpu_seconds();
     let lists: Vec<ListSource<'_>> = texts
         .iter()
-        .map(|text| ListSource { name: what, kind: ListKind::Block, text: text.as_bytes() })
+        .map(|text| ListSource {
+            name: what,
+            kind: ListKind::Block,
+            text: text.as_bytes(),
+            files: &[],
+        })
         .collect();
     let policy = Policy::new(policy::compile(&lists, 7).into(), Profiles::everyone());
     let took = clock::cpu_seconds() - start;

@@ -69,7 +69,7 @@ pub fn run(easylist: &str, easyprivacy: &str) {
 }
 
 fn ours(easylist: &str, easyprivacy: &str) -> Policy {
-    let source = |name, text| ListSource { name, kind: ListKind::Block, text };
+    let source = |name, text| ListSource { name, kind: ListKind::Block, text, files: &[] };
     let lists =
         [source("easylist", easylist.as_bytes()), source("easyprivacy", easyprivacy.as_bytes())];
     Policy::new(policy::compile(&lists, 7).into(), Profiles::everyone())

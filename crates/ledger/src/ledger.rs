@@ -26,8 +26,9 @@ use vocab::{Action, Door, Now, RuleRef, Source};
 
 /// Who knows the text of a rule: the policy, through the binary.
 pub trait RuleTexts: Send + Sync + 'static {
-    /// The list's name and the rule's text, for a rule that matched `host`; none if it is gone.
-    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, String)>;
+    /// The list's name, the line there and the rule's text, for a rule that matched `host`; none if it is
+    /// gone.
+    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)>;
 }
 
 /// The ledger. Clones are handles to the same one; the last one dropped closes it.

@@ -39,8 +39,8 @@ pub(crate) fn event(name: &str, action: Action) -> Event {
 pub(crate) struct OneList;
 
 impl RuleTexts for OneList {
-    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, String)> {
-        (rule.list == ListId(0)).then(|| ("ads".into(), format!("||{host}^")))
+    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)> {
+        (rule.list == ListId(0)).then(|| ("ads".into(), rule.line, format!("||{host}^")))
     }
 }
 

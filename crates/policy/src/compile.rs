@@ -44,6 +44,17 @@ pub struct ListSource<'t> {
     pub kind: ListKind,
     /// Its bytes, in any syntax; a line that is no UTF-8 is skipped.
     pub text: &'t [u8],
+    /// The files that the text was put together from, in their order; none if it is of one piece.
+    pub files: &'t [ListFile],
+}
+
+/// A file of a list that is a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListFile {
+    /// Its name, which explanations show behind that of the list.
+    pub name: String,
+    /// Where it ends in the text of the list, in bytes. It begins where the one before ends.
+    pub end: usize,
 }
 
 /// Compiles lists; never fails, for bad lines are counted with their reason. Of more than 64 lists
@@ -56,7 +67,7 @@ pub struct ListSource<'t> {
 /// use vocab::{Action, Name, Now};
 ///
 /// let text = b"||ads.example^\n@@||good.ads.example^\n";
-/// let rules = compile(&[ListSource { name: "mine", kind: ListKind::Block, text }], 42);
+/// let rules = compile(&[ListSource { name: "mine", kind: ListKind::Block, text, files: &[] }], 42);
 /// let policy = Policy::new(rules.into(), Profiles::everyone());
 ///
 /// let now = Now { unix_ms: 0, mono_ms: 0 };
@@ -105,10 +116,23 @@ enum Made {
     Url(Syntax),
 }
 
-impl ListSource<'_> {
-    /// By which an unchanged text is known.
+impl<'t> ListSource<'t> {
+    /// By which an unchanged text is known, and the files that it is of.
     fn sum(&self) -> u64 {
-        checksum(self.text)
+        checksum(self.text).wrapping_add(checksum(format!("{:?}", self.files).as_bytes()))
+    }
+
+    /// Its files, each with its text; the whole, without a name, where it is of one piece.
+    fn parts(&self) -> impl Iterator<Item = (Option<&'t str>, &'t [u8])> + use<'t> {
+        let (text, files) = (self.text, self.files);
+        let whole = files.is_empty().then_some((None, text));
+        let mut start = 0;
+        let parts = files.iter().map(move |file| {
+            let part = text.get(start..file.end).unwrap_or_default();
+            start = file.end;
+            (Some(file.name.as_str()), part)
+        });
+        whole.into_iter().chain(parts)
     }
 }
 
@@ -127,12 +151,29 @@ impl Compiler<'_> {
 
     fn list(&mut self, list: u8, source: &ListSource<'_>) -> ListReport {
         let mut tally = Tally::default();
-        if let Some(why) = fitness::unfit(source.text) {
-            return tally.unfit(why, source);
+        // The first of its files that is none; of others the rules are in force.
+        let (mut unfit, mut is_any_fit) = (None, false);
+        for (file, text) in source.parts() {
+            if let Some(file) = file {
+                tally.file(file);
+            }
+            if let Some(why) = fitness::unfit(text) {
+                unfit = unfit.or(Some(why));
+            } else {
+                is_any_fit = true;
+                self.lines(list, source.kind, text, &mut tally);
+            }
         }
-        let mut bare = Bare::of_list(source.text);
-        let text = source.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source.text);
-        let mut rest = text;
+        match unfit {
+            Some(why) if !is_any_fit => tally.unfit(why, source),
+            Some(_) | None => tally.report(source),
+        }
+    }
+
+    /// The lines of one text, which tell by themselves what they are written in.
+    fn lines(&mut self, list: u8, kind: ListKind, text: &[u8], tally: &mut Tally) {
+        let mut bare = Bare::of_list(text);
+        let mut rest = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let bytes = &rest[..end];
@@ -144,15 +185,14 @@ impl Compiler<'_> {
                 *case = told;
                 continue;
             }
-            let place = Place { list, kind: source.kind, line };
-            match self.line(bytes, bare, place, &mut tally) {
+            let place = Place { list, kind, line };
+            match self.line(bytes, bare, place, tally) {
                 Ok(Made::Nothing) => {}
                 Ok(Made::Names(syntax, count)) => tally.names(syntax, count),
                 Ok(Made::Url(syntax)) => tally.url(syntax),
                 Err(reason) => tally.skip(reason, bytes),
             }
         }
-        tally.report(source)
     }
 
     fn line(

@@ -207,7 +207,7 @@ impl Policy {
 
     fn own_rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
         let rules = &self.rules;
-        let list = rules.lists.get(usize::from(rule.list.0))?.name.clone();
+        let list = rules.lists.get(usize::from(rule.list.0))?;
         let text = if let Some(found) = rules.table.by_ref(rule) {
             rules.table.text(found).to_owned()
         } else {
@@ -219,7 +219,9 @@ impl Policy {
             });
             text?
         };
-        Some(RuleText { list, line: rule.line, text })
+        let (file, line) = list.in_file(rule.line);
+        let list = file.map_or_else(|| list.name.clone(), |file| format!("{}/{file}", list.name));
+        Some(RuleText { list, line, text })
     }
 
     /// Lets everything pass until this moment, in milliseconds since 1970; 0 ends the pause.

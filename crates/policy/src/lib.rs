@@ -56,14 +56,15 @@ pub use self::settings::{
 };
 pub use ask::{Ask, Who};
 pub use clients::leaves::{LEAVES_MAX, Leave, LeavesFull, Until, Whom};
-pub use compile::{ListSource, compile, recompile};
+pub use compile::{ListFile, ListSource, compile, recompile};
 pub use decide::Policy;
 pub use fingerprint::{fold, split_mix};
 pub use lists::fitness::{Unfit, unfit};
 pub use lists::rewrite::Record;
 pub use profiles::Profiles;
 pub use report::{
-    EXCERPT_BYTES_MAX, ListKind, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
+    EXCERPT_BYTES_MAX, FileLines, ListKind, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine,
+    Syntax,
 };
 pub use rules::{Memory, Rules};
 pub use snapshot::SnapshotError;

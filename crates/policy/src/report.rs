@@ -24,6 +24,9 @@ pub struct ListReport {
     pub unfit: Option<Unfit>,
     /// Lines of text, comments and blank ones included.
     pub lines: u32,
+    /// The files that it was put together from, in their order, if it is a folder. Their lines are
+    /// numbered on from one to the next.
+    pub files: Vec<FileLines>,
     /// Names and patterns of names, which count at every door.
     pub rules_names: u32,
     /// Rules about URLs, which count where a URL is seen.
@@ -34,10 +37,31 @@ pub struct ListReport {
     pub skipped_by_reason: Vec<(SkipReason, u32)>,
 }
 
+/// Where a file of a list begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileLines {
+    /// Its name.
+    pub name: String,
+    /// The number of its first line among those of the list, from 1. A file without lines shares it with
+    /// the next one.
+    pub first_line: u32,
+}
+
+impl ListReport {
+    /// The file that a line of the list stands in, if the list is a folder, and its number there.
+    pub fn in_file(&self, line: u32) -> (Option<&str>, u32) {
+        let begun = self.files.partition_point(|file| file.first_line <= line);
+        match self.files[..begun].last() {
+            Some(file) => (Some(file.name.as_str()), line - file.first_line + 1),
+            None => (None, line),
+        }
+    }
+}
+
 /// A line that is not in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedLine {
-    /// The line, from 1.
+    /// The line, from 1; [`ListReport::in_file`] tells where that is in a folder.
     pub line: u32,
     /// Why.
     pub reason: SkipReason,

@@ -83,6 +83,11 @@ impl Rules {
         &self.lists
     }
 
+    /// Of each list's text and its files a sum, which tells whether they changed.
+    pub fn sums(&self) -> &[u64] {
+        &self.sums
+    }
+
     /// Whether there is no rule at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.len() == 0 && self.table.rules.is_empty()
@@ -92,7 +97,9 @@ impl Rules {
     pub fn memory(&self) -> Memory {
         let report = |report: &ListReport| {
             let lines = report.skipped.iter().map(|line| size_of_val(line) + line.text.capacity());
-            size_of_val(report) + report.name.capacity() + lines.sum::<usize>()
+            let files = report.files.iter().map(|file| size_of_val(file) + file.name.capacity());
+            let parts = lines.sum::<usize>() + files.sum::<usize>();
+            size_of_val(report) + report.name.capacity() + parts
         };
         Memory {
             names: self.names.len() as u64,

@@ -61,8 +61,10 @@ pub struct ListSettings {
     pub name: String,
     /// A list that comes with the program: `starter`.
     pub builtin: Option<String>,
-    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, AdGuard, EasyList.
-    /// Relative paths start at the configuration file.
+    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, AdGuard, EasyList. Or a folder:
+    /// all files in it (not below it) whose names end in `.txt`, `.list` or `.hosts` are one list, in the
+    /// order of their names, at most 1,000; hidden files are left out. Relative paths start at the
+    /// configuration file.
     pub path: Option<PathBuf>,
     /// Where it is fetched from, `https://` or `http://`; redirects are followed, but never from https
     /// to http. The last good version is kept in the state folder and used until a better one is there.

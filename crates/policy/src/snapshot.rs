@@ -10,7 +10,7 @@ use crate::clients::tags::Tags;
 use crate::fingerprint::{Keys, checksum};
 use crate::lists::fitness::Unfit;
 use crate::names::{Cell, Names, Tag};
-use crate::report::{ListKind, ListReport, SkipReason, SkippedLine, Syntax};
+use crate::report::{FileLines, ListKind, ListReport, SkipReason, SkippedLine, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
 use crate::urls::index::{Index, Indexes};
@@ -20,7 +20,7 @@ use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
 /// Sizes of a rule, of its conditions, and of what is kept of a name.
 const RULE_BYTES: usize = 28;
@@ -143,6 +143,11 @@ impl Writer {
         let unfit = |why| Unfit::ALL.iter().position(|other| *other == why);
         self.u32(report.unfit.and_then(unfit).map_or(0, |at| at as u32 + 1));
         self.u32(report.lines);
+        self.u32(report.files.len() as u32);
+        for file in &report.files {
+            self.text(&file.name);
+            self.u32(file.first_line);
+        }
         self.u32(report.rules_names);
         self.u32(report.rules_urls);
         self.u32(report.skipped.len() as u32);
@@ -369,7 +374,16 @@ impl<'b> Reader<'b> {
             0 => None,
             at => Some(*Unfit::ALL.get(at - 1)?),
         };
-        let (lines, rules_names, rules_urls) = (self.u32()?, self.u32()?, self.u32()?);
+        let lines = self.u32()?;
+        let mut files = Vec::new();
+        for _ in 0..self.u32()? {
+            files.push(FileLines { name: self.text()?, first_line: self.u32()? });
+        }
+        // Looked up by halves.
+        if !files.is_sorted_by_key(|file| file.first_line) {
+            return None;
+        }
+        let (rules_names, rules_urls) = (self.u32()?, self.u32()?);
         let mut skipped = Vec::new();
         for _ in 0..self.u32()? {
             let (line, reason) = (self.u32()?, self.reason()?);
@@ -385,6 +399,7 @@ impl<'b> Reader<'b> {
             syntax,
             unfit,
             lines,
+            files,
             rules_names,
             rules_urls,
             skipped,

@@ -49,9 +49,9 @@ impl Verdict {
 /// A rule as a person reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleText {
-    /// The list's name.
+    /// The list's name; behind it that of the file, if the list is a folder: `mine/ads.txt`.
     pub list: String,
-    /// The line in it, from 1.
+    /// The line there, from 1.
     pub line: u32,
     /// The rule. Rules about plain names are written anew from the name and the form of the line,
     /// so comments and neighbours on the same line are not in it.

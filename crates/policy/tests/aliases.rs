@@ -11,8 +11,12 @@ const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 #[test]
 fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
-    let list =
-        ListSource { name: "ads", kind: ListKind::Block, text: b"! title\n||tracker.example^\n" };
+    let list = ListSource {
+        name: "ads",
+        kind: ListKind::Block,
+        text: b"! title\n||tracker.example^\n",
+        files: &[],
+    };
     let policy = Policy::new(Arc::new(policy::compile(&[list], 1)), Profiles::everyone());
     let front = Name::from_lowercase("metrics.shop.example").unwrap();
     let behind = Name::from_lowercase("t.tracker.example").unwrap();
@@ -48,7 +52,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
 /// 192.0.2.8 has an exception of its own besides.
 fn policy() -> Policy {
     let text = b"||tracker.example^\n@@||good.example^\n";
-    let list = ListSource { name: "ads", kind: ListKind::Block, text };
+    let list = ListSource { name: "ads", kind: ListKind::Block, text, files: &[] };
     let free = policy::ClientSettings {
         name: "free".into(),
         matches: vec!["192.0.2.7".into()],
@@ -56,7 +60,7 @@ fn policy() -> Policy {
         ..policy::ClientSettings::default()
     };
     let text = b"@@||metrics.shop.example^\n";
-    let spare = ListSource { name: "spare", kind: ListKind::Block, text };
+    let spare = ListSource { name: "spare", kind: ListKind::Block, text, files: &[] };
     let spared = policy::ClientSettings {
         name: "spared".into(),
         matches: vec!["192.0.2.8".into()],

@@ -119,7 +119,10 @@ function ListEntry({ list }: { list: List }) {
           </ul>
           <ol class="lines">
             {list.skipped_lines.map((one) => (
-              <li key={one.line} title={one.reason}>
+              <li
+                key={`${one.file ?? ""}:${one.line}`}
+                title={one.file ? `${one.file}: ${one.reason}` : one.reason}
+              >
                 <span class="line-number">{one.line}</span>
                 <code>{printable(one.text)}</code>
               </li>

@@ -104,7 +104,8 @@ fn has_options_behind(body: &str) -> bool {
 fn compiled<'r>(rules: impl Iterator<Item = &'r str>) -> Rules {
     let lines: Vec<_> = std::iter::once(HEADER).chain(rules).collect();
     let text = lines.join("\n");
-    let source = ListSource { name: "never", kind: ListKind::Block, text: text.as_bytes() };
+    let source =
+        ListSource { name: "never", kind: ListKind::Block, text: text.as_bytes(), files: &[] };
     compile(&[source], RandomState::new().hash_one(0_u8))
 }
 

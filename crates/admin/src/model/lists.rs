@@ -58,7 +58,9 @@ pub struct SkippedCount {
 /// A line that was skipped.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct SkippedLine {
-    /// Its number, from 1.
+    /// The file that it stands in; null if the list is no folder.
+    pub file: Option<String>,
+    /// Its number there, from 1.
     pub line: u32,
     /// Why.
     pub reason: String,
@@ -100,7 +102,7 @@ pub struct UpdateRequest {
 /// What came of fetching lists.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Updated {
-    /// Those that were fetched, in the order in which that ended.
+    /// Folders, which were read again; then those that were fetched, in the order in which that ended.
     pub lists: Vec<UpdatedList>,
     /// Whether they are being fetched still: ask `/api/lists`.
     pub is_fetching: bool,

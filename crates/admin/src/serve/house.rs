@@ -145,8 +145,8 @@ impl Control for Program {
 struct NoRules;
 
 impl RuleTexts for NoRules {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
-        Some(("starter".into(), "||ads.example^".into()))
+    fn text(&self, rule: RuleRef, _: &str) -> Option<(String, u32, String)> {
+        Some(("starter".into(), rule.line, "||ads.example^".into()))
     }
 }
 

@@ -139,12 +139,12 @@ fn rule_number(
     if let Some(id) = known.get(&rule) {
         return Ok(*id);
     }
-    let (list, text) = batch
+    let (list, line, text) = batch
         .rules
         .text(rule, host)
-        .unwrap_or_else(|| (format!("list {}, gone", rule.list.0), String::new()));
+        .unwrap_or_else(|| (format!("list {}, gone", rule.list.0), rule.line, String::new()));
     let text = &text[..text.floor_char_boundary(RULE_BYTES_MAX)];
-    let id = rule_id(connection, &list, rule.line, text, hour)?;
+    let id = rule_id(connection, &list, line, text, hour)?;
     known.insert(rule, id);
     Ok(id)
 }

@@ -43,7 +43,7 @@ impl QuestionSet {
             .iter()
             .copied()
             .chain(rest)
-            .map(|(name, text)| ListSource { name, kind: ListKind::Block, text })
+            .map(|(name, text)| ListSource { name, kind: ListKind::Block, text, files: &[] })
             .collect();
         Self(Policy::new(policy::compile(&lists, seed).into(), Profiles::everyone()))
     }

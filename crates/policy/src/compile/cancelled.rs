@@ -17,16 +17,15 @@ impl<'t> Cancelled<'t> {
     pub(super) fn read(lists: &[ListSource<'t>]) -> Self {
         let mut cancelled: HashMap<&str, HashSet<Vec<&str>>> = HashMap::new();
         let finder = memchr::memmem::Finder::new(b"badfilter");
-        for list in lists {
-            let bare = Bare::of_list(list.text);
+        for (_, text) in lists.iter().flat_map(ListSource::parts) {
+            let bare = Bare::of_list(text);
             let mut from = 0;
-            while let Some(found) = finder.find(&list.text[from..]) {
+            while let Some(found) = finder.find(&text[from..]) {
                 let at = from + found;
-                let start = memchr::memrchr(b'\n', &list.text[..at]).map_or(0, |at| at + 1);
-                let end =
-                    memchr::memchr(b'\n', &list.text[at..]).map_or(list.text.len(), |n| at + n);
+                let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |at| at + 1);
+                let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |n| at + n);
                 from = end;
-                let line = &list.text[start..end];
+                let line = &text[start..end];
                 if line.len() <= LINE_BYTES_MAX
                     && let Ok(line) = std::str::from_utf8(line)
                     && let Line::Rule(rule) = detect::read(line, bare)

@@ -3,7 +3,7 @@
 use super::ListSource;
 use crate::lists::fitness::Unfit;
 use crate::report::{
-    EXCERPT_BYTES_MAX, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
+    EXCERPT_BYTES_MAX, FileLines, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
 };
 
 const SYNTAXES: [Syntax; 8] = [
@@ -21,6 +21,8 @@ const SYNTAXES: [Syntax; 8] = [
 #[derive(Default)]
 pub(super) struct Tally {
     lines: u32,
+    /// Where each file begins, if the list is a folder.
+    files: Vec<FileLines>,
     names: u32,
     urls: u32,
     /// Lines in each syntax, in the order of `SYNTAXES`.
@@ -35,6 +37,12 @@ impl Tally {
     pub(super) fn next_line(&mut self) -> Option<u32> {
         self.lines = self.lines.checked_add(1)?;
         Some(self.lines)
+    }
+
+    /// Notes that the next line is the first of this file.
+    pub(super) fn file(&mut self, name: &str) {
+        let first_line = self.lines.saturating_add(1);
+        self.files.push(FileLines { name: name.to_owned(), first_line });
     }
 
     pub(super) fn names(&mut self, syntax: Syntax, count: u32) {
@@ -93,6 +101,7 @@ impl Tally {
             syntax,
             unfit,
             lines: self.lines,
+            files: self.files,
             rules_names: self.names,
             rules_urls: self.urls,
             skipped: self.skipped,

@@ -31,7 +31,12 @@ fn policy(mut settings: Settings, lists: &[&str], more: &str) -> Policy {
     texts.extend(settings.schedule_lists());
     let sources: Vec<ListSource<'_>> = texts
         .iter()
-        .map(|(name, text)| ListSource { name, kind: ListKind::Block, text: text.as_bytes() })
+        .map(|(name, text)| ListSource {
+            name,
+            kind: ListKind::Block,
+            text: text.as_bytes(),
+            files: &[],
+        })
         .collect();
     Policy::new(policy::compile(&sources, SEED).into(), Profiles::build(&settings))
 }

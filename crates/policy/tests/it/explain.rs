@@ -44,8 +44,8 @@ fn the_winner_comes_first_and_the_rest_say_why_not() {
 #[test]
 fn rules_outside_the_profile_are_told_too() {
     let lists = [
-        ListSource { name: "ads", kind: ListKind::Block, text: b"||a.example^" },
-        ListSource { name: "adult", kind: ListKind::Block, text: b"a.example" },
+        ListSource { name: "ads", kind: ListKind::Block, text: b"||a.example^", files: &[] },
+        ListSource { name: "adult", kind: ListKind::Block, text: b"a.example", files: &[] },
     ];
     let list = |name: &str| ListSettings { name: name.into(), ..ListSettings::default() };
     let settings = Settings {

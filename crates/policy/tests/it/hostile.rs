@@ -5,7 +5,7 @@ use policy::{ListKind, ListSource, Policy, Profiles, SkipReason};
 use vocab::Kind;
 
 fn compile(text: &[u8]) -> Policy {
-    let source = ListSource { name: "list", kind: ListKind::Block, text };
+    let source = ListSource { name: "list", kind: ListKind::Block, text, files: &[] };
     Policy::new(policy::compile(&[source], SEED).into(), Profiles::everyone())
 }
 

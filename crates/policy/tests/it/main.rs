@@ -2,6 +2,7 @@
 
 mod clients;
 mod explain;
+mod files;
 mod hostile;
 mod leaves;
 mod modifiers;

@@ -31,8 +31,8 @@ fn settings(default: Option<&[&str]>) -> Settings {
 
 fn policy(default: Option<&[&str]>) -> Policy {
     let lists = [
-        ListSource { name: "ads", kind: ListKind::Block, text: b"ads.example" },
-        ListSource { name: "adult", kind: ListKind::Block, text: b"adult.example" },
+        ListSource { name: "ads", kind: ListKind::Block, text: b"ads.example", files: &[] },
+        ListSource { name: "adult", kind: ListKind::Block, text: b"adult.example", files: &[] },
     ];
     Policy::new(policy::compile(&lists, SEED).into(), Profiles::build(&settings(default)))
 }

@@ -42,6 +42,7 @@ fn badfilter_cancels_the_same_rule_in_any_list() {
         name,
         kind: ListKind::Block,
         text: text.as_bytes(),
+        files: &[],
     };
     let lists = [
         list("one", "||a.example^\n||b.example^$script,third-party\n/banner/*"),
@@ -60,8 +61,13 @@ fn badfilter_cancels_the_same_rule_in_any_list() {
 #[test]
 fn every_rule_of_an_allow_list_is_an_exception() {
     let lists = [
-        ListSource { name: "block", kind: ListKind::Block, text: b"||example^" },
-        ListSource { name: "allow", kind: ListKind::Allow, text: b"a.example\n||b.example^" },
+        ListSource { name: "block", kind: ListKind::Block, text: b"||example^", files: &[] },
+        ListSource {
+            name: "allow",
+            kind: ListKind::Allow,
+            text: b"a.example\n||b.example^",
+            files: &[],
+        },
     ];
     let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
     assert!(!blocks(lookup(&policy, "a.example")));

@@ -27,7 +27,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let lists: Vec<ListSource<'_>> = LISTS
         .iter()
         .zip(&*TEXTS)
-        .map(|(name, text)| ListSource { name, kind: ListKind::Block, text })
+        .map(|(name, text)| ListSource { name, kind: ListKind::Block, text, files: &[] })
         .collect();
     Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone())
 });

@@ -19,7 +19,12 @@ fn sources<'t>(texts: &[&'t str]) -> Vec<ListSource<'t>> {
     texts
         .iter()
         .enumerate()
-        .map(|(at, text)| ListSource { name: NAMES[at], kind: kind(at), text: text.as_bytes() })
+        .map(|(at, text)| ListSource {
+            name: NAMES[at],
+            kind: kind(at),
+            text: text.as_bytes(),
+            files: &[],
+        })
         .collect()
 }
 

@@ -112,8 +112,9 @@ fn an_allow_list_spares_its_names_from_rewrites() {
             name: "mine",
             kind: ListKind::Block,
             text: b"||a.example^$dnsrewrite=192.0.2.1",
+            files: &[],
         },
-        ListSource { name: "spared", kind: ListKind::Allow, text: b"a.example" },
+        ListSource { name: "spared", kind: ListKind::Allow, text: b"a.example", files: &[] },
     ];
     let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
     assert_eq!(told(&policy), ("pass".into(), vec![]));

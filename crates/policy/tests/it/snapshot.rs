@@ -61,6 +61,6 @@ fn a_cut_or_flipped_snapshot_is_refused() {
 fn an_empty_policy_is_kept_too() {
     let policy = loaded(&policy::compile(&[], SEED));
     assert!(!blocks(policy.decide(&Ask::lookup(name("a.example"), 1, CLIENT), NOW)));
-    let source = ListSource { name: "none", kind: ListKind::Allow, text: b"" };
+    let source = ListSource { name: "none", kind: ListKind::Allow, text: b"", files: &[] };
     assert_eq!(loaded(&policy::compile(&[source], SEED)).rules().lists().len(), 1);
 }

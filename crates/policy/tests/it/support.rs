@@ -10,7 +10,8 @@ pub(crate) const SEED: u64 = 0x5eed;
 const A: u16 = 1;
 
 pub(crate) fn rules(text: &str) -> Rules {
-    let source = ListSource { name: "list", kind: ListKind::Block, text: text.as_bytes() };
+    let source =
+        ListSource { name: "list", kind: ListKind::Block, text: text.as_bytes(), files: &[] };
     policy::compile(&[source], SEED)
 }
 

@@ -79,7 +79,8 @@ fn dnsmasq_lines_block_with_all_below() {
 #[test]
 fn a_text_that_is_no_list_is_refused_as_a_whole() {
     let report = |text: &[u8]| {
-        let source = policy::ListSource { name: "x", kind: policy::ListKind::Block, text };
+        let source =
+            policy::ListSource { name: "x", kind: policy::ListKind::Block, text, files: &[] };
         let rules = policy::compile(&[source], 1);
         let report = rules.lists()[0].clone();
         (report.unfit, report.rules_names + report.rules_urls)

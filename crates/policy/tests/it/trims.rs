@@ -53,8 +53,13 @@ fn types_narrow_it_and_scripts_are_spared_unless_named() {
 #[test]
 fn what_an_allow_list_names_is_left_as_it_is() {
     let lists = [
-        ListSource { name: "clean", kind: ListKind::Block, text: b"$removeparam=fbclid" },
-        ListSource { name: "spared", kind: ListKind::Allow, text: b"||a.example^" },
+        ListSource {
+            name: "clean",
+            kind: ListKind::Block,
+            text: b"$removeparam=fbclid",
+            files: &[],
+        },
+        ListSource { name: "spared", kind: ListKind::Allow, text: b"||a.example^", files: &[] },
     ];
     let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
     assert_eq!(trimmed(&policy, Kind::Document), None);

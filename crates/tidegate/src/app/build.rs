@@ -177,14 +177,14 @@ pub(super) struct Texts {
 }
 
 impl RuleTexts for Texts {
-    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, String)> {
+    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)> {
         let text = if rule.list < ListId::DOOR_FIRST {
             let host = Name::from_lowercase(host).unwrap_or(Name::ROOT);
             self.policy.load().rule_text(rule, host)
         } else {
             self.gateway.load().as_ref().and_then(|gateway| gateway.rule_text(rule))
         }?;
-        Some((text.list, text.text))
+        Some((text.list, text.line, text.text))
     }
 }
 

@@ -133,8 +133,10 @@ impl Control for Handle {
                 skipped_lines: report
                     .skipped
                     .iter()
-                    .map(|line| SkippedLine {
-                        line: line.line,
+                    .map(|line| (line, report.in_file(line.line)))
+                    .map(|(line, (file, number))| SkippedLine {
+                        file: file.map(str::to_owned),
+                        line: number,
                         reason: line.reason.to_string(),
                         text: line.text.clone(),
                     })
@@ -223,10 +225,16 @@ impl Control for Handle {
 
     fn update_lists(&self, which: &UpdateRequest) -> Result<Updated, String> {
         let smaller = if which.even_if_smaller { Smaller::Accepted } else { Smaller::Refused };
-        let done = self.0.subscriptions.update(which.list.as_deref(), smaller)?;
+        let name = which.list.as_deref();
+        let folders = self.0.read_folders(name);
+        let done = if folders.is_empty() || self.0.subscriptions.has(name) {
+            self.0.subscriptions.update(name, smaller)?
+        } else {
+            Some(Vec::new())
+        };
         let is_fetching = done.is_none();
-        let lists = done.unwrap_or_default().into_iter().map(UpdatedList::from).collect();
-        Ok(Updated { lists, is_fetching })
+        let fetched = done.unwrap_or_default().into_iter().map(UpdatedList::from);
+        Ok(Updated { lists: folders.into_iter().chain(fetched).collect(), is_fetching })
     }
 
     fn pause_until(&self, unix_ms: u64) {

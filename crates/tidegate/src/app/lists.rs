@@ -6,10 +6,12 @@
 //! nothing changes; a running Tidegate keeps the rules it has. A list that was never fetched is no
 //! problem but an empty one: [`super::subscriptions`] brings it.
 
+mod folder;
+
 use super::state::replace_file;
 use super::subscriptions::Subscription;
 use config::{FileComplaint, Plan};
-use policy::{ListKind, ListSettings, ListSource, Rules, Unfit};
+use policy::{ListFile, ListKind, ListSettings, ListSource, Rules, Unfit};
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -25,9 +27,24 @@ const SNAPSHOT_FILE: &str = "policy.snapshot";
 struct ListText {
     name: String,
     kind: ListKind,
+    content: Content,
+}
+
+/// What a list says.
+#[derive(Default)]
+struct Content {
     text: Vec<u8>,
+    /// Its files, if it is a folder.
+    files: Vec<ListFile>,
     /// When it last changed, in milliseconds since 1970; none where nobody knows.
     changed_ms: Option<u64>,
+}
+
+impl ListText {
+    fn source(&self) -> ListSource<'_> {
+        let Content { text, files, .. } = &self.content;
+        ListSource { name: &self.name, kind: self.kind, text, files }
+    }
 }
 
 /// All texts that could be read, and what could not.
@@ -35,6 +52,8 @@ pub(crate) struct Texts {
     lists: Vec<ListText>,
     /// Lists that could not be read, with their place in the configuration.
     pub(crate) problems: Vec<FileComplaint>,
+    /// What is no problem, but perhaps not meant: folders without any list.
+    pub(crate) remarks: Vec<String>,
 }
 
 /// Where compiled rules came from.
@@ -49,34 +68,33 @@ pub(crate) enum Origin {
 /// Reads every list that the plan names.
 pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
     let base = plan.base(state_dir);
-    let mut texts = Texts { lists: Vec::new(), problems: Vec::new() };
+    let mut texts = Texts { lists: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
     // What stands in the configuration has not changed since that did.
     let configured_ms = changed_ms(&plan.source);
     for (index, list) in plan.file.policy.lists.iter().enumerate() {
         let kind = list.kind;
-        let text = if list.builtin.is_some() {
-            Ok((STARTER.as_bytes().to_vec(), None))
+        let content = if list.builtin.is_some() {
+            Ok(Content { text: STARTER.as_bytes().to_vec(), ..Content::default() })
         } else if let Some(path) = &list.path {
             let path = base.join(path);
-            let size_max = list.bytes_max();
-            // Before it is read: what is read has then not changed since, or later.
-            let changed_ms = changed_ms(&path);
-            let text = read_capped(&path, size_max).and_then(fit);
-            text.map(|text| (text, changed_ms))
-                .map_err(|what| ("path", format!("{}: {what}", path.display())))
+            let content = if path.is_dir() {
+                of_folder(&path, list, &mut texts.remarks)
+            } else {
+                of_file(&path, list.bytes_max())
+            };
+            content.map_err(|what| ("path", format!("{}: {what}", path.display())))
         } else if let Some(subscription) = Subscription::of(list, state_dir) {
-            let text = subscription.map(|it| {
+            let content = subscription.map(|it| {
                 let changed_ms = changed_ms(&it.path);
-                (it.stored().unwrap_or_default(), changed_ms)
+                Content { text: it.stored().unwrap_or_default(), files: Vec::new(), changed_ms }
             });
-            text.map_err(|what| ("url", what.to_string()))
+            content.map_err(|what| ("url", what.to_string()))
         } else {
-            Ok((list.rules.join("\n").into_bytes(), configured_ms))
+            let text = list.rules.join("\n").into_bytes();
+            Ok(Content { text, files: Vec::new(), changed_ms: configured_ms })
         };
-        match text {
-            Ok((text, changed_ms)) => {
-                texts.lists.push(ListText { name: list.name.clone(), kind, text, changed_ms });
-            }
+        match content {
+            Ok(content) => texts.lists.push(ListText { name: list.name.clone(), kind, content }),
             Err((key, what)) => {
                 let at = format!("policy.lists.{index}.{key}");
                 let message = format!("list {:?}: {what}", list.name);
@@ -86,10 +104,48 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
         }
     }
     for (name, text) in plan.file.policy.schedule_lists() {
-        let (kind, text) = (ListKind::Block, text.into_bytes());
-        texts.lists.push(ListText { name, kind, text, changed_ms: configured_ms });
+        let text = text.into_bytes();
+        let content = Content { text, files: Vec::new(), changed_ms: configured_ms };
+        texts.lists.push(ListText { name, kind: ListKind::Block, content });
     }
     texts
+}
+
+/// Lists of a plan that are folders: all of them, or the one of this name.
+pub(crate) fn folders(plan: &Plan, state_dir: &Path, name: Option<&str>) -> Vec<String> {
+    let base = plan.base(state_dir);
+    let is_folder =
+        |list: &&ListSettings| list.path.as_ref().is_some_and(|path| base.join(path).is_dir());
+    let lists = plan.file.policy.lists.iter().filter(is_folder);
+    let names = lists.map(|list| list.name.clone());
+    names.filter(|it| name.is_none_or(|name| it == name)).collect()
+}
+
+fn of_file(path: &Path, size_max: u64) -> Result<Content, String> {
+    // Before it is read: what is read has then not changed since, or later.
+    let changed_ms = changed_ms(path);
+    let text = read_capped(path, size_max).and_then(fit)?;
+    Ok(Content { text, files: Vec::new(), changed_ms })
+}
+
+fn of_folder(
+    path: &Path,
+    list: &ListSettings,
+    remarks: &mut Vec<String>,
+) -> Result<Content, String> {
+    let files = folder::files(path)?;
+    if files.is_empty() {
+        remarks.push(format!(
+            "list {}: the folder {} has no file whose name ends in .txt, .list or .hosts",
+            list.name,
+            path.display()
+        ));
+    }
+    // The folder itself changes when a file comes or goes.
+    let changed = files.iter().map(|file| changed_ms(file)).max().flatten();
+    let changed_ms = changed_ms(path).max(changed);
+    let (text, files) = folder::read(&files, list.bytes_max())?;
+    Ok(Content { text, files, changed_ms })
 }
 
 /// When a file last changed, in milliseconds since 1970, as far as the file system tells.
@@ -129,16 +185,22 @@ pub(crate) fn origin_of(list: &ListSettings) -> String {
 impl Texts {
     /// When each list last changed.
     pub(crate) fn changed(&self) -> Vec<Option<u64>> {
-        self.lists.iter().map(|list| list.changed_ms).collect()
+        self.lists.iter().map(|list| list.content.changed_ms).collect()
     }
 
-    /// What identifies these texts: name, kind and content of each list.
+    /// What identifies these texts: name, kind and content of each list, with its files if it is a folder.
     fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for list in &self.lists {
-            for part in [list.name.as_bytes(), &[list.kind as u8], &list.text] {
+            for part in [list.name.as_bytes(), &[list.kind as u8], &list.content.text] {
                 hash.update((part.len() as u64).to_le_bytes());
                 hash.update(part);
+            }
+            hash.update((list.content.files.len() as u64).to_le_bytes());
+            for file in &list.content.files {
+                hash.update((file.name.len() as u64).to_le_bytes());
+                hash.update(&file.name);
+                hash.update((file.end as u64).to_le_bytes());
             }
         }
         hash.finalize().into()
@@ -174,8 +236,7 @@ impl Texts {
     }
 
     fn sources(&self) -> Vec<ListSource<'_>> {
-        let lists = self.lists.iter();
-        lists.map(|it| ListSource { name: &it.name, kind: it.kind, text: &it.text }).collect()
+        self.lists.iter().map(ListText::source).collect()
     }
 }
 
@@ -189,7 +250,7 @@ pub(crate) fn compile_file(path: &Path) -> Result<Rules, String> {
 
 /// Rules of one text alone.
 pub(super) fn compiled_alone(name: &str, text: &[u8]) -> Rules {
-    policy::compile(&[ListSource { name, kind: ListKind::Block, text }], random())
+    policy::compile(&[ListSource { name, kind: ListKind::Block, text, files: &[] }], random())
 }
 
 /// A random number. As the seed of the names table it is secret, so that nobody can make up a name

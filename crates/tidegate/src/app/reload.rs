@@ -9,8 +9,8 @@
 use super::build;
 use super::doors::{self, Doors};
 use super::http::Bound;
-use super::{App, Running, memory};
-use admin::model::Reloaded;
+use super::{App, Running, lists, memory};
+use admin::model::{Reloaded, UpdatedList};
 use config::Plan;
 use policy::Policy;
 use std::fmt::Display;
@@ -62,6 +62,33 @@ impl App {
         let size = self.swap(policy, before);
         signer.map_err(|why| format!("the signer keeps the lists of before: {why}"))?;
         Ok(size)
+    }
+
+    /// Reads the lists again that are folders, all or the one of this name, and says what came of each.
+    pub(super) fn read_folders(&self, name: Option<&str>) -> Vec<UpdatedList> {
+        let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
+        let names = lists::folders(&plan, self.state.path(), name);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let sums = || self.policy.load().rules().sums().to_vec();
+        let before = sums();
+        let failure = self.take_lists().err();
+        let after = sums();
+        let all = &plan.file.policy.lists;
+        let is_same = |name: &String| {
+            let at = all.iter().position(|list| list.name == *name);
+            at.is_some_and(|at| before.get(at) == after.get(at))
+        };
+        let told = |name: String| {
+            let outcome = match &failure {
+                Some(_) => "failed",
+                None if is_same(&name) => "same",
+                None => "changed",
+            };
+            UpdatedList { name, outcome: outcome.into(), failure: failure.clone() }
+        };
+        names.into_iter().map(told).collect()
     }
 
     /// Puts a policy in force, with the pause and the leaves of the one before.

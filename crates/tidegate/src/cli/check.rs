@@ -10,7 +10,8 @@ use vocab::Complaint;
 pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
-    let mut complaints = lists::read(&plan, &state).problems;
+    let texts = lists::read(&plan, &state);
+    let (mut complaints, remarks) = (texts.problems, texts.remarks);
     let base = plan.base(&state);
     let mut named: Vec<Complaint> = Vec::new();
     if let Some(gateway) = &plan.file.gateway {
@@ -43,6 +44,9 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
             .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
         if let Some(age) = age {
             println!("{}: {age}", state.join("ca/ca.pem").display());
+        }
+        for told in remarks {
+            println!("{told}");
         }
         for list in Subscription::all(&plan, &state) {
             if list.stored().is_none() {

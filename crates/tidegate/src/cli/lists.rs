@@ -36,13 +36,25 @@ pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure
         Err(failure) if failure.exit == Exit::NotStarted => {
             let mut wanted = Subscription::all(&plan, &state);
             wanted.retain(|it| which.list.as_ref().is_none_or(|name| it.name == *name));
-            if wanted.is_empty() {
+            let folders = lists::folders(&plan, &state, which.list.as_deref());
+            if wanted.is_empty() && folders.is_empty() {
                 return Err(Failure::new(Exit::Wrong, no_such_list(which.list.as_deref())));
             }
             let smaller = if which.even_if_smaller { Smaller::Accepted } else { Smaller::Refused };
-            let done = update_offline(&plan, &state, &wanted, smaller)
-                .map_err(|why| Failure::new(Exit::NotStarted, why))?;
-            Updated { lists: done.into_iter().map(UpdatedList::from).collect(), is_fetching: false }
+            let done = if wanted.is_empty() {
+                Vec::new()
+            } else {
+                update_offline(&plan, &state, &wanted, smaller)
+                    .map_err(|why| Failure::new(Exit::NotStarted, why))?
+            };
+            // Nobody has them in force: the next start reads them as they are then.
+            let folders = folders.into_iter().map(|name| UpdatedList {
+                name,
+                outcome: "same".into(),
+                failure: None,
+            });
+            let lists = done.into_iter().map(UpdatedList::from).chain(folders).collect();
+            Updated { lists, is_fetching: false }
         }
         Err(failure) => return Err(failure),
     };
@@ -93,7 +105,9 @@ fn print_list(report: &ListReport) {
         println!("  {count} skipped: {reason}");
     }
     for line in report.skipped.iter().take(10) {
-        println!("  line {} ({}) {}", line.line, line.text, line.reason);
+        let (file, number) = report.in_file(line.line);
+        let place = file.map_or_else(String::new, |file| format!(" of {file}"));
+        println!("  line {number}{place} ({}) {}", line.text, line.reason);
     }
 }
 

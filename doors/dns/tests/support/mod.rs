@@ -222,14 +222,15 @@ fn response(query: &[u8], name: &str) -> Vec<u8> {
 }
 
 fn policy(rules: &str) -> Policy {
-    let list = ListSource { name: "test", kind: ListKind::Block, text: rules.as_bytes() };
+    let list =
+        ListSource { name: "test", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
     Policy::new(Arc::new(compile(&[list], 7)), Profiles::everyone())
 }
 
 struct NoTexts;
 
 impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
+    fn text(&self, _: RuleRef, _: &str) -> Option<(String, u32, String)> {
         None
     }
 }

@@ -195,8 +195,9 @@ impl Lists {
             texts.push(text);
         }
         let named = paths.iter().zip(&texts);
-        let sources: Vec<_> =
-            named.map(|(name, text)| ListSource { name, kind: ListKind::Block, text }).collect();
+        let sources: Vec<_> = named
+            .map(|(name, text)| ListSource { name, kind: ListKind::Block, text, files: &[] })
+            .collect();
         let seed = getrandom::u64().map_err(|why| {
             Complaint::new("lists", format!("the system gives no randomness: {why}"))
         })?;

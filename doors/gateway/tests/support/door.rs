@@ -18,7 +18,7 @@ use vocab::{RuleRef, Scheme};
 struct NoTexts;
 
 impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
+    fn text(&self, _: RuleRef, _: &str) -> Option<(String, u32, String)> {
         None
     }
 }
@@ -54,8 +54,12 @@ pub(crate) fn open_ledger() -> Ledger {
 }
 
 pub(crate) fn policy(rules: &str) -> Arc<ArcSwap<policy::Policy>> {
-    let list =
-        policy::ListSource { name: "mine", kind: policy::ListKind::Block, text: rules.as_bytes() };
+    let list = policy::ListSource {
+        name: "mine",
+        kind: policy::ListKind::Block,
+        text: rules.as_bytes(),
+        files: &[],
+    };
     let rules = policy::compile(&[list], 1);
     let policy = policy::Policy::new(Arc::new(rules), policy::Profiles::everyone());
     Arc::new(ArcSwap::from_pointee(policy))

@@ -60,14 +60,15 @@ impl MintPolicy for Blocked {
 struct Texts(Arc<ArcSwap<Policy>>);
 
 impl RuleTexts for Texts {
-    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, String)> {
+    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)> {
         let host = Name::from_lowercase(host).unwrap_or(Name::ROOT);
-        self.0.load().rule_text(rule, host).map(|it| (it.list, it.text))
+        self.0.load().rule_text(rule, host).map(|it| (it.list, it.line, it.text))
     }
 }
 
 pub(crate) fn policy_of(rules: &str) -> Policy {
-    let list = ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes() };
+    let list =
+        ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
     Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone())
 }
 

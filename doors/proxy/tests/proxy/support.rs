@@ -144,7 +144,7 @@ pub(crate) fn until(what: &str, met: impl Fn() -> bool) {
 struct NoTexts;
 
 impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
+    fn text(&self, _: RuleRef, _: &str) -> Option<(String, u32, String)> {
         None
     }
 }
@@ -202,7 +202,7 @@ pub(crate) enum Listens {
 
 fn policy_of(given: &Given<'_>) -> policy::Policy {
     let text = given.rules.as_bytes();
-    let list = policy::ListSource { name: "mine", kind: policy::ListKind::Block, text };
+    let list = policy::ListSource { name: "mine", kind: policy::ListKind::Block, text, files: &[] };
     let client = |user: &&str| policy::ClientSettings {
         name: (*user).into(),
         matches: vec![format!("user:{user}")],

@@ -54,7 +54,7 @@ impl Drop for Folder {
 struct NoTexts;
 
 impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, String)> {
+    fn text(&self, _: RuleRef, _: &str) -> Option<(String, u32, String)> {
         None
     }
 }
@@ -91,7 +91,8 @@ impl Edge {
 
     pub(crate) fn start_with(base: &Folder, sites: &[SiteSettings], rules: &str) -> Self {
         let state = Folder::new();
-        let list = ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes() };
+        let list =
+            ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
         let policy = Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone());
         let ledger =
             ledger::open(&ledger::Settings::default(), state.path(), Arc::new(NoTexts)).unwrap();

@@ -201,6 +201,11 @@ impl Subscriptions {
         self.changed.notify_one();
     }
 
+    /// Whether there is any, or one of this name.
+    pub(super) fn has(&self, name: Option<&str>) -> bool {
+        self.items().iter().any(|item| name.is_none_or(|name| item.what.name == name))
+    }
+
     /// How the list of this name is kept; none if it is no subscription.
     pub(super) fn state(&self, name: &str) -> Option<model::Subscription> {
         let items = self.items();
