@@ -25,8 +25,8 @@ fn compiled(files: &[(&str, &str)]) -> Rules {
 
 /// Where the rule stands that blocks a name.
 fn place(policy: &Policy, host: &str) -> (String, u32) {
-    let rule = lookup(policy, host).cause.rule().unwrap();
-    let text = policy.rule_text(rule, name(host)).unwrap();
+    let rule = lookup(policy, host).cause.rule().expect("a rule decides");
+    let text = policy.rule_text(rule, name(host)).expect("the rule has a text");
     (text.list, text.line)
 }
 
