@@ -31,7 +31,7 @@ from report import page  # noqa: E402
 BINARY = os.environ.get("TIDEGATE_BIN", str(method.ROOT / "target/dist/tidegate"))
 SAMPLES = 60  # over the whole run
 FAULT_SECONDS = 3
-DISK_MB = 64
+DISK_MB = 256  # the log of a million answers and the cache have room, and it is filled in a moment
 GROWTH_SHARE_MAX, GROWTH_MB_LEAST = 1.15, 16  # both must be passed to be called growth
 DESCRIPTORS_MORE_MAX = 64
 HOUR_S = 3600
