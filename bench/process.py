@@ -44,8 +44,10 @@ def configured(file, **values):
 
 def output_of(*command):
     """The first line that it prints: a version, as a rule."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return next((line for line in done.stdout.splitlines() if line.strip()), "?").strip()
+    done = subprocess.run(command, capture_output=True, text=True)
+    # Some say it as an error, and others complain of something else first.
+    lines = (done.stdout + "\n" + done.stderr).splitlines()
+    return next((line for line in lines if line.strip()), "?").strip()
 
 
 def wrk(url, clients, seconds, *flags):
