@@ -191,7 +191,7 @@ class Privoxy(Server):
         if self.blocked:
             (run / "bench.action").write_text(configured("proxy/privoxy.action", blocked=self.blocked))
         return configured("proxy/privoxy.conf", host=self.host, port=self.port, run=run, toggle=1 if self.blocked else 0,
-                          blocking="actionsfile bench.action" if self.blocked else "")
+                          blocking=f"actionsfile {run / 'bench.action'}" if self.blocked else "")
 
     def command(self, config):
         return [self.program, "--no-daemon", config]
