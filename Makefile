@@ -10,7 +10,7 @@ TEST_PACKAGES := dnsutils knot-dnsutils dnsperf curl openssl nginx-light chromiu
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Debian's peers and load generators of the benchmarks.
-BENCH_PACKAGES := apache2-bin caddy apache2-utils dnsperf httperf wrk wget valgrind haproxy nginx-light lighttpd squid tinyproxy privoxy \
+BENCH_PACKAGES := apache2-bin caddy apache2-utils dnsperf httperf wrk wget valgrind haproxy nginx-light lighttpd lighttpd-mod-deflate squid tinyproxy privoxy \
 	varnish perlbal dnsdist unbound
 BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCHES := dns pixel proxy web gateway browser scale edge

@@ -134,5 +134,7 @@ def check(server, need, files):
     for path in (SMALL, LARGE):
         if fetch(server, path)[1] != files[path]:
             raise Wrong(f"{server.name} serves another {path}")
+    if need == "gzip" and fetch(server, LARGE, {"Accept-Encoding": "gzip"})[0].getheader("Content-Encoding") != "gzip":
+        raise Wrong(f"{server.name} does not compress")
     if need == "tls" and fetch(server, SMALL, tls=True)[1] != files[SMALL]:
         raise Wrong(f"{server.name} serves another {SMALL} over TLS")
