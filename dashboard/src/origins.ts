@@ -4,9 +4,6 @@
 import { count, plural, span } from "./format";
 import type { Origin } from "./model";
 
-/** Origins that are shown; of the rest, how many there are. */
-export const ORIGINS_SHOWN_MAX = 8;
-
 /** When its connections carried a request last. */
 export function originUse(origin: Origin): string {
   return origin.open > origin.idle ? "in use" : `used ${span(origin.unused_s)} ago`;
@@ -21,10 +18,4 @@ export function originFacts(origin: Origin): string[] {
   else facts.push(`${plural(open, "connection")}, ${idle === open ? "idle" : `${count(idle)} idle`}`);
   if (at_once > 1) facts.push(`${count(at_once)} opened at once`);
   return facts;
-}
-
-/** The origins to show, those used last first as the API gives them, and how many are left out. */
-export function originsShown(origins: Origin[]): { shown: Origin[]; more: number } {
-  const shown = origins.slice(0, ORIGINS_SHOWN_MAX);
-  return { shown, more: origins.length - shown.length };
 }

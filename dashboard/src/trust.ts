@@ -1,11 +1,9 @@
 // What is said of clients' trust in the certificate authority, for people. Pure: it fetches nothing and
 // knows no clock but the times that the API gives.
 
+import { few } from "./few";
 import { moment } from "./format";
 import type { ClientTrust } from "./model";
-
-/** Clients that are shown; of the rest, how many there are. */
-export const TRUST_SHOWN_MAX = 8;
 
 const STATE_TEXT: Record<ClientTrust["trust"], string> = {
   trusts: "trusts the authority",
@@ -24,10 +22,8 @@ export function trustText(client: ClientTrust, today: string): string {
  * are what there is to do something about. Else the order is the API's, the one heard of last first.
  */
 export function trustShown(clients: ClientTrust[]): { shown: ClientTrust[]; more: number } {
-  const all = [
+  return few([
     ...clients.filter((client) => client.trust === "distrusts"),
     ...clients.filter((client) => client.trust !== "distrusts"),
-  ];
-  const shown = all.slice(0, TRUST_SHOWN_MAX);
-  return { shown, more: all.length - shown.length };
+  ]);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { few, SHOWN_MAX } from "../src/few";
 import type { Origin } from "../src/model";
-import { ORIGINS_SHOWN_MAX, originFacts, originsShown, originUse } from "../src/origins";
+import { originFacts, originUse } from "../src/origins";
 
 const origin: Origin = {
   origin: "https://www.example", version: "1.1", open: 3, idle: 1, at_once: 3, unused_s: 0,
@@ -24,9 +25,9 @@ describe("an origin of the proxy", () => {
   });
 
   it("is shown where there is room", () => {
-    const many = Array.from({ length: ORIGINS_SHOWN_MAX + 2 }, () => origin);
-    expect(originsShown(many).shown).toHaveLength(ORIGINS_SHOWN_MAX);
-    expect(originsShown(many).more).toBe(2);
-    expect(originsShown([origin]).more).toBe(0);
+    const many = Array.from({ length: SHOWN_MAX + 2 }, () => origin);
+    expect(few(many).shown).toHaveLength(SHOWN_MAX);
+    expect(few(many).more).toBe(2);
+    expect(few([origin]).more).toBe(0);
   });
 });

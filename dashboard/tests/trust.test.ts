@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { SHOWN_MAX } from "../src/few";
 import type { ClientTrust } from "../src/model";
-import { TRUST_SHOWN_MAX, trustShown, trustText } from "../src/trust";
+import { trustShown, trustText } from "../src/trust";
 
 const at = (second: number) => new Date(2026, 10, 21, 9, 5, second);
 const today = at(0).toDateString();
@@ -19,14 +20,14 @@ describe("a client's trust in the authority", () => {
   });
 
   it("is shown of those first that have none, and of no more than there is room for", () => {
-    const clients = Array.from({ length: TRUST_SHOWN_MAX + 3 }, (_, n): ClientTrust => ({
-      ...known, client: `192.0.2.${n}`, trust: n === 1 || n === TRUST_SHOWN_MAX + 2 ? "distrusts" : "trusts",
+    const clients = Array.from({ length: SHOWN_MAX + 3 }, (_, n): ClientTrust => ({
+      ...known, client: `192.0.2.${n}`, trust: n === 1 || n === SHOWN_MAX + 2 ? "distrusts" : "trusts",
     }));
     const { shown, more } = trustShown(clients);
     expect(shown.slice(0, 4).map((client) => client.client)).toEqual([
-      "192.0.2.1", `192.0.2.${TRUST_SHOWN_MAX + 2}`, "192.0.2.0", "192.0.2.2",
+      "192.0.2.1", `192.0.2.${SHOWN_MAX + 2}`, "192.0.2.0", "192.0.2.2",
     ]);
-    expect([shown.length, more]).toEqual([TRUST_SHOWN_MAX, 3]);
+    expect([shown.length, more]).toEqual([SHOWN_MAX, 3]);
     expect(trustShown(clients.slice(0, 2)).more).toBe(0);
   });
 });

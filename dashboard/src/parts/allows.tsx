@@ -6,6 +6,7 @@ import { moment, printable } from "../format";
 import type { Allow } from "../model";
 import { today } from "../state";
 import { Notice } from "./notice";
+import { Panel } from "./panel";
 
 export function Allows({ allows, onChanged }: { allows: Allow[]; onChanged: () => void }) {
   const fault = useSignal<Fault | null>(null);
@@ -19,12 +20,7 @@ export function Allows({ allows, onChanged }: { allows: Allow[]; onChanged: () =
     onChanged();
   };
   return (
-    <section class="panel" aria-labelledby="allows-title">
-      <div class="panel-head">
-        <h2 class="panel-title" id="allows-title">
-          Let through
-        </h2>
-      </div>
+    <Panel id="allows-title" title="Let through">
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       <ul class="entries">
         {allows.map((allow) => (
@@ -44,7 +40,7 @@ export function Allows({ allows, onChanged }: { allows: Allow[]; onChanged: () =
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }
 

@@ -5,6 +5,7 @@ import type { List, Reloaded } from "../model";
 import { refreshStatus, today } from "../state";
 import { Icon } from "./icons";
 import { Empty, Notice } from "./notice";
+import { Panel } from "./panel";
 
 /** The lists in force, and the button that reads them anew. */
 export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded: () => void }) {
@@ -25,16 +26,16 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
     busy.value = false;
   };
   return (
-    <section class="panel" aria-labelledby="lists-title">
-      <div class="panel-head">
-        <h2 class="panel-title" id="lists-title">
-          Lists
-        </h2>
+    <Panel
+      id="lists-title"
+      title="Lists"
+      aside={
         <button type="button" class="button" disabled={busy.value} onClick={() => void reload()}>
           <Icon name="reload" />
           {busy.value ? "Reading …" : "Reload"}
         </button>
-      </div>
+      }
+    >
       {fault.value && <Notice tone="fault" fault={fault.value} />}
       {done.value && (
         <Notice tone="good">
@@ -64,7 +65,7 @@ export function Lists({ lists, onReloaded }: { lists: List[] | null; onReloaded:
           ))}
         </ul>
       )}
-    </section>
+    </Panel>
   );
 }
 

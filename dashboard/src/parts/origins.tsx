@@ -1,25 +1,22 @@
 // The origins that the proxy has connections to. Shown where it has any, or remembers one.
 
-import { count, printable } from "../format";
+import { few } from "../few";
+import { printable } from "../format";
 import type { Origin } from "../model";
-import { originFacts, originsShown, originUse } from "../origins";
+import { originFacts, originUse } from "../origins";
+import { More, Panel } from "./panel";
 
 export function Origins({ origins }: { origins: Origin[] }) {
-  const { shown, more } = originsShown(origins);
+  const { shown, more } = few(origins);
   return (
-    <section class="panel" aria-labelledby="origins-title">
-      <div class="panel-head">
-        <h2 class="panel-title" id="origins-title">
-          Origins of the proxy
-        </h2>
-      </div>
+    <Panel id="origins-title" title="Origins of the proxy">
       <ul class="entries">
         {shown.map((origin) => (
           <Row origin={origin} key={origin.origin} />
         ))}
       </ul>
-      {more > 0 && <p class="panel-note">and {count(more)} more</p>}
-    </section>
+      <More more={more} />
+    </Panel>
   );
 }
 

@@ -4,6 +4,7 @@ import { lookUpFailure, lookUps } from "../names";
 import { today } from "../state";
 import { Notice } from "./notice";
 import { Pace } from "./pace";
+import { Panel } from "./panel";
 
 /** What a server's state is called, where there is more to say than that it serves. */
 const STATE_TEXT: Record<PoolServer["state"], string | null> = {
@@ -17,17 +18,9 @@ const STATE_TEXT: Record<PoolServer["state"], string | null> = {
 /** A pool of the gateway, with how its servers do, and the names that they are found by. */
 export function PoolPanel({ pool }: { pool: Pool }) {
   const waiting = pool.waiting_high + pool.waiting_normal + pool.waiting_low;
-  const title = `pool-${pool.name}`;
+  const busy = waiting > 0 ? `${count(waiting)} waiting` : plural(pool.requests, "request", "requests");
   return (
-    <section class="panel" aria-labelledby={title}>
-      <div class="panel-head">
-        <h2 class="panel-title" id={title}>
-          Pool {pool.name}
-        </h2>
-        <span class="entry-figure">
-          {waiting > 0 ? `${count(waiting)} waiting` : plural(pool.requests, "request", "requests")}
-        </span>
-      </div>
+    <Panel id={`pool-${pool.name}`} title={`Pool ${pool.name}`} aside={<span class="entry-figure">{busy}</span>}>
       <ul class="entries">
         {pool.names.map((name) => (
           <Name name={name} key={name.url} />
@@ -36,7 +29,7 @@ export function PoolPanel({ pool }: { pool: Pool }) {
           <Server server={server} key={server.url} />
         ))}
       </ul>
-    </section>
+    </Panel>
   );
 }
 

@@ -1,29 +1,25 @@
 // Which clients trust the certificate authority. Shown where handshakes have taught anything of one.
 
-import { count, moment, printable } from "../format";
+import { moment, printable } from "../format";
 import type { ClientTrust } from "../model";
 import { routeHash } from "../route";
 import { today } from "../state";
 import { trustShown, trustText } from "../trust";
+import { More, Panel } from "./panel";
 
 const DOTS: Record<ClientTrust["trust"], string> = { trusts: "dot-good", distrusts: "dot-bad", unknown: "dot-open" };
 
 export function Trust({ clients }: { clients: ClientTrust[] }) {
   const { shown, more } = trustShown(clients);
   return (
-    <section class="panel" aria-labelledby="trust-title">
-      <div class="panel-head">
-        <h2 class="panel-title" id="trust-title">
-          Trust in the certificate authority
-        </h2>
-      </div>
+    <Panel id="trust-title" title="Trust in the certificate authority">
       <ul class="entries">
         {shown.map((client) => (
           <Client client={client} key={client.client} />
         ))}
       </ul>
-      {more > 0 && <p class="panel-note">and {count(more)} more</p>}
-    </section>
+      <More more={more} />
+    </Panel>
   );
 }
 

@@ -2,16 +2,12 @@ import { count, percent, plural, share } from "../format";
 import type { Upstream } from "../model";
 import { Empty } from "./notice";
 import { Pace } from "./pace";
+import { Panel } from "./panel";
 
 /** The resolvers that are asked, with how they do. */
 export function Upstreams({ upstreams }: { upstreams: Upstream[] | null }) {
   return (
-    <section class="panel" aria-labelledby="upstreams-title">
-      <div class="panel-head">
-        <h2 class="panel-title" id="upstreams-title">
-          Upstreams
-        </h2>
-      </div>
+    <Panel id="upstreams-title" title="Upstreams">
       {upstreams?.length === 0 && (
         <Empty title="No upstream resolver">
           Name one under <code>dns.upstreams</code>, for example <code>"https://dns.quad9.net/dns-query"</code>.
@@ -24,7 +20,7 @@ export function Upstreams({ upstreams }: { upstreams: Upstream[] | null }) {
           ))}
         </ul>
       )}
-    </section>
+    </Panel>
   );
 }
 
