@@ -18,8 +18,6 @@ from report import wanted  # noqa: E402
 
 PATIENCE_S = 10
 WARM_UP = "warm-up.random-below.com"
-# Of each half: how many go unanswered, and milliseconds: the middle, 99 of 100, CPU a name.
-BOUNDS = {"lost": 0, "median": 3, "p99": 5, "cpu": 2}
 
 
 def lists(folder, names):
@@ -65,7 +63,7 @@ def half(edge, which, title, names):
     for name, what, unit, value, note in found:
         row = sheet.row(f"contact-{which}-{name}", f"first contact, {title}: {what}", unit)
         sheet.measured(row, sheet.OURS, value, note)
-        row["marks"].append(wanted.bounded(row, BOUNDS[name]))
+        wanted.mark(row, "edge")
         yield row
 
 

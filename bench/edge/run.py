@@ -32,8 +32,6 @@ BINARY = os.environ.get("TIDEGATE_BIN", str(method.ROOT / "target/dist/tidegate"
 LISTS = Path(os.environ.get("LISTS") or method.ROOT.parent / "shared/data/lists")
 QUESTION = "What does it cost before anybody asks anything, and how soon does a name that was never seen have its page?"
 MILLION = 1_000_000
-# What each row of a set of lists may be: milliseconds compiled and from the snapshot, MB resident.
-BOUNDS = {"starter": (None, None, 40), "million": (1000, 150, None), "real": (None, None, None)}
 TITLES = {"starter": "the starter list", "million": "a list of a million names", "real": "the real lists"}
 
 
@@ -112,9 +110,8 @@ def started(kind, rounds):
                         sheet.measured(rows[2], sheet.OURS, sum(held), " + ".join(f"{it:.0f}" for it in held))
                 finally:
                     edge.stop()
-    for row, bound in zip(rows, BOUNDS[kind]):
-        if bound is not None:
-            row["marks"].append(wanted.bounded(row, bound))
+    for row in rows:
+        wanted.mark(row, "edge")
     return rows
 
 

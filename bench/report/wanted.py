@@ -28,7 +28,11 @@ ONE_CLIENT = (0.8, ("oxidns",))  # the mean wait of a single DNS client
 # What one row of ours may be of another row of ours: benchmark and row: (share, the other).
 BESIDE = {"dns": {"set1m": (1.1, "set118k")}, "web": {"log-wrk": (1.1, "small-wrk")}}
 # A bound on the figure itself, in the row's unit.
-BOUNDS = {"web": {"idle": 2500}, "dns-burst": {"hit": 4096, "local": 4096}, "proxy": {"slow-readers": 1.005}}
+BOUNDS = {"web": {"idle": 2500}, "dns-burst": {"hit": 4096, "local": 4096}, "proxy": {"slow-readers": 1.005},
+          # Milliseconds and MB; a first contact's are alike for both kinds of names.
+          "edge": {"start-million": 1000, "snapshot-million": 150, "idle-starter": 40,
+                   **{f"contact-{names}-{figure}": bound for names in ("domains", "below")
+                      for figure, bound in (("lost", 0), ("median", 3), ("p99", 5), ("cpu", 2))}}}
 
 
 def mark(row, bench):
