@@ -30,6 +30,13 @@ TCP = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retr
 """
 
 
+class Sizes(unittest.TestCase):
+    def test_what_this_machine_cannot_hold_becomes_the_most_that_it_can(self):
+        self.assertEqual(run.possible([1, 1000, 20_000], 19_500), [1, 1000, 19_500])
+        self.assertEqual(run.possible([1, 1000, 20_000], 39_500), [1, 1000, 20_000])
+        self.assertEqual(run.possible([1, 10_000, 20_000], 500), [1, 500])
+
+
 class Counted(unittest.TestCase):
     def test_a_family_is_summed_over_the_labels_that_are_not_named(self):
         self.assertEqual(server.total(METRICS, "tidegate_requests_total", door="gateway"), 42)
