@@ -5,6 +5,7 @@
 //! beyond reading and printing a word. Everything else in the workspace may name this crate; it
 //! names nothing of ours.
 
+mod address;
 mod caching;
 mod complaint;
 mod door;
@@ -17,6 +18,7 @@ mod quantity;
 mod reason;
 mod time;
 
+pub use address::{ADDRESS_TEXT_MAX, push_address, push_decimal};
 pub use caching::{CacheUse, Caching, NotStored};
 pub use complaint::Complaint;
 pub use door::{Door, Kind, UnknownWord};

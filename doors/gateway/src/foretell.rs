@@ -72,7 +72,7 @@ fn wish(client: IpAddr, url: &str, kind: Kind) -> Option<Wish> {
         host: origin.host.to_name(),
         page: None,
         kind,
-        url: format!("{origin}{path}"),
+        url: origin.url(&path),
         path,
         plain,
         led: Led::ByClient,

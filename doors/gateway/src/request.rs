@@ -273,7 +273,7 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
         Some(Err(_)) => return Err(Refusal::Host),
     };
     let url = match &asked {
-        Some(origin) => format!("{origin}{path}"),
+        Some(origin) => origin.url(&path),
         None => path.clone(),
     };
     let host = asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name());

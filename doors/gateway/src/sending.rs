@@ -10,7 +10,7 @@ use crate::pools::{Asking, CookieScope, Lease, Met, Pick, Pool, TRIES_MAX, Tried
 use crate::request::Outcome;
 use crate::settings::{Priority, RetryCause};
 use crate::uploads::Replay;
-use http::header::{HOST, HeaderValue, RETRY_AFTER, SET_COOKIE};
+use http::header::{HOST, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_engine::Body;
@@ -311,9 +311,9 @@ async fn exchange(
     let watch = Watch { lease: Some(lease), began: Instant::now() };
     let lease = watch.lease.as_ref().expect("it was put there one line above");
     if request.extensions().get() == Some(&HostSent::Servers)
-        && let Ok(host) = HeaderValue::try_from(lease.address().authority())
+        && let Some(host) = lease.host()
     {
-        request.headers_mut().insert(HOST, host);
+        request.headers_mut().insert(HOST, host.clone());
     }
     let outcome = setup.origins.send_to(lease.address(), lease.terms(), request, ends).await;
     let took_us = micros(watch.began.elapsed());

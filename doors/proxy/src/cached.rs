@@ -7,6 +7,7 @@ use crate::door::{Caller, Door, Setup};
 use crate::request::Trip;
 use crate::within::Asker;
 use http::header::HeaderMap;
+use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
 use http_cache::{Fetch, Missed, Question, Served};
@@ -70,7 +71,7 @@ pub(crate) async fn answer(
     head: request::Parts,
 ) -> Result<Served, Failed> {
     let question = Question {
-        url: format!("{origin}{path}"),
+        url: origin.url(path.path_and_query().map_or("/", PathAndQuery::as_str)),
         method: head.method,
         fields: head.headers,
         now: trip.now,
@@ -101,12 +102,7 @@ pub(crate) fn passing(
         Method::POST => head.headers.clone(),
         _ => HeaderMap::new(),
     };
-    Some(Question {
-        url: format!("{origin}{path}"),
-        method: head.method.clone(),
-        fields,
-        now: trip.now,
-    })
+    Some(Question { url: origin.url(path), method: head.method.clone(), fields, now: trip.now })
 }
 
 /// Drops what a request may have changed that went past the cache, and keeps what it may.

@@ -12,7 +12,7 @@ use http::{Response, Version};
 use http_engine::{Body, authority, hop_by_hop};
 use std::net::IpAddr;
 use upstream::origins::{Host, Loop, Origin, add_via, check_via};
-use vocab::DomainName;
+use vocab::{ADDRESS_TEXT_MAX, DomainName, push_address};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -60,13 +60,15 @@ impl Fields {
         if !keeps {
             headers.remove(REFERER);
         }
-        let host = HeaderValue::from_str(&origin.authority());
+        let host = HeaderValue::try_from(origin.authority());
         headers.insert(HOST, host.expect("a host and port are visible ASCII"));
         if let Some(left) = max_forwards(headers) {
             headers.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
         }
         if self.x_forwarded_for == Shown::On {
-            let client = HeaderValue::from_str(&client.to_string());
+            let mut text = String::with_capacity(ADDRESS_TEXT_MAX);
+            push_address(&mut text, client);
+            let client = HeaderValue::try_from(text);
             headers.append(X_FORWARDED_FOR, client.expect("an address is visible ASCII"));
         }
         if let Some(protocol) = wanted {

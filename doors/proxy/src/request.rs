@@ -180,7 +180,7 @@ async fn read(
         }
         Target::Fetch { origin, path } => {
             let kind = kind::of_request(method, request.uri(), headers);
-            (origin.host.to_name(), kind, format!("{origin}{path}"))
+            (origin.host.to_name(), kind, origin.url(path))
         }
     };
     Ok(Wish { target, host, page, kind, user, subject })

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
-use vocab::{DomainName, Name, NameError};
+use vocab::{ADDRESS_TEXT_MAX, DomainName, Name, NameError, push_address, push_decimal};
 
 /// How an origin is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,22 @@ impl Host {
         match self {
             Self::Name(name) => name.clone(),
             Self::Address(address) => {
-                DomainName::parse(&address.to_string()).unwrap_or_else(|_| Name::ROOT.to_owned())
+                let mut text = String::with_capacity(ADDRESS_TEXT_MAX);
+                push_address(&mut text, *address);
+                DomainName::parse(&text).unwrap_or_else(|_| Name::ROOT.to_owned())
+            }
+        }
+    }
+
+    /// Appends it as it stands in a URL.
+    fn push_to(&self, text: &mut String) {
+        match self {
+            Self::Name(name) => text.push_str(name.as_str()),
+            Self::Address(address @ IpAddr::V4(_)) => push_address(text, *address),
+            Self::Address(address @ IpAddr::V6(_)) => {
+                text.push('[');
+                push_address(text, *address);
+                text.push(']');
             }
         }
     }
@@ -125,11 +140,38 @@ impl Origin {
 
     /// The `Host` field and the authority of URLs: the port only where it is not the scheme's own.
     pub fn authority(&self) -> String {
-        if self.port == self.scheme.default_port() {
-            self.host.to_string()
-        } else {
-            format!("{}:{}", self.host, self.port)
+        let mut text = String::with_capacity(self.text_bytes_max());
+        self.push_authority(&mut text);
+        text
+    }
+
+    /// The URL of `path` there, which begins with a slash or is empty.
+    pub fn url(&self, path: &str) -> String {
+        let scheme = self.scheme.as_str();
+        let mut url = String::with_capacity(self.text_bytes_max() + path.len());
+        for part in [scheme, "://"] {
+            url.push_str(part);
         }
+        self.push_authority(&mut url);
+        url.push_str(path);
+        url
+    }
+
+    fn push_authority(&self, text: &mut String) {
+        self.host.push_to(text);
+        if self.port != self.scheme.default_port() {
+            text.push(':');
+            push_decimal(text, self.port);
+        }
+    }
+
+    /// What scheme, host and port take at most.
+    fn text_bytes_max(&self) -> usize {
+        let host = match &self.host {
+            Host::Name(name) => name.as_str().len(),
+            Host::Address(_) => "[]".len() + ADDRESS_TEXT_MAX,
+        };
+        "https://".len() + host + ":65535".len()
     }
 }
 
@@ -172,17 +214,15 @@ impl FromStr for Origin {
 
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name) => name.fmt(f),
-            Self::Address(IpAddr::V4(address)) => address.fmt(f),
-            Self::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
-        }
+        let mut text = String::new();
+        self.push_to(&mut text);
+        f.write_str(&text)
     }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", self.scheme.as_str(), self.authority())
+        f.write_str(&self.url(""))
     }
 }
 
@@ -216,6 +256,16 @@ mod tests {
         check("http://[2001:db8::1]:81", "http://[2001:db8::1]:81");
         check("http://www.example:", "http://www.example");
         check("http://10.0.0.1.:81", "http://10.0.0.1:81");
+    }
+
+    #[test]
+    fn urls_lead_to_their_origin() {
+        let check = |origin: &str, path: &str, url: &str| {
+            assert_eq!(origin.parse::<Origin>().unwrap().url(path), url);
+        };
+        check("https://Www.Example", "/a?b", "https://www.example/a?b");
+        check("https://www.example:80", "/", "https://www.example:80/");
+        check("http://[2001:db8::1]:8080", "/", "http://[2001:db8::1]:8080/");
     }
 
     #[test]

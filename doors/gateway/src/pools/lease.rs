@@ -59,6 +59,11 @@ impl Lease {
         &self.server.address
     }
 
+    /// The `Host` that it stands for.
+    pub(crate) fn host(&self) -> Option<&HeaderValue> {
+        self.server.host.as_ref()
+    }
+
     /// How it is spoken to.
     pub(crate) fn terms(&self) -> &Terms {
         self.pool.terms()

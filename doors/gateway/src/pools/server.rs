@@ -9,6 +9,7 @@ use super::checks::{Checks, Health};
 use super::estimate::Estimate;
 use super::record::{Judgement, Met, Patience, Record};
 use crate::settings::{ResolveChoice, ServerDetails};
+use http::HeaderValue;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -53,6 +54,8 @@ pub(crate) struct Server {
     /// Its URL, as it was written, or with the address that was found.
     pub(crate) url: Box<str>,
     pub(crate) address: Address,
+    /// The `Host` that it stands for; none where that is no value of a field.
+    pub(super) host: Option<HeaderValue>,
     /// How it came here, if it is not written.
     pub(super) found: Option<FoundBy>,
     backup: AtomicBool,
@@ -137,6 +140,7 @@ impl Server {
         let mut hasher = SipHasher13::new();
         hasher.write(url.as_bytes());
         Self {
+            host: HeaderValue::try_from(address.authority()).ok(),
             address,
             url: url.into(),
             found: None,
