@@ -8,7 +8,7 @@ use crate::caller::Caller;
 use crate::settings::ForwardedStyle;
 use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
 use std::net::{IpAddr, SocketAddr};
-use vocab::Network;
+use vocab::{ADDRESS_TEXT_MAX, Network, push_address};
 
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -17,7 +17,7 @@ const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 /// RFC 9440 §2.2.
 const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
 /// What a stranger says is dropped, whether we say it or not: servers behind may believe it.
-const STRANGERS: [HeaderName; 9] = [
+static STRANGERS: [HeaderName; 9] = [
     FOR,
     PROTO,
     FORWARDED_HOST,
@@ -69,9 +69,7 @@ impl Telling<'_> {
         drop_look_alikes(headers);
         let believed = self.trusts(caller.peer);
         if !believed {
-            for field in &STRANGERS {
-                headers.remove(field);
-            }
+            drop_strangers(headers);
         }
         if let Some(secured) = &caller.secured
             && let Some(shown) = &secured.client_certificate
@@ -92,7 +90,9 @@ impl Telling<'_> {
 
 fn tell_x(headers: &mut HeaderMap, caller: &Caller) {
     let visible = "digits, dots and colons are visible ASCII";
-    headers.append(FOR, HeaderValue::try_from(caller.peer.to_string()).expect(visible));
+    let mut peer = String::with_capacity(ADDRESS_TEXT_MAX);
+    push_address(&mut peer, caller.peer);
+    headers.append(FOR, HeaderValue::try_from(peer).expect(visible));
     // A proxy in front that told of another scheme was come to at another port.
     if !headers.contains_key(PROTO) {
         headers.insert(PROTO, HeaderValue::from_static(caller.scheme()));
@@ -137,6 +137,16 @@ fn standard_for(element: &str) -> Option<IpAddr> {
         return Some(address.ip());
     }
     node.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
+}
+
+/// Drops what only a proxy that is trusted may say. Nearly no request has any of it, and looking at the few
+/// names that it has costs less than asking the map for each of these.
+fn drop_strangers(headers: &mut HeaderMap) {
+    if headers.keys().any(|name| STRANGERS.contains(name)) {
+        for field in &STRANGERS {
+            headers.remove(field);
+        }
+    }
 }
 
 /// Drops fields with an underscore or a dot: `X_Forwarded_For` is `X-Forwarded-For` to a server that

@@ -7,7 +7,7 @@ use crate::fields::{FieldChange, FieldRules, Text};
 use crate::folders::{Mount, OpenFolders};
 use crate::guards::{Block, Guards, Numbers};
 use crate::matching::Match;
-use crate::onward::Rewriting;
+use crate::onward::{HostSent, Rewriting};
 use crate::own::Own;
 use crate::pools::Pool;
 use crate::public::{Cookies, Links, Public};
@@ -111,12 +111,15 @@ impl Route {
         self.response_timeout.or_else(of_pool)
     }
 
-    /// Notes on a request of it what is to be known where it is sent.
+    /// Notes on a request of it what is to be known where it is sent; of most there is nothing, and they do without
+    /// a map of notes.
     pub(crate) fn mark(&self, request: &mut Extensions) {
         if let Some(patience) = self.response_timeout {
             request.insert(ResponseTimeout(patience));
         }
-        request.insert(self.onward.host);
+        if self.onward.host == HostSent::Servers {
+            request.insert(HostSent::Servers);
+        }
     }
 
     pub(crate) fn new(

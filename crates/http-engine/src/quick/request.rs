@@ -9,6 +9,9 @@ use crate::incoming::Incoming;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
 
+/// Fields that a forwarder adds to a request: a map that grows is made anew.
+const ADDED: usize = 6;
+
 /// The request whose head is `head`, from which `simple` was read. `None` where the `http` crate has
 /// no value for a part of it: then it is not simple.
 pub(super) fn of(simple: &Simple<'_>, head: &[u8]) -> Option<Request<Incoming>> {
@@ -22,7 +25,7 @@ pub(super) fn of(simple: &Simple<'_>, head: &[u8]) -> Option<Request<Incoming>> 
         let at = piece.as_ptr().addr() - start;
         shared.slice(at..at + piece.len())
     };
-    let mut fields = HeaderMap::with_capacity(simple.fields.len());
+    let mut fields = HeaderMap::with_capacity(simple.fields.len() + ADDED);
     for (name, value) in simple.fields() {
         let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
         fields.append(name, HeaderValue::from_maybe_shared(slice(value)).ok()?);

@@ -262,6 +262,9 @@ pub(crate) fn decide_in_both_spellings(
     if verdict.action == Action::Block || verdict.cause == Cause::Paused {
         return verdict;
     }
+    if !wish.url.contains('%') {
+        return verdict;
+    }
     match percent_decode_str(&wish.url).decode_utf8_lossy() {
         Cow::Borrowed(_) => verdict,
         Cow::Owned(decoded) => {
