@@ -71,12 +71,9 @@ impl Aliased {
     }
 
     /// The blocked name behind a name, however long ago: for the texts of rules in the log.
-    pub(crate) fn alias_of(&self, name: Name<'_>, rule: RuleRef) -> Option<DomainName> {
+    pub(crate) fn alias_of(&self, name: Name<'_>) -> Option<DomainName> {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        names
-            .get(name.as_str())
-            .filter(|behind| behind.rule == rule)
-            .map(|behind| behind.alias.clone())
+        names.get(name.as_str()).map(|behind| behind.alias.clone())
     }
 }
 

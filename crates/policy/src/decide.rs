@@ -74,25 +74,26 @@ impl Policy {
         if verdict == Verdict::NO_RULE
             && !matches!(ask.kind, Kind::Lookup(_))
             && let Some(behind) = self.aliased.behind(ask.host, now)
-            && self.is_for(&behind, ask, now)
+            && let Some(cause) = self.blocked_behind(&behind, ask, now)
         {
-            return Verdict::usual(Action::Block, Cause::Rule(behind.rule));
+            return Verdict::usual(Action::Block, cause);
         }
         verdict
     }
 
-    /// Whether what stands behind a name is blocked for whoever asks. At the pixel door it is: nobody else
-    /// was sent there. The proxy is asked by others too: the rule may not be for them, or an exception of
-    /// theirs may name the name itself.
-    fn is_for(&self, behind: &Behind, ask: &Ask<'_>, now: Now) -> bool {
+    /// Why what stands behind a name is blocked for whoever asks, if it is. At the pixel door it is: nobody
+    /// else was sent there. The proxy is asked by others too: another rule or none may be for them, or an
+    /// exception of theirs may name the name itself.
+    fn blocked_behind(&self, behind: &Behind, ask: &Ask<'_>, now: Now) -> Option<Cause> {
         if ask.door != Door::Proxy {
-            return true;
+            return Some(Cause::Rule(behind.rule));
         }
         let look_up = Ask::addresses(behind.alias.as_name(), ask.client);
         let look_up = Ask { who: ask.who, ..look_up };
         let verdict = self.with_request(&look_up, now, |request| self.rules.judge(request));
         let itself = Ask { host: ask.host, ..look_up };
-        verdict.action == Action::Block && !self.is_excepted(&itself, now)
+        let is_blocked = verdict.action == Action::Block && !self.is_excepted(&itself, now);
+        is_blocked.then_some(verdict.cause)
     }
 
     /// Whether anything may pass at this moment that rules block. Costs two loads.
@@ -200,7 +201,7 @@ impl Policy {
     /// `host` that was noted, its text is that of the alias.
     pub fn rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
         self.own_rule_text(rule, host).or_else(|| {
-            let alias = self.aliased.alias_of(host, rule)?;
+            let alias = self.aliased.alias_of(host)?;
             self.own_rule_text(rule, alias.as_name())
         })
     }

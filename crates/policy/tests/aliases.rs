@@ -49,7 +49,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
 }
 
 /// A policy that blocks trackers for everybody but 192.0.2.7, and a name of its own that it never blocks.
-/// 192.0.2.8 has an exception of its own besides.
+/// 192.0.2.8 has an exception of its own besides, and for 192.0.2.9 another list blocks them.
 fn policy() -> Policy {
     let text = b"||tracker.example^\n@@||good.example^\n";
     let list = ListSource { name: "ads", kind: ListKind::Block, text, files: &[] };
@@ -67,14 +67,22 @@ fn policy() -> Policy {
         lists: Some(vec!["ads".into(), "spare".into()]),
         ..policy::ClientSettings::default()
     };
+    let text = b"! its own\n\n||t.tracker.example^\n";
+    let strict = ListSource { name: "strict", kind: ListKind::Block, text, files: &[] };
+    let other = policy::ClientSettings {
+        name: "other".into(),
+        matches: vec!["192.0.2.9".into()],
+        lists: Some(vec!["strict".into()]),
+        ..policy::ClientSettings::default()
+    };
     let named = |name: &str| policy::ListSettings { name: name.into(), ..Default::default() };
     let mut settings = policy::Settings {
-        lists: vec![named("ads"), named("spare")],
-        clients: vec![free, spared],
+        lists: vec![named("ads"), named("spare"), named("strict")],
+        clients: vec![free, spared, other],
         ..policy::Settings::default()
     };
     settings.default.lists = Some(vec!["ads".into()]);
-    Policy::new(Arc::new(policy::compile(&[list, spare], 1)), Profiles::build(&settings))
+    Policy::new(Arc::new(policy::compile(&[list, spare, strict], 1)), Profiles::build(&settings))
 }
 
 fn name(text: &str) -> Name<'_> {
@@ -109,4 +117,14 @@ fn at_the_proxy_what_stands_behind_a_name_blocks_it_for_those_whom_the_rule_is_f
     assert_eq!(action(Door::Proxy, "192.0.2.7"), Action::Pass);
     assert_eq!(action(Door::Proxy, "192.0.2.8"), Action::Pass, "its exception names the front");
     assert_eq!(action(Door::Pixel, "192.0.2.7"), Action::Block, "it was sent there");
+
+    // Whoever has other lists is told the rule of these.
+    let winner = |client: &str| {
+        let client = client.parse().unwrap();
+        let ask = Ask { door: Door::Proxy, client, kind: Kind::Document, ..look_up };
+        let winner = policy.explain(&ask, NOW).winner.unwrap();
+        (winner.list, winner.line)
+    };
+    assert_eq!(winner("127.0.0.1"), ("ads".into(), 1));
+    assert_eq!(winner("192.0.2.9"), ("strict".into(), 3));
 }
