@@ -10,6 +10,7 @@ mod finding;
 mod rust;
 mod tidy;
 mod tree;
+mod walls;
 
 use finding::Finding;
 use std::io::Write;

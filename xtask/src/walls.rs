@@ -1,0 +1,262 @@
+//! The walls of the house: which crate may name which, and what it must never contain.
+//!
+//! ARCHITECTURE.md says it to people, [`WALLS`] says it here. Held against the manifests, and the two
+//! against each other, by [`crate::fences`].
+
+/// One crate and its walls.
+pub(crate) struct Wall {
+    pub(crate) name: &'static str,
+    pub(crate) folder: &'static str,
+    pub(crate) floor: u8,
+    /// Ours that it may name.
+    pub(crate) may: &'static [&'static str],
+    /// Foreign crates that it must not name, and why.
+    pub(crate) never: &'static [Ban],
+    pub(crate) purity: Purity,
+}
+
+/// Whether sources are searched for the clock, sockets, files and threads of the standard library.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Purity {
+    Pure,
+    Free,
+}
+
+/// Foreign crates and the reason against them.
+pub(crate) struct Ban {
+    pub(crate) crates: &'static [&'static str],
+    pub(crate) because: &'static str,
+}
+
+const RUN_TIME: Ban = Ban {
+    crates: &["tokio", "mio", "async-std", "smol", "futures", "hyper", "hyper-util"],
+    because: "it must run without a run time, so that its tests need none and any thread may call it",
+};
+const SYSTEM: Ban = Ban {
+    crates: &["libc", "rustix", "nix", "socket2", "polling"],
+    because: "it must not touch the system: sockets and files belong to transport and the doors",
+};
+const CLOCK: Ban = Ban {
+    crates: &["chrono", "time", "httpdate", "coarsetime"],
+    because: "time is handed in as vocab::Now",
+};
+const CHANCE: Ban = Ban {
+    crates: &["rand", "getrandom", "fastrand", "uuid"],
+    because: "randomness is handed in as a seed",
+};
+const LOGGING: Ban = Ban {
+    crates: &["tracing", "log", "env_logger", "tracing-subscriber"],
+    because: "it returns reasons; whoever calls it records them",
+};
+const TLS: Ban = Ban {
+    crates: &["rustls", "tokio-rustls", "rcgen", "webpki-roots", "rustls-pki-types", "aws-lc-rs"],
+    because: "transport alone names the TLS library, so that it can be exchanged in one place",
+};
+const HTTP: Ban = Ban {
+    crates: &["http", "http-body", "http-body-util", "hyper", "hyper-util", "axum"],
+    because: "it knows no HTTP: that is http-engine's",
+};
+const SERVERS: Ban = Ban {
+    crates: &["hyper", "hyper-util", "axum"],
+    because: "it keeps responses and fetches none: a door sends, the store says what and keeps it",
+};
+const SERDE: Ban = Ban {
+    crates: &["serde", "serde_json", "schemars"],
+    because: "words are not tied to a file format; settings lends them their written form",
+};
+
+const PURE: &[Ban] = &[RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS, HTTP];
+const BELOW_DOORS: &[&str] = &[
+    "vocab",
+    "settings",
+    "policy",
+    "dns-wire",
+    "pipeline",
+    "ledger",
+    "passwords",
+    "transport",
+    "http-engine",
+    "store",
+    "http-cache",
+    "null-answers",
+    "upstream",
+];
+/// The five, which must not name one another.
+pub(crate) const DOORS: &[&str] =
+    &["door-dns", "door-pixel", "door-proxy", "door-web", "door-gateway"];
+
+const fn door(name: &'static str, folder: &'static str) -> Wall {
+    Wall { name, folder, floor: 3, may: BELOW_DOORS, never: &[TLS], purity: Purity::Free }
+}
+
+/// Every crate of ours.
+pub(crate) const WALLS: &[Wall] = &[
+    Wall {
+        name: "vocab",
+        folder: "crates/vocab",
+        floor: 0,
+        may: &[],
+        never: &[SERDE, RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS, HTTP],
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "settings",
+        folder: "crates/settings",
+        floor: 1,
+        may: &["vocab"],
+        never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "policy",
+        folder: "crates/policy",
+        floor: 1,
+        may: &["vocab", "settings"],
+        never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "dns-wire",
+        folder: "crates/dns-wire",
+        floor: 1,
+        may: &["vocab"],
+        never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "pipeline",
+        folder: "crates/pipeline",
+        floor: 1,
+        may: &["vocab", "settings", "policy", "dns-wire"],
+        never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "ledger",
+        folder: "crates/ledger",
+        floor: 2,
+        may: &["vocab", "settings"],
+        never: &[HTTP, TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "passwords",
+        folder: "crates/passwords",
+        floor: 2,
+        may: &["vocab"],
+        never: &[HTTP, TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "transport",
+        folder: "crates/transport",
+        floor: 2,
+        may: &["vocab", "settings", "ledger"],
+        never: &[HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "http-engine",
+        folder: "crates/http-engine",
+        floor: 2,
+        may: &["vocab", "settings"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "store",
+        folder: "crates/store",
+        floor: 2,
+        may: &["vocab", "settings"],
+        never: &[TLS, LOGGING, SERVERS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "null-answers",
+        folder: "crates/null-answers",
+        floor: 2,
+        may: &["vocab", "policy", "http-engine"],
+        never: &[RUN_TIME, TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "upstream",
+        folder: "crates/upstream",
+        floor: 2,
+        may: &["vocab", "settings", "dns-wire", "ledger", "transport", "http-engine"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "http-cache",
+        folder: "crates/http-cache",
+        floor: 2,
+        may: &["vocab", "settings", "http-engine", "store"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+    door("door-dns", "doors/dns"),
+    door("door-pixel", "doors/pixel"),
+    door("door-proxy", "doors/proxy"),
+    door("door-web", "doors/web"),
+    door("door-gateway", "doors/gateway"),
+    Wall {
+        name: "config",
+        folder: "crates/config",
+        floor: 4,
+        may: &[
+            "vocab",
+            "settings",
+            "policy",
+            "dns-wire",
+            "pipeline",
+            "ledger",
+            "transport",
+            "http-engine",
+            "store",
+            "http-cache",
+            "upstream",
+            "admin",
+            "door-dns",
+            "door-pixel",
+            "door-proxy",
+            "door-web",
+            "door-gateway",
+        ],
+        never: &[RUN_TIME, SYSTEM, TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "admin",
+        folder: "crates/admin",
+        floor: 4,
+        may: BELOW_DOORS,
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "tidegate",
+        folder: "crates/tidegate",
+        floor: 5,
+        may: &[
+            "vocab",
+            "settings",
+            "policy",
+            "dns-wire",
+            "pipeline",
+            "ledger",
+            "transport",
+            "http-engine",
+            "upstream",
+            "config",
+            "admin",
+            "door-dns",
+            "door-pixel",
+            "door-proxy",
+            "door-web",
+            "door-gateway",
+        ],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+];
