@@ -2,7 +2,8 @@
 //!
 //! Compiling lists takes several times what is kept of them, for a moment. The allocator would hold
 //! on to it, and another thread's reload could not use it: the next peak would stand on top of the
-//! last one. Called at the end of a start and of a reload, never on a request's way.
+//! last one. Called at the end of a start and of a reload, by the signer's process too, never on a
+//! request's way.
 
 /// Returns what this thread has freed, which takes some milliseconds.
 pub(super) fn give_back() {

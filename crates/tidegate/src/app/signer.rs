@@ -5,6 +5,7 @@
 //! the running program; the command line leads here.
 
 use super::build;
+use super::memory;
 use super::mint::BlockedNames;
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::ArcSwap;
@@ -69,6 +70,7 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
             return Ok(Arc::new(MintNothing));
         }
         let (policy, _) = build::compile(&plan, &state, None).map_err(|failure| failure.message)?;
+        memory::give_back();
         Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
     };
     process.run(policy).map_err(|why| Failure::new(Exit::NotStarted, why))
