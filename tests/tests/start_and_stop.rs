@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use tidegate_tests::clients::{curl, dig_short};
 use tidegate_tests::tidegate::Tidegate;
 use tidegate_tests::{Scratch, tidegate};
@@ -43,6 +44,31 @@ fn with_page() -> Scratch {
     let scratch = Scratch::new();
     scratch.write("www/index.html", "<h1>hello</h1>");
     scratch
+}
+
+#[test]
+fn the_heap_begins_in_small_pages() {
+    if !Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+        return; // A kernel that has no others.
+    }
+    let edge = Tidegate::start_in(with_page(), FIVE_DOORS);
+    let maps = std::fs::read_to_string(format!("/proc/{}/smaps", edge.pid())).unwrap();
+    let kilobytes = |mapping: &str, field: &str| -> u64 {
+        let line = mapping.lines().find(|line| line.starts_with(field)).unwrap();
+        line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    // A mapping ends with its flags; "nh" is MADV_NOHUGEPAGE.
+    let is_small = |flags: &str| flags.lines().next().unwrap().split(' ').any(|it| it == "nh");
+    let mut rest = maps.as_str();
+    let mut small = Vec::new();
+    while let Some((mapping, behind)) = rest.split_once("VmFlags:") {
+        if is_small(behind) {
+            small.push((kilobytes(mapping, "Size:"), kilobytes(mapping, "Rss:")));
+        }
+        rest = behind;
+    }
+    let [(size, resident)] = small[..] else { panic!("{small:?} of\n{maps}") };
+    assert!(size <= 32 << 10 && resident >= 1 << 10, "{size} kB, of which {resident} are used");
 }
 
 #[test]

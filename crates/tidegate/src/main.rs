@@ -19,6 +19,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    app::memory::begin_small();
     let cli = cli::Cli::parse();
     match cli::carry_out(cli) {
         Ok(()) => ExitCode::SUCCESS,

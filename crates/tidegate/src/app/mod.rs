@@ -12,7 +12,7 @@ mod greeting;
 mod http;
 mod leaves;
 pub(crate) mod lists;
-mod memory;
+pub(crate) mod memory;
 mod metrics;
 mod mint;
 mod origins;
