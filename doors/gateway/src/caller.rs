@@ -4,12 +4,14 @@
 //! and `secure` once a connection; `request` and `passing` look things up in it.
 
 use crate::pools::CookieScope;
+use http::HeaderValue;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::OnceLock;
 use transport::near::CameTo;
 use transport::proxy_protocol::Addresses;
 use transport::{Stream, near};
 use upstream::origins::BecomesTunnel;
-use vocab::NearWanted;
+use vocab::{ADDRESS_TEXT_MAX, NearWanted, push_address};
 
 /// Who is at the other end of a connection, and how it came.
 #[derive(Debug)]
@@ -23,6 +25,17 @@ pub(crate) struct Caller {
     /// The handshake that began it, if it has TLS.
     pub(crate) secured: Option<Secured>,
     pub(crate) tunnel: BecomesTunnel,
+    /// Made for the first request that goes on.
+    told: OnceLock<Told>,
+}
+
+/// What servers behind are told of the client's end, the same for all requests of a connection.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// The peer, for `X-Forwarded-For`.
+    pub(crate) address: HeaderValue,
+    /// The port that it came to, for `X-Forwarded-Port`.
+    pub(crate) port: Option<HeaderValue>,
 }
 
 /// What a connection knows of the handshake that began it.
@@ -33,7 +46,7 @@ pub(crate) struct Secured {
     /// The number of the certificate that it was shown.
     pub(crate) certificate: usize,
     /// `Client-Cert` (RFC 9440 §2.2) of the certificate that it showed, which was verified.
-    pub(crate) client_certificate: Option<http::HeaderValue>,
+    pub(crate) client_certificate: Option<HeaderValue>,
 }
 
 impl Caller {
@@ -43,18 +56,32 @@ impl Caller {
         secured: Option<Secured>,
         tunnel: BecomesTunnel,
     ) -> Self {
-        Self {
-            peer: stream.peer().ip().to_canonical(),
-            ends: stream.local().ok().map(|server| Addresses { client: stream.peer(), server }),
-            local: near::local(wanted, stream),
-            secured,
-            tunnel,
-        }
+        let ends = stream.local().ok().map(|server| Addresses { client: stream.peer(), server });
+        let local = near::local(wanted, stream);
+        Self::at(stream.peer().ip().to_canonical(), ends, local, secured, tunnel)
     }
 
-    /// The port that the client came to.
-    pub(crate) fn port(&self) -> Option<u16> {
-        self.ends.map(|ends| ends.server.port())
+    pub(crate) const fn at(
+        peer: IpAddr,
+        ends: Option<Addresses>,
+        local: Option<CameTo>,
+        secured: Option<Secured>,
+        tunnel: BecomesTunnel,
+    ) -> Self {
+        Self { peer, ends, local, secured, tunnel, told: OnceLock::new() }
+    }
+
+    /// What servers behind are told of it.
+    pub(crate) fn told(&self) -> &Told {
+        self.told.get_or_init(|| {
+            let mut address = String::with_capacity(ADDRESS_TEXT_MAX);
+            push_address(&mut address, self.peer);
+            let address = HeaderValue::try_from(address);
+            Told {
+                address: address.expect("digits, dots and colons are visible ASCII"),
+                port: self.ends.map(|ends| HeaderValue::from(ends.server.port())),
+            }
+        })
     }
 
     /// Between whom a server is told that the connection is: `client` and us. Of one for whom a proxy

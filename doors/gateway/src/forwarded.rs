@@ -8,7 +8,7 @@ use crate::caller::Caller;
 use crate::settings::ForwardedStyle;
 use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
 use std::net::{IpAddr, SocketAddr};
-use vocab::{ADDRESS_TEXT_MAX, Network, push_address};
+use vocab::Network;
 
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -89,15 +89,13 @@ impl Telling<'_> {
 }
 
 fn tell_x(headers: &mut HeaderMap, caller: &Caller) {
-    let visible = "digits, dots and colons are visible ASCII";
-    let mut peer = String::with_capacity(ADDRESS_TEXT_MAX);
-    push_address(&mut peer, caller.peer);
-    headers.append(FOR, HeaderValue::try_from(peer).expect(visible));
+    let told = caller.told();
+    headers.append(FOR, told.address.clone());
     // A proxy in front that told of another scheme was come to at another port.
     if !headers.contains_key(PROTO) {
         headers.insert(PROTO, HeaderValue::from_static(caller.scheme()));
-        if let Some(port) = caller.port() {
-            headers.entry(PORT).or_insert(HeaderValue::from(port));
+        if let Some(port) = &told.port {
+            headers.entry(PORT).or_insert_with(|| port.clone());
         }
     }
     if let Some(host) = headers.get(HOST).cloned() {
@@ -182,7 +180,7 @@ mod tests {
         let tunnel = BecomesTunnel::default();
         let client = SocketAddr::new(ip(peer), 50_000);
         let ends = Some(Addresses { client, server: ([127, 0, 0, 1], 8081).into() });
-        Caller { peer: ip(peer), ends, local: None, secured: None, tunnel }
+        Caller::at(ip(peer), ends, None, None, tunnel)
     }
 
     const fn telling(trusted: &[Network], style: ForwardedStyle) -> Telling<'_> {

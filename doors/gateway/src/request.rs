@@ -30,7 +30,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
 use transport::near::CameTo;
-use upstream::origins::{BecomesTunnel, Metered, Origin, OriginScheme, SendError, carry_switched};
+use upstream::origins::{
+    BecomesTunnel, Host, Metered, Origin, OriginScheme, SendError, carry_switched,
+};
 use vocab::{DomainName, Kind, Name, Now, Source};
 
 /// What a client wants, once it is understood.
@@ -276,7 +278,11 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
         Some(origin) => origin.url(&path),
         None => path.clone(),
     };
-    let host = asked.map_or_else(|| Name::ROOT.to_owned(), |origin| origin.host.to_name());
+    let host = match asked.map(|origin| origin.host) {
+        None => Name::ROOT.to_owned(),
+        Some(Host::Name(name)) => name,
+        Some(address @ Host::Address(_)) => address.to_name(),
+    };
     if let (Some(secured), Some(secure)) = (&caller.secured, &setup.secure)
         && !secure.serves(secured, host.as_name())
     {
