@@ -73,6 +73,13 @@ pub struct BadPem(pub String);
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(aws_lc_rs::default_provider()));
 
+/// Gathers what random numbers begin with, for which the library watches the processor's clock tremble: some
+/// 40 ms of computing, once a process (perf). Whoever needs a number meanwhile waits for it.
+pub fn gather_randomness() {
+    // Where it fails, it fails again and is told when somebody needs a number.
+    let _ = PROVIDER.secure_random.fill(&mut [0]);
+}
+
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BadPem> {
     let certificates = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()

@@ -93,6 +93,10 @@ struct Running {
 
 /// Runs until a signal ends it.
 pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
+    // Beside reading the configuration and the lists: keys are made after that. Without a thread it is done when
+    // the first is.
+    let randomness = std::thread::Builder::new().name("randomness".into());
+    let _ = randomness.spawn(transport::tls::gather_randomness);
     let plan = setup.plan()?;
     let (app, origin) = build::start(setup.clone(), &plan)?;
     drop(plan);
