@@ -215,7 +215,8 @@ impl Cache {
     ) -> Result<Served, Missed<F::Failure>> {
         let (told, mut heard) = oneshot::channel();
         let errand = Errand { cache: Arc::clone(self), question, fetch };
-        tokio::task::spawn_local(filling::run(errand, lead, Some(told)));
+        // Boxed: a task is moved to where it lives more than once, and this one has 11 KB.
+        tokio::task::spawn_local(Box::pin(filling::run(errand, lead, Some(told))));
         loop {
             match heard.await {
                 Ok(Heard::Ahead(interim, next)) => {
@@ -236,7 +237,7 @@ impl Cache {
         question.method = Method::GET;
         filling::strip_conditions(&mut question.fields);
         let errand = Errand { cache: Arc::clone(self), question: Rc::new(question), fetch };
-        tokio::task::spawn_local(filling::run(errand, lead, None));
+        tokio::task::spawn_local(Box::pin(filling::run(errand, lead, None)));
     }
 
     /// Sends the request to the origin as it is, past the store.

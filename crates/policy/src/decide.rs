@@ -130,9 +130,12 @@ impl Policy {
     }
 
     /// The URL to ask for in place of one that passes, where rules take parameters off it. Costs
-    /// nothing for a URL without any; allocates where there are rules and parameters.
+    /// nothing without such rules or parameters; allocates where there are both.
     pub fn trim(&self, ask: &Ask<'_>, now: Now) -> Option<Trimmed> {
-        let url = ask.url.filter(|_| !self.is_paused(now))?;
+        if self.rules.indexes.trims.is_empty() {
+            return None;
+        }
+        let url = ask.url.filter(|url| url.contains('?') && !self.is_paused(now))?;
         if self.holding_leave(ask, now).is_some() {
             return None;
         }

@@ -172,9 +172,6 @@ impl Rules {
 
     /// The URL without what rules take off; none if they take nothing.
     pub(crate) fn trimmed(&self, request: &Request<'_>, url: &str) -> Option<Trimmed> {
-        if self.indexes.trims.is_empty() {
-            return None;
-        }
         let query = Query::of(url)?;
         let holding = self.settle_trims(request).holding;
         let taking: Vec<(u32, &Trim)> = holding

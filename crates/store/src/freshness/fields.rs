@@ -23,6 +23,9 @@ static NEVER: [HeaderName; 11] = [
     HeaderName::from_static("http2-settings"),
 ];
 
+/// Of RFC 2965.
+static SET_COOKIE2: HeaderName = HeaderName::from_static("set-cookie2");
+
 /// Fields that `Connection` may list in vain: without them what is stored would be used against the
 /// origin's will.
 static KEPT: [HeaderName; 9] = [
@@ -47,14 +50,16 @@ pub(crate) fn stored(rules: &Rules, fields: &HeaderMap) -> HeaderMap {
         Audience::Private => &[],
     };
     let withheld = listed.iter().chain(&control.no_cache_fields).chain(private);
-    for name in NEVER.iter().chain(withheld.filter(|name| !KEPT.contains(name))) {
+    // Few answers have any of them: walking over the fields costs less than asking the map for each.
+    let never = NEVER.iter().filter(|name| fields.keys().any(|it| it == *name));
+    for name in never.chain(withheld.filter(|name| !KEPT.contains(name))) {
         stored.remove(name);
     }
     match rules.cookies {
         SetCookie::Kept => {}
         SetCookie::Dropped => {
             stored.remove(header::SET_COOKIE);
-            stored.remove("set-cookie2");
+            stored.remove(&SET_COOKIE2);
         }
     }
     stored

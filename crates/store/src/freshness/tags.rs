@@ -17,19 +17,22 @@ pub(crate) struct TooMany;
 /// between commas.
 pub(crate) fn tags(fields: &HeaderMap) -> Result<Box<[Box<str>]>, TooMany> {
     let mut tags: Vec<Box<str>> = Vec::new();
-    for (name, separator) in [("surrogate-key", b' '), ("cache-tag", b',')] {
-        for line in fields.get_all(name) {
-            for word in line.as_bytes().split(|it| *it == separator) {
-                // What is no text nobody can ask for.
-                let Ok(tag) = std::str::from_utf8(word.trim_ascii()) else { continue };
-                if tag.is_empty() {
-                    continue;
-                }
-                if tags.len() == TAGS_MAX || tag.len() > TAG_BYTES_MAX {
-                    return Err(TooMany);
-                }
-                tags.push(tag.into());
+    for (name, line) in fields {
+        let separator = match name.as_str() {
+            "surrogate-key" => b' ',
+            "cache-tag" => b',',
+            _ => continue,
+        };
+        for word in line.as_bytes().split(|it| *it == separator) {
+            // What is no text nobody can ask for.
+            let Ok(tag) = std::str::from_utf8(word.trim_ascii()) else { continue };
+            if tag.is_empty() {
+                continue;
             }
+            if tags.len() == TAGS_MAX || tag.len() > TAG_BYTES_MAX {
+                return Err(TooMany);
+            }
+            tags.push(tag.into());
         }
     }
     tags.sort_unstable();
