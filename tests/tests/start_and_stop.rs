@@ -67,8 +67,9 @@ fn the_heap_begins_in_small_pages() {
         }
         rest = behind;
     }
-    let [(size, resident)] = small[..] else { panic!("{small:?} of\n{maps}") };
-    assert!(size <= 32 << 10 && resident >= 1 << 10, "{size} kB, of which {resident} are used");
+    // Stacks of threads have that flag too.
+    let is_heap = |(size, resident): &(u64, u64)| *size == 32 << 10 && *resident >= 1 << 10;
+    assert!(small.iter().any(is_heap), "{small:?} of\n{maps}");
 }
 
 #[test]

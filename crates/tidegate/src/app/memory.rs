@@ -13,7 +13,7 @@ const SMALL_PAGES_BYTES: usize = 32 << 20;
 
 /// Keeps the beginning of the heap in small pages. The allocator asks for huge ones throughout, of which
 /// the first byte that is touched takes 2 MiB: an idle program, which touches a little everywhere, had
-/// 45 MB for 32, and most of a start was the clearing of pages. What grows beyond the beginning, tables of
+/// 45 MB for 27, and half of a start was the clearing of pages. What grows beyond the beginning, tables of
 /// names and stored answers, has huge pages as before: looking up in them is faster by a quarter. Called
 /// first of all; where the kernel has no such pages, nothing changes.
 pub(crate) fn begin_small() {
