@@ -2,9 +2,10 @@
 //!
 //! `instructions NAME COUNT` calls one of them COUNT times and prints what it made of it. `gate.py` runs
 //! it under a counter with two counts; the difference is what the calls alone cost, whatever starting
-//! costs. It measures no time, opens no socket, and draws its names from a fixed seed. `lane` and `stored`
-//! hold what is HTTP's.
+//! costs. It measures no time, opens no socket, and draws its names from a fixed seed. `fields`,
+//! `lane` and `stored` hold what is HTTP's.
 
+mod fields;
 mod lane;
 mod names;
 mod stored;
@@ -30,6 +31,8 @@ const FUNCTIONS: &[(&str, fn(usize) -> usize)] = &[
     ("decide-listed", decide_listed),
     ("decide-unlisted", decide_unlisted),
     ("decide-url", decide_url),
+    ("fields-kind", fields::kind),
+    ("fields-strip", fields::strip),
     ("head-read", lane::head_read),
     ("cache-hit", lane::cache_hit),
     ("store-look-up", stored::look_up),
