@@ -5,23 +5,37 @@
 //! policy's. Called by every HTTP door, once per request.
 
 use crate::hop_by_hop::wants_upgrade;
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, HeaderValue, Method, Uri};
 use vocab::Kind;
 
 /// The kind of a request.
 pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> Kind {
-    // Walked over: a map would parse and hash each name that it is asked for.
-    let field = |name: &str| {
-        let found = headers.iter().find(|(it, _)| it.as_str() == name);
-        found.and_then(|(_, value)| value.to_str().ok()).unwrap_or("")
-    };
     if *method == Method::CONNECT {
         return Kind::Tunnel;
     }
     if wants_upgrade(headers).is_some_and(|it| it.eq_ignore_ascii_case("websocket")) {
         return Kind::Websocket;
     }
+    // Walked over once: a map would parse and hash each name that it is asked for.
+    let mut told: [Option<&HeaderValue>; TELLING.len()] = [None; TELLING.len()];
+    for (name, value) in headers {
+        if let Some(at) = position(name.as_str()) {
+            told[at].get_or_insert(value);
+        }
+    }
+    let field = |name: &str| {
+        let value = position(name).and_then(|at| told[at]);
+        value.and_then(|value| value.to_str().ok()).unwrap_or("")
+    };
     of_fields(method, uri.path(), field)
+}
+
+/// The fields that tell the kind: all that [`of_fields`] asks for.
+const TELLING: [&str; 5] =
+    ["sec-fetch-dest", "sec-fetch-mode", "content-type", "x-requested-with", "accept"];
+
+fn position(name: &str) -> Option<usize> {
+    TELLING.iter().position(|it| *it == name)
 }
 
 /// The kind of a request that is neither a tunnel nor an upgrade. `field` gives the value of a
