@@ -8,8 +8,13 @@ use std::net::IpAddr;
 
 /// Characters of the longest address: IPv6 that ends as IPv4.
 pub const ADDRESS_TEXT_MAX: usize = 45;
-/// Digits of `u16::MAX`.
-const DIGITS_MAX: usize = 5;
+
+/// `address` as it is displayed.
+pub fn address_text(address: IpAddr) -> String {
+    let mut text = String::with_capacity(ADDRESS_TEXT_MAX);
+    push_address(&mut text, address);
+    text
+}
 
 /// Appends `address` as it is displayed.
 pub fn push_address(text: &mut String, address: IpAddr) {
@@ -28,14 +33,7 @@ pub fn push_address(text: &mut String, address: IpAddr) {
 
 /// Appends `number` in decimal digits.
 pub fn push_decimal(text: &mut String, number: u16) {
-    let mut digits = ['0'; DIGITS_MAX];
-    let (mut first, mut rest) = (DIGITS_MAX, u32::from(number));
-    while first == DIGITS_MAX || rest > 0 {
-        first -= 1;
-        digits[first] = char::from_digit(rest % 10, 10).unwrap_or('0');
-        rest /= 10;
-    }
-    text.extend(&digits[first..]);
+    text.push_str(itoa::Buffer::new().format(number));
 }
 
 #[cfg(test)]
@@ -53,6 +51,7 @@ mod tests {
             let mut text = String::from("for=");
             push_address(&mut text, address);
             assert_eq!(text, format!("for={address}"));
+            assert_eq!(address_text(address), address.to_string());
             assert!(address.to_string().len() <= ADDRESS_TEXT_MAX);
         }
     }

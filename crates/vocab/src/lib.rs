@@ -18,7 +18,7 @@ mod quantity;
 mod reason;
 mod time;
 
-pub use address::{ADDRESS_TEXT_MAX, push_address, push_decimal};
+pub use address::{ADDRESS_TEXT_MAX, address_text, push_address, push_decimal};
 pub use caching::{CacheUse, Caching, NotStored};
 pub use complaint::Complaint;
 pub use door::{Door, Kind, UnknownWord};

@@ -11,7 +11,7 @@ use transport::near::CameTo;
 use transport::proxy_protocol::Addresses;
 use transport::{Stream, near};
 use upstream::origins::BecomesTunnel;
-use vocab::{ADDRESS_TEXT_MAX, NearWanted, push_address};
+use vocab::{NearWanted, address_text};
 
 /// Who is at the other end of a connection, and how it came.
 #[derive(Debug)]
@@ -74,9 +74,7 @@ impl Caller {
     /// What servers behind are told of it.
     pub(crate) fn told(&self) -> &Told {
         self.told.get_or_init(|| {
-            let mut address = String::with_capacity(ADDRESS_TEXT_MAX);
-            push_address(&mut address, self.peer);
-            let address = HeaderValue::try_from(address);
+            let address = HeaderValue::try_from(address_text(self.peer));
             Told {
                 address: address.expect("digits, dots and colons are visible ASCII"),
                 port: self.ends.map(|ends| HeaderValue::from(ends.server.port())),

@@ -12,7 +12,7 @@ use http::{Response, Version};
 use http_engine::{Body, authority, hop_by_hop};
 use std::net::IpAddr;
 use upstream::origins::{Host, Loop, Origin, add_via, check_via};
-use vocab::{ADDRESS_TEXT_MAX, DomainName, push_address};
+use vocab::{DomainName, address_text};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -66,9 +66,7 @@ impl Fields {
             headers.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
         }
         if self.x_forwarded_for == Shown::On {
-            let mut text = String::with_capacity(ADDRESS_TEXT_MAX);
-            push_address(&mut text, client);
-            let client = HeaderValue::try_from(text);
+            let client = HeaderValue::try_from(address_text(client));
             headers.append(X_FORWARDED_FOR, client.expect("an address is visible ASCII"));
         }
         if let Some(protocol) = wanted {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
-use vocab::{ADDRESS_TEXT_MAX, DomainName, Name, NameError, push_address, push_decimal};
+use vocab::{
+    ADDRESS_TEXT_MAX, DomainName, Name, NameError, address_text, push_address, push_decimal,
+};
 
 /// How an origin is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,9 +77,7 @@ impl Host {
         match self {
             Self::Name(name) => name.clone(),
             Self::Address(address) => {
-                let mut text = String::with_capacity(ADDRESS_TEXT_MAX);
-                push_address(&mut text, *address);
-                DomainName::parse(&text).unwrap_or_else(|_| Name::ROOT.to_owned())
+                DomainName::parse(&address_text(*address)).unwrap_or_else(|_| Name::ROOT.to_owned())
             }
         }
     }
@@ -147,11 +147,9 @@ impl Origin {
 
     /// The URL of `path` there, which begins with a slash or is empty.
     pub fn url(&self, path: &str) -> String {
-        let scheme = self.scheme.as_str();
         let mut url = String::with_capacity(self.text_bytes_max() + path.len());
-        for part in [scheme, "://"] {
-            url.push_str(part);
-        }
+        url.push_str(self.scheme.as_str());
+        url.push_str("://");
         self.push_authority(&mut url);
         url.push_str(path);
         url
