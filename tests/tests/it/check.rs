@@ -1,0 +1,169 @@
+//! `tidegate check`: every complaint at once, each with file, line, column and remedy.
+
+use tidegate_tests::{Scratch, tidegate};
+
+/// Checks a file; what was said and the exit code.
+fn check(yaml: &str) -> (String, Option<i32>) {
+    let scratch = Scratch::new();
+    let path = scratch.write("edge.yaml", yaml);
+    let output = tidegate::run(&["check", "--config", path.to_str().unwrap()]);
+    let said =
+        String::from_utf8_lossy(&output.stderr).replace(&path.display().to_string(), "edge.yaml");
+    (said, output.status.code())
+}
+
+#[test]
+fn the_contract_example_passes_but_for_what_is_named_as_not_built() {
+    let (said, code) = check("dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [1.1.1.1] }\n");
+    assert_eq!((said.as_str(), code), ("", Some(0)));
+}
+
+#[test]
+fn every_complaint_comes_at_once_with_its_place() {
+    let (said, code) = check(
+        "dns:\n  listn: [\"udp://127.0.0.1:53\"]\n  blocked: pixels\n  cache: { size: lots }\nweb:\n  - { listen: [\"http://127.0.0.1\"], root: 5x, hots: [] }\nledger: { keep: forever }\n",
+    );
+    assert_eq!(code, Some(1));
+    for part in [
+        "edge.yaml:2:3: dns.listn: this key is not known; did you mean \"listen\"?",
+        "edge.yaml:3:12: dns.blocked: expected one of",
+        "did you mean \"pixel\"?",
+        "edge.yaml:4:18: dns.cache.size:",
+        "edge.yaml:6:47: web.0.hots: this key is not known; did you mean \"hosts\"?",
+        "edge.yaml:7:17: ledger.keep:",
+    ] {
+        assert!(said.contains(part), "missing {part:?} in:\n{said}");
+    }
+}
+
+#[test]
+fn what_is_not_built_yet_is_refused_not_ignored() {
+    for (yaml, word) in [
+        ("dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [\"h3://1.1.1.1\"] }", "not yet"),
+        (
+            "dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [1.1.1.1], pipeline: [{ type: forward }] }",
+            "pipeline",
+        ),
+        ("plugins: [{ tag: a, type: ros_address_list, args: { address: x } }]", "not yet"),
+    ] {
+        let (said, code) = check(yaml);
+        assert_eq!(code, Some(1), "accepted: {yaml}");
+        assert!(said.contains(word), "{word:?} is not named for {yaml}:\n{said}");
+        assert!(said.contains("edge.yaml:1:"), "no place for {yaml}:\n{said}");
+    }
+}
+
+#[test]
+fn a_url_that_no_list_can_be_fetched_from_has_its_place() {
+    for url in ["https://ann:secret@lists.example/a.txt", "https://", "ftp://lists.example/a.txt"] {
+        let (said, code) =
+            check(&format!("policy: {{ lists: [{{ name: a, url: \"{url}\" }}] }}\n"));
+        assert_eq!(code, Some(1), "{url}");
+        assert!(said.starts_with("edge.yaml:1:35: policy.lists.0.url:"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+}
+
+#[test]
+fn a_list_file_that_is_not_there_is_named_with_a_remedy() {
+    let (said, code) = check("policy: { lists: [{ name: ads, path: gone.txt }] }\n");
+    assert_eq!(code, Some(1));
+    assert!(said.contains("gone.txt") && said.contains("\"ads\""), "{said}");
+    assert!(said.starts_with("edge.yaml:1:38: policy.lists.0.path:"), "{said}");
+}
+
+#[test]
+fn a_folder_or_pattern_file_that_is_not_there_has_its_place() {
+    let (said, code) = check(
+        "web:\n  - { listen: [\"http://127.0.0.1:8000\"], root: gone }\ngateway:\n  listen: [\"http://127.0.0.1:8081\"]\n  routes: [{ path: \"/*\", block: { patterns: gone.txt } }]\n",
+    );
+    assert_eq!(code, Some(1));
+    assert!(said.contains("edge.yaml:2:48: web.0.root: gone:"), "{said}");
+    assert!(
+        said.contains("edge.yaml:5:") && said.contains("gateway.routes.0.block.patterns"),
+        "{said}"
+    );
+}
+
+#[test]
+fn broken_yaml_says_where() {
+    let (said, code) = check("dns:\n  listen: [\n");
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("edge.yaml:") && said.contains("no YAML"), "{said}");
+    let (said, _) = check("dns: {}\ndns: {}\n");
+    assert!(said.contains("edge.yaml:2:"), "{said}");
+}
+
+#[test]
+fn one_address_claimed_twice_is_a_complaint() {
+    let (said, code) = check(
+        "proxy: { listen: [\"http://127.0.0.1:3128\"] }\nweb: [{ listen: [\"http://127.0.0.1:3128\"], root: . }]\n",
+    );
+    assert_eq!(code, Some(1));
+    assert!(said.contains("127.0.0.1:3128 is already taken by proxy.listen.0"), "{said}");
+}
+
+#[test]
+fn a_proxy_with_all_its_settings_is_right_and_a_wrong_one_is_named_by_place() {
+    let token = format!("sha256:{}", "0".repeat(64));
+    let hash = "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1";
+    let proxy = |parent: &str| {
+        format!(
+            "policy: {{ clients: [{{ name: ann, match: [\"user:ann\"] }}] }}\n\
+             proxy:\n  listen: [\"http://127.0.0.1:3128\", \"https://127.0.0.1:3129\"]\n  \
+             auth: {{ users: {{ ann: {hash:?} }}, tokens: {{ phone: {token:?} }}, exempt: [127.0.0.1] }}\n  \
+             tls: {{ names: [proxy.lan] }}\n  connect_sni: require\n  fetch_ports: [80]\n  \
+             parent: {parent}\n  \
+             parents: [{{ domains: [onion, 10.0.0.0/8], parent: \"socks5://127.0.0.1:9050\" }}]\n  \
+             censor: [X-Client-Data]\n  referer: same-site\n  via: off\n  x_forwarded_for: on\n  \
+             pac: {{ bypass: [lan.example], fallback: direct }}\n"
+        )
+    };
+    for parent in
+        ["direct", "\"http://me:p%40ss@10.0.0.1:3128\"", "[\"https://p.example:443\", direct]"]
+    {
+        let (said, code) = check(&proxy(parent));
+        assert_eq!((said.as_str(), code), ("", Some(0)), "{parent}");
+    }
+    for (parent, part) in [
+        ("\"http://127.0.0.1:3128\"", "proxy.parent: the parent is this proxy itself"),
+        ("\"ftp://10.0.0.1:21\"", "proxy.parent"),
+        ("[]", "proxy.parent: there are 0 ways out"),
+    ] {
+        let (said, code) = check(&proxy(parent));
+        assert_eq!(code, Some(1), "{parent}");
+        assert!(said.contains("edge.yaml:8:") && said.contains(part), "{parent}: {said}");
+    }
+    let (said, code) = check("proxy: { auth: { users: { ann: hunter2 } } }\n");
+    assert_eq!(code, Some(1));
+    assert!(said.contains("htpasswd") && !said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn the_schema_is_json_and_names_the_sections() {
+    let output = tidegate::run(&["schema"]);
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for section in ["policy", "dns", "pixel", "proxy", "web", "gateway", "admin", "ledger"] {
+        assert!(schema["properties"].get(section).is_some(), "{section}");
+    }
+}
+
+#[test]
+fn a_local_pixel_address_is_worth_a_word_and_no_error() {
+    let scratch = Scratch::new();
+    let check = |address: &str, blocked: &str| {
+        let yaml = format!(
+            "dns: {{ listen: [\"udp://127.0.0.1:5353\"], upstreams: [1.1.1.1], blocked: {blocked} }}\npixel:\n  listen: [\"http://{address}:8080\"]\n  addresses: [{address}]\n"
+        );
+        let path = scratch.write("edge.yaml", yaml);
+        let output = tidegate::run(&["check", "--config", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = check("192.168.1.2", "pixel");
+    for part in ["edge.yaml:4:15: pixel.addresses.0: warning: 192.168.1.2", "192.0.2.1", "fine"] {
+        assert!(said.contains(part), "{part:?} is missing: {said}");
+    }
+    assert!(!check("192.0.2.1", "pixel").contains("warning"));
+    assert!(!check("192.168.1.2", "nodata").contains("warning"), "nobody is sent there");
+}

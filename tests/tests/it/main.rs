@@ -1,0 +1,38 @@
+//! The program from outside, with real clients, servers and browsers: one test at a time.
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a test fails by panicking, and its name is a sentence"
+)]
+
+mod browser;
+mod cache_suite;
+mod cached;
+mod cached_disk;
+mod check;
+mod dns_cache;
+mod dns_door;
+mod dns_foreign_state;
+mod dns_pipeline;
+mod dns_pipeline_trouble;
+mod gateway_names;
+mod gateway_pools;
+mod gateway_reload;
+mod gateway_routes;
+mod get;
+mod http_doors;
+mod import;
+mod let_through;
+mod list_folders;
+mod local_names;
+mod near;
+mod operate;
+mod pixel_door;
+mod reproxy;
+mod serve;
+mod signer;
+mod splice;
+mod splice_browser;
+mod start_and_stop;
+mod structured_errors;
+mod subscriptions;

@@ -1,0 +1,196 @@
+//! The pixel door with curl and openssl: certificates minted in the handshake, typed null answers.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use tidegate_tests::clients::{curl, curl_with_head, openssl};
+use tidegate_tests::origin::header;
+use tidegate_tests::tidegate::Tidegate;
+use tidegate_tests::wait;
+
+fn edge() -> Tidegate {
+    Tidegate::start(
+        r#"
+policy: { lists: [{ name: mine, rules: ["||ads.example^", "||tracker.example^", "@@||good.ads.example^"] }] }
+pixel: { listen: ["http://127.0.0.1:0", "https://127.0.0.1:0"], addresses: [127.0.0.1] }
+admin: { listen: "127.0.0.1:0" }
+"#,
+    )
+}
+
+/// curl to the pixel door for a name, with our CA trusted.
+fn fetch(edge: &Tidegate, url: &str, more: &[&str]) -> (u16, String) {
+    let https = edge.address("pixel", "https").port();
+    let http = edge.address("pixel", "http").port();
+    let ca = edge.state().join("ca/ca.pem");
+    let connect = [format!("::127.0.0.1:{}", if url.starts_with("https") { https } else { http })];
+    let mut args = vec!["--cacert", ca.to_str().unwrap(), "--connect-to", &connect[0]];
+    args.extend(more);
+    args.push(url);
+    curl_with_head(&args)
+}
+
+#[test]
+fn first_contact_with_a_blocked_name_succeeds_over_http2_with_our_ca() {
+    let edge = edge();
+    for name in ["ads.example", "x.ads.example", "a.b.tracker.example"] {
+        let (status, answer) = fetch(&edge, &format!("https://{name}/x.js"), &["--http2"]);
+        assert_eq!(status, 200, "{name}: {answer}");
+        assert!(answer.starts_with("HTTP/2 200"), "{answer}");
+        assert!(answer.contains("text/javascript"), "{answer}");
+    }
+}
+
+#[test]
+fn a_name_that_is_not_blocked_gets_no_certificate() {
+    let edge = edge();
+    for name in ["bank.example", "good.ads.example", "example", "127.0.0.1"] {
+        let (status, _) = fetch(&edge, &format!("https://{name}/"), &[]);
+        assert_eq!(status, 0, "{name} was certified");
+    }
+}
+
+#[test]
+fn the_leaf_is_what_browsers_accept() {
+    let edge = edge();
+    let address = edge.address("pixel", "https");
+    let ca = edge.state().join("ca/ca.pem");
+    let said = openssl(
+        address,
+        "ads.example",
+        &[
+            "-CAfile",
+            ca.to_str().unwrap(),
+            "-verify_return_error",
+            "-verify_hostname",
+            "ads.example",
+        ],
+    );
+    assert!(said.contains("Verify return code: 0 (ok)"), "{said}");
+    assert!(said.contains("TLSv1.3"), "{said}");
+    let pem = &said[said.find("-----BEGIN").unwrap()..said.find("-----END").unwrap()];
+    let leaf = edge.scratch.write("leaf.pem", format!("{pem}-----END CERTIFICATE-----\n"));
+    let output = std::process::Command::new("openssl")
+        .args(["x509", "-noout", "-text", "-in", leaf.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "prime256v1",
+        "TLS Web Server Authentication",
+        "Digital Signature",
+        "DNS:ads.example",
+        "Authority Key Identifier",
+    ] {
+        assert!(text.contains(part), "{part} is missing:\n{text}");
+    }
+    let expiry = std::process::Command::new("openssl")
+        .args([
+            "x509",
+            "-noout",
+            "-in",
+            leaf.to_str().unwrap(),
+            "-checkend",
+            &(91 * 86400).to_string(),
+        ])
+        .status()
+        .unwrap();
+    assert!(!expiry.success(), "a leaf lives 90 days at most");
+}
+
+#[test]
+fn null_answers_are_of_the_type_that_was_asked_for() {
+    let edge = edge();
+    for (headers, path, status, mark) in [
+        ("Sec-Fetch-Dest: script", "/a", 200, "text/javascript"),
+        ("Sec-Fetch-Dest: image", "/a", 200, "image/gif"),
+        ("Sec-Fetch-Dest: style", "/a", 200, "text/css"),
+        ("Sec-Fetch-Dest: iframe", "/a", 200, "text/html"),
+        ("Accept: application/json", "/api", 200, "{}"),
+        ("Accept: text/event-stream", "/events", 204, "HTTP/"),
+        ("X-None: 1", "/pic.png", 200, "image/"),
+        ("X-None: 1", "/x.js", 200, "text/javascript"),
+        ("X-None: 1", "/generate_204", 204, "HTTP/"),
+    ] {
+        let url = format!("http://ads.example{path}");
+        let (got, answer) = fetch(&edge, &url, &["-H", headers]);
+        assert_eq!(got, status, "{headers} {path}: {answer}");
+        assert!(answer.contains(mark), "{headers} {path}: {answer}");
+        assert_eq!(header(&answer, "strict-transport-security"), None);
+        assert_eq!(header(&answer, "set-cookie"), None);
+    }
+    let (status, _) = fetch(&edge, "http://ads.example/beacon", &["-d", "x=1"]);
+    assert_eq!(status, 204, "a beacon");
+}
+
+#[test]
+fn a_preflight_is_granted() {
+    let edge = edge();
+    let (status, answer) = fetch(
+        &edge,
+        "https://ads.example/collect",
+        &[
+            "-X",
+            "OPTIONS",
+            "-H",
+            "Origin: https://www.example",
+            "-H",
+            "Access-Control-Request-Method: PUT",
+            "-H",
+            "Access-Control-Request-Headers: x-id",
+        ],
+    );
+    assert_eq!(status, 204, "{answer}");
+    assert_eq!(
+        header(&answer, "access-control-allow-origin").as_deref(),
+        Some("https://www.example")
+    );
+    assert_eq!(header(&answer, "access-control-allow-headers").as_deref(), Some("x-id"));
+}
+
+#[test]
+fn a_person_sees_the_list_and_the_rule() {
+    let edge = edge();
+    let (status, page) = fetch(
+        &edge,
+        "https://x.ads.example/landing",
+        &[
+            "-H",
+            "Sec-Fetch-Mode: navigate",
+            "-H",
+            "Sec-Fetch-Dest: document",
+            "-H",
+            "Accept: text/html",
+        ],
+    );
+    assert_eq!(status, 403, "{page}");
+    for part in ["||ads.example^", "mine", "x.ads.example"] {
+        assert!(page.contains(part), "{part} is missing:\n{page}");
+    }
+    assert_eq!(header(&page, "cache-control").as_deref(), Some("no-store"));
+}
+
+#[test]
+fn garbage_and_split_client_hellos_do_no_harm() {
+    let edge = edge();
+    let address = edge.address("pixel", "https");
+    for bytes in [
+        &b"GET / HTTP/1.1\r\nHost: ads.example\r\n\r\n"[..],
+        &[0x16, 3, 1, 0xff, 0xff, 1],
+        &[0; 600],
+    ] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.len() < 64, "an alert at most");
+    }
+    // A hello that never ends holds nobody up.
+    let mut never = TcpStream::connect(address).unwrap();
+    never.write_all(&[0x16, 3, 1, 2, 0, 1]).unwrap();
+    let (status, _) = fetch(&edge, "https://ads.example/x.js", &[]);
+    assert_eq!(status, 200);
+    let (status, _) = curl(&["-k", &format!("http://{}/x.js", edge.address("pixel", "http"))]);
+    assert_ne!(status, 0);
+}
