@@ -74,14 +74,41 @@ pub fn wants_upgrade(headers: &HeaderMap) -> Option<&str> {
     (listed && !protocol.is_empty()).then_some(protocol)
 }
 
+/// First protocol of a request's `Upgrade` that is among `allowed`, in the spelling of `allowed`
+/// (RFC 9110 §7.8). Each element is compared whole, so `h2c/1` is not `h2c` and no list is passed on
+/// as a list. Ask before [`strip`].
+pub fn upgrade_to<'a, T: AsRef<str>>(headers: &HeaderMap, allowed: &'a [T]) -> Option<&'a str> {
+    // Nearly no request has the field.
+    headers.get(header::UPGRADE)?;
+    if !options(headers).any(|option| option.eq_ignore_ascii_case("upgrade")) {
+        return None;
+    }
+    let mut asked = elements(headers, &header::UPGRADE);
+    asked.find_map(|asked| {
+        allowed.iter().map(AsRef::as_ref).find(|it| asked.eq_ignore_ascii_case(it))
+    })
+}
+
+/// Whether the `Upgrade` of an answer names `protocol` and nothing else, as a 101 to a request for
+/// that protocol must.
+pub fn switches_to(headers: &HeaderMap, protocol: &str) -> bool {
+    let mut named = elements(headers, &header::UPGRADE);
+    named.next().is_some_and(|it| it.eq_ignore_ascii_case(protocol)) && named.next().is_none()
+}
+
 /// Whether the sender wants the connection closed after this message.
 pub fn wants_close(headers: &HeaderMap) -> bool {
     options(headers).any(|option| option.eq_ignore_ascii_case("close"))
 }
 
 fn options(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    elements(headers, &header::CONNECTION)
+}
+
+/// Elements of a list over all lines of a field (RFC 9110 §5.6.1).
+fn elements<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
     headers
-        .get_all(header::CONNECTION)
+        .get_all(name)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|list| list.split(','))
@@ -173,5 +200,40 @@ mod tests {
         headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive, Upgrade"));
         assert_eq!(wants_upgrade(&headers), Some("websocket"));
         assert!(!wants_close(&headers));
+    }
+
+    #[test]
+    fn only_whole_allowed_protocols_are_asked_for() {
+        let asked = |connection: &str, lines: &[&str]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONNECTION, HeaderValue::from_str(connection).unwrap());
+            for line in lines {
+                headers.append(header::UPGRADE, HeaderValue::from_str(line).unwrap());
+            }
+            upgrade_to(&headers, &["websocket", "tcp"])
+        };
+        assert_eq!(asked("Upgrade", &["WebSocket"]), Some("websocket"));
+        assert_eq!(asked("Upgrade", &["h2c, websocket"]), Some("websocket"));
+        assert_eq!(asked("Upgrade", &["h2c", "x, tcp", "websocket"]), Some("tcp"));
+        for other in
+            ["h2c", "h2c/1", "websocket/13", "xwebsocket", "websocket;q=1", "web socket", ""]
+        {
+            assert_eq!(asked("Upgrade", &[other]), None, "{other}");
+        }
+        assert_eq!(asked("close", &["websocket"]), None);
+    }
+
+    #[test]
+    fn a_switch_is_to_exactly_what_was_asked_for() {
+        let switches = |lines: &[&str]| {
+            let values = lines.iter().map(|line| HeaderValue::from_str(line).unwrap());
+            let headers = values.map(|value| (header::UPGRADE, value)).collect();
+            switches_to(&headers, "websocket")
+        };
+        assert!(switches(&["websocket"]) && switches(&[" WebSocket "]));
+        for other in [&[][..], &[""], &["h2c"], &["websocket/1"], &["websocket, h2c"]] {
+            assert!(!switches(other), "{other:?}");
+        }
+        assert!(!switches(&["websocket", "h2c"]) && !switches(&["websocket", "websocket"]));
     }
 }

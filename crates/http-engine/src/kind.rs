@@ -4,7 +4,7 @@
 //! browsers send over HTTPS), `Accept`, the path's extension. It never looks at names: that is the
 //! policy's. Called by every HTTP door, once per request.
 
-use crate::hop_by_hop::wants_upgrade;
+use crate::hop_by_hop::upgrade_to;
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use vocab::Kind;
 
@@ -13,7 +13,8 @@ pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> Kind {
     if *method == Method::CONNECT {
         return Kind::Tunnel;
     }
-    if wants_upgrade(headers).is_some_and(|it| it.eq_ignore_ascii_case("websocket")) {
+    // Wherever it stands in the list: the doors ask servers for it then.
+    if upgrade_to(headers, &["websocket"]).is_some() {
         return Kind::Websocket;
     }
     // Walked over once: a map would parse and hash each name that it is asked for.

@@ -74,14 +74,9 @@ pub(crate) async fn pass(
     if request.body().size_hint().lower() > body_max {
         return Outcome::Refused(Refusal::BodyTooLarge);
     }
-    let asked = websocket::asked(&request);
-    let Ok(handshake) = asked.map(|_| Handshake::new()).transpose() else {
-        return Outcome::Refused(Refusal::TooManyUpgrades);
-    };
-    let wants = match &handshake {
-        Some(_) => Some(Handshake::protocol()),
-        None => hop_by_hop::wants_upgrade(request.headers())
-            .and_then(|protocol| HeaderValue::from_str(protocol).ok()),
+    let (wants, handshake) = match protocol_wanted(trip.route, &request) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return Outcome::Refused(refusal),
     };
     let leaving = match wants.is_some().then(|| leave(trip, &mut request)) {
         Some(None) => return Outcome::Refused(Refusal::TooManyUpgrades),
@@ -106,7 +101,7 @@ pub(crate) async fn pass(
     let question = trip.passing(wish, &head);
     let changes = trip.changes(wish);
     let onward = Onward { setup: trip.setup, caller: trip.caller, received, changes: &changes };
-    if onward.prepare(&mut head.headers, wants).is_err() {
+    if onward.prepare(&mut head.headers, wants.clone()).is_err() {
         return Outcome::GoingRound;
     }
     if let Some(handshake) = &handshake {
@@ -119,7 +114,7 @@ pub(crate) async fn pass(
         Err(outcome) => return outcome,
         Ok(response) => response,
     };
-    match came(&response, leaving, handshake.as_ref()) {
+    match came(&response, leaving, (wants.as_ref(), handshake.as_ref())) {
         Came::Answer => Outcome::Fetched(match question {
             None => response,
             Some(question) => {
@@ -132,7 +127,35 @@ pub(crate) async fn pass(
             let why = "it took a WebSocket's handshake for something else";
             Outcome::Failed(SendError::BadResponse(why.into()))
         }
+        Came::SwitchedElsewhere => {
+            let why = "it switched to another protocol than it was asked for";
+            Outcome::Failed(SendError::BadResponse(why.into()))
+        }
     }
+}
+
+/// The protocol to ask the server for, if the request asks for one that its route allows, and the
+/// handshake of a WebSocket over HTTP/2. Whatever else a request asks for is left out of it: requests
+/// inside `h2c` would pass every route, rule and password unread.
+fn protocol_wanted<B>(
+    route: &Route,
+    request: &Request<B>,
+) -> Result<(Option<HeaderValue>, Option<Handshake>), Refusal> {
+    if websocket::asked(request).is_some() {
+        let protocol = Handshake::protocol();
+        let is_allowed = |it: &String| it.as_bytes().eq_ignore_ascii_case(protocol.as_bytes());
+        if !route.upgrade.iter().any(is_allowed) {
+            return Err(Refusal::Method);
+        }
+        let handshake = Handshake::new().map_err(|_| Refusal::TooManyUpgrades)?;
+        return Ok((Some(protocol), Some(handshake)));
+    }
+    // RFC 9110 §7.8: HTTP/1.0 and HTTP/2 know no such field.
+    if request.version() != Version::HTTP_11 {
+        return Ok((None, None));
+    }
+    let protocol = hop_by_hop::upgrade_to(request.headers(), &route.upgrade);
+    Ok((protocol.and_then(|protocol| HeaderValue::from_str(protocol).ok()), None))
 }
 
 /// Sends a request, once as much of its body is here as the route wants.
@@ -158,15 +181,21 @@ enum Came {
     /// It becomes the WebSocket that a stream of HTTP/2 asked for.
     WebSocket(Leaving),
     Misunderstood,
+    /// It leaves HTTP for what nobody asked for.
+    SwitchedElsewhere,
 }
 
 fn came(
     response: &Response<Body>,
     leaving: Option<Leaving>,
-    handshake: Option<&Handshake>,
+    (wanted, handshake): (Option<&HeaderValue>, Option<&Handshake>),
 ) -> Came {
     let is_switched = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let wanted = wanted.and_then(|protocol| protocol.to_str().ok());
+    let is_as_asked =
+        || wanted.is_some_and(|protocol| hop_by_hop::switches_to(response.headers(), protocol));
     match (leaving, handshake) {
+        (Some(_), None) if is_switched && !is_as_asked() => Came::SwitchedElsewhere,
         (Some(leaving), Some(handshake)) if handshake.is_met(response) => Came::WebSocket(leaving),
         // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
         (_, Some(_)) if response.status().is_success() || is_switched => Came::Misunderstood,

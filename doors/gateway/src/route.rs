@@ -60,6 +60,8 @@ pub(crate) struct Route {
     pub(crate) internal: bool,
     /// How request bodies reach its servers, if not as all do.
     pub(crate) uploads: Option<UploadMode>,
+    /// Protocols for which connections may leave HTTP.
+    pub(crate) upgrade: Vec<String>,
 }
 
 /// How people call the block that is asked before a route is sought.
@@ -167,6 +169,7 @@ impl Route {
             reproxy: reproxy.transpose().map_err(|why| vec![why])?,
             internal: settings.internal,
             uploads: settings.uploads,
+            upgrade: settings.upgrade.clone(),
         })
     }
 

@@ -7,15 +7,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::header::{HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY};
 use http::{Method, Request, Response, StatusCode};
-use http_engine::Body;
-use http_engine::upgrade::Protocol;
+use http_engine::upgrade::{Protocol, WEBSOCKET};
+use http_engine::{Body, hop_by_hop};
 use sha1::{Digest, Sha1};
 
 /// What RFC 6455 section 1.3 adds to a key.
 const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/// The only protocol for which RFC 8441 says what its handshake is in HTTP/1.1.
-const WEBSOCKET: &str = "websocket";
-
 /// The handshake of a stream that becomes a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Handshake {
@@ -34,6 +31,7 @@ pub(crate) enum Connect {
 /// What `request` asks for, if it is a `CONNECT`.
 pub(crate) fn asked<B>(request: &Request<B>) -> Option<Connect> {
     (*request.method() == Method::CONNECT).then(|| {
+        // The only protocol for which RFC 8441 says what its handshake is in HTTP/1.1.
         let protocol = request.extensions().get::<Protocol>();
         let is_known = protocol.is_some_and(|protocol| protocol.as_str() == WEBSOCKET);
         if is_known { Connect::WebSocket } else { Connect::Other }
@@ -68,6 +66,7 @@ impl Handshake {
         hash.update(MAGIC);
         let expected = BASE64.encode(hash.finalize());
         response.status() == StatusCode::SWITCHING_PROTOCOLS
+            && hop_by_hop::switches_to(response.headers(), WEBSOCKET)
             && response
                 .headers()
                 .get(SEC_WEBSOCKET_ACCEPT)
@@ -86,6 +85,7 @@ pub(crate) fn accepted(mut response: Response<Body>) -> Response<Body> {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use http::header::UPGRADE;
 
     #[test]
     fn the_example_of_rfc_6455_is_met() {
@@ -93,9 +93,12 @@ mod tests {
         let mut response = Response::new(Body::empty());
         let accept = HeaderValue::from_static("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         response.headers_mut().insert(SEC_WEBSOCKET_ACCEPT, accept);
+        response.headers_mut().insert(UPGRADE, Handshake::protocol());
         assert!(!handshake.is_met(&response));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         assert!(handshake.is_met(&response));
         assert!(!Handshake::new().unwrap().is_met(&response));
+        response.headers_mut().append(UPGRADE, HeaderValue::from_static("h2c"));
+        assert!(!handshake.is_met(&response));
     }
 }

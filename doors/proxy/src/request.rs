@@ -13,10 +13,10 @@ use crate::ticket::Ticket;
 use crate::trims;
 use crate::tunnel;
 use crate::within::{Asker, Within};
-use http::header::HeaderMap;
+use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::html::Reader;
-use http_engine::{Body, Incoming, interim, kind, reply, upgrade};
+use http_engine::{Body, Incoming, hop_by_hop, interim, kind, reply, upgrade};
 use ledger::Subject;
 use policy::Who;
 use std::pin::pin;
@@ -204,7 +204,7 @@ async fn fetch(
 ) -> Outcome {
     // HTTP/2 has no `Upgrade` (RFC 9113 §8.6).
     let wanted = match request.version() {
-        Version::HTTP_11 => wanted_protocol(request.headers()),
+        Version::HTTP_11 => wanted_protocol(request.headers(), &trip.setup.settings.upgrade),
         _ => None,
     };
     let upgrading = wanted.is_some().then(|| upgrade::on(&mut request));
@@ -225,7 +225,8 @@ async fn fetch(
     let question = cached::passing(trip, &head, origin, path);
     let (received, client) = (head.version, trip.caller.client);
     let fields = &trip.setup.fields;
-    if fields.onward(&mut head.headers, origin, received, client, wanted).is_err() {
+    let asked = wanted.clone();
+    if fields.onward(&mut head.headers, origin, received, client, asked).is_err() {
         return Outcome::GoingRound;
     }
     head.uri = uri.clone();
@@ -237,7 +238,7 @@ async fn fetch(
     match Box::pin(sent).await {
         Ok(response) => match upgrading {
             Some(client) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                Outcome::Switched(response, client)
+                switched(response, client, wanted.as_ref())
             }
             Some(_) | None => Outcome::Fetched(
                 cached::passed(trip, question, (origin, uri, received), response).await,
@@ -245,6 +246,20 @@ async fn fetch(
         },
         Err(unanswered) => Outcome::Failed(unanswered.why),
     }
+}
+
+/// An origin that switches to another protocol than it was asked for has not answered.
+fn switched(
+    response: Response<Body>,
+    client: upgrade::OnUpgrade,
+    wanted: Option<&HeaderValue>,
+) -> Outcome {
+    let wanted = wanted.and_then(|protocol| protocol.to_str().ok());
+    if wanted.is_some_and(|protocol| hop_by_hop::switches_to(response.headers(), protocol)) {
+        return Outcome::Switched(response, client);
+    }
+    let why = "it switched to another protocol than it was asked for";
+    Outcome::Failed(SendError::BadResponse(why.into()))
 }
 
 async fn open_tunnel(

@@ -13,6 +13,7 @@ pub use self::own::{PacFallback, PacSettings, TlsSettings};
 pub use self::parents::{ParentSettings, ParentsOf, Place};
 pub use self::passing::{ConnectSni, Referer, Shown};
 
+use http_engine::upgrade::WEBSOCKET;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -78,6 +79,10 @@ pub struct Settings {
     pub via: Shown,
     /// Whether origins learn the client's address, from `X-Forwarded-For`: `on` or `off` (the default).
     pub x_forwarded_for: Shown,
+    /// Protocols for which connections to `http:` and `https:` URLs may leave HTTP (`Upgrade`), by their
+    /// names. Any other is not passed on, and the request is answered without it. `h2c`, `HTTP` and `TLS`
+    /// are refused, because URLs inside them would pass unread. At most 8. Default `[websocket]`.
+    pub upgrade: Vec<String>,
     /// What is served at `/proxy.pac` and `/wpad.dat`, which browsers set themselves up by.
     pub pac: PacSettings,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
@@ -111,6 +116,7 @@ impl Default for Settings {
             referer: Referer::Keep,
             via: Shown::On,
             x_forwarded_for: Shown::Off,
+            upgrade: vec![WEBSOCKET.into()],
             pac: PacSettings::default(),
             cache: None,
         }

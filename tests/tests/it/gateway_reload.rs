@@ -17,7 +17,7 @@ fn yaml(server: SocketAddr, echo: SocketAddr, number: u32) -> String {
         "gateway:\n  listen: [\"http://127.0.0.1:0\"]\n  pools:\n    app: {{ servers: \
          [\"http://{server}\"] }}\n    echo: {{ servers: [\"http://{echo}\"] }}\n  headers: {{ \
          response: [{{ set: X-Number, value: \"{number}\" }}] }}\n  routes:\n    - {{ path: \
-         /echo, pool: echo }}\n    - {{ path: \"/*\", pool: app }}\nadmin: {{ listen: \
+         /echo, pool: echo, upgrade: [echo] }}\n    - {{ path: \"/*\", pool: app }}\nadmin: {{ listen: \
          \"127.0.0.1:0\" }}\n"
     )
 }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::matching::PathPattern;
 use crate::onward::{HostSent, Prefix, Rewriting};
+use http_engine::upgrade::WEBSOCKET;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -111,6 +112,10 @@ pub struct RouteSettings {
     pub internal: bool,
     /// How request bodies reach its servers. Default as `uploads.mode` says.
     pub uploads: Option<UploadMode>,
+    /// Protocols for which connections may leave HTTP (`Upgrade`), by their names: `[websocket, tcp]`.
+    /// Any other is not passed on, and the request is answered without it. `h2c`, `HTTP` and `TLS` are
+    /// refused, because requests inside them would pass unread. At most 8. Default `[websocket]`.
+    pub upgrade: Vec<String>,
 }
 
 impl Default for RouteSettings {
@@ -150,6 +155,7 @@ impl Default for RouteSettings {
             reproxy: None,
             internal: false,
             uploads: None,
+            upgrade: vec![WEBSOCKET.into()],
         }
     }
 }

@@ -78,6 +78,7 @@ impl Settings {
         let listening: Vec<_> = self.listen.iter().map(|listen| listen.address).collect();
         complaints.extend(parents::check(self.parent.as_ref(), &self.parents, &listening));
         complaints.extend(passing::check_censored(&self.censor));
+        complaints.extend(passing::check_upgrade(&self.upgrade));
         complaints.extend(self.pac.check().into_iter().map(|it| it.under("pac")));
         complaints
     }
@@ -138,6 +139,7 @@ mod tests {
             clients: Vec::new(),
             connect_ports: vec![443, 0],
             tunnel_idle: Text(Span(Duration::ZERO)),
+            upgrade: vec!["websocket".into(), "h2c".into()],
             parent: Some(ParentSettings::Several(Vec::new())),
             cache: Some(http_cache::Settings {
                 finish_percent: 101,
@@ -153,6 +155,7 @@ mod tests {
             "connect_ports.1",
             "tunnel_idle",
             "parent",
+            "upgrade.1",
             "cache.finish_percent",
             "cache.never.0",
         ];

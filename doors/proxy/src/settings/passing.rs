@@ -7,12 +7,15 @@ use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HOST, TE, TRAILER,
     TRANSFER_ENCODING, UPGRADE,
 };
+use http_engine::upgrade::check_protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocab::Complaint;
 
 /// Names in `censor`.
 const CENSORED_MAX: usize = 64;
+/// Protocols in `upgrade`: each is held against what a request asks for.
+const UPGRADES_MAX: usize = 8;
 /// Fields without which a message is another, or none.
 const FRAMING: [HeaderName; 10] = [
     CONNECTION,
@@ -51,6 +54,23 @@ pub enum Referer {
     SameSite,
     /// Nothing.
     Drop,
+}
+
+/// Everything that is wrong with the protocols that connections may leave HTTP for.
+pub(super) fn check_upgrade(protocols: &[String]) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    if protocols.len() > UPGRADES_MAX {
+        complaints.push(Complaint::new("upgrade", format!("at most {UPGRADES_MAX} protocols")));
+    }
+    for (index, protocol) in protocols.iter().enumerate() {
+        if let Err(why) = check_protocol(protocol) {
+            complaints.push(
+                Complaint::new(format!("upgrade.{index}"), format!("{protocol:?}: {why}"))
+                    .remedy("write upgrade: [websocket]"),
+            );
+        }
+    }
+    complaints
 }
 
 /// Whether something is told.

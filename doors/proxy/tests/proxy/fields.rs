@@ -63,21 +63,50 @@ fn a_websocket_is_carried_both_ways() {
     assert!(all.ends_with("firstping"), "{all}");
 }
 
+/// An origin that leaves HTTP for `protocol`, whatever it was asked.
+fn switching(protocol: &str) -> Origin {
+    let head = format!("HTTP/1.1 101 Switching Protocols\r\nUpgrade: {protocol}\r\n\r\n");
+    Origin::start(move |_, _, _| Reply::Keep(head.clone()))
+}
+
 #[test]
-fn a_switch_that_nobody_asked_for_is_refused() {
-    let origin = Origin::start(|_, _, _| {
-        let head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n";
-        Reply::Keep(head.into())
-    });
-    let proxy = proxy("", |_| {});
-    for fields in
-        ["", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAM\r\n"]
-    {
+fn a_switch_to_what_was_not_asked_for_is_refused() {
+    for (asked, switched) in [
+        ("", "h2c"),
+        ("h2c", "h2c"),
+        ("h2c/1", "h2c/1"),
+        ("H2C, x", "x"),
+        ("echo", "echo"),
+        ("websocket", "h2c"),
+        ("websocket, h2c", "h2c"),
+        ("websocket", "websocket, h2c"),
+    ] {
+        let origin = switching(switched);
+        let fields = match asked {
+            "" => String::new(),
+            asked => format!(
+                "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {asked}\r\nHTTP2-Settings: AAM\r\n"
+            ),
+        };
         let request = format!("GET http://{}/ HTTP/1.1\r\nHost: a\r\n{fields}\r\n", origin.address);
-        let answer = ask(proxy, &request);
-        assert!(answer.starts_with("HTTP/1.1 502"), "{fields}: {answer}");
+        let answer = ask(proxy("", |_| {}), &request);
+        assert!(answer.starts_with("HTTP/1.1 502"), "{asked} {switched}: {answer}");
+        let seen = origin.seen().concat().to_ascii_lowercase();
+        assert!(!seen.contains("h2c") && !seen.contains("echo"), "{asked}: {seen}");
+        assert_eq!(seen.contains("upgrade: websocket\r\n"), asked.contains("websocket"), "{seen}");
     }
-    assert!(!origin.seen().concat().to_ascii_lowercase().contains("h2c"));
+}
+
+#[test]
+fn a_protocol_that_is_allowed_passes() {
+    let origin = switching("echo");
+    let proxy = proxy("", |settings| settings.upgrade = vec!["echo".into()]);
+    let request = format!(
+        "GET http://{}/ HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x, Echo\r\n\r\n",
+        origin.address
+    );
+    let answer = ask(proxy, &request).to_ascii_lowercase();
+    assert!(answer.starts_with("http/1.1 101") && answer.contains("upgrade: echo"), "{answer}");
 }
 
 #[test]

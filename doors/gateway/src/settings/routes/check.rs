@@ -5,10 +5,14 @@
 use super::RouteSettings;
 use crate::own::Own;
 use crate::settings::{PoolSettings, TIMEOUT_MAX};
+use http_engine::upgrade::check_protocol;
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use vocab::Complaint;
+
+/// Protocols of one route: each is held against what a request asks for.
+const UPGRADES_MAX: usize = 8;
 
 impl RouteSettings {
     pub(in crate::settings) fn check(
@@ -23,6 +27,7 @@ impl RouteSettings {
         complaints.extend(self.check_reproxy());
         complaints.extend(self.check_guards());
         complaints.extend(self.check_edge());
+        complaints.extend(self.check_upgrade());
         complaints
     }
 
@@ -153,6 +158,30 @@ impl RouteSettings {
             complaints.push(
                 Complaint::new("response_timeout", format!("{span} is out of bounds"))
                     .remedy("write a span from 1s to 1h"),
+            );
+        }
+        complaints
+    }
+
+    /// What is wrong with the protocols that connections may leave HTTP for.
+    fn check_upgrade(&self) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if self.upgrade.len() > UPGRADES_MAX {
+            let message = format!("at most {UPGRADES_MAX} protocols");
+            complaints.push(Complaint::new("upgrade", message));
+        }
+        for (index, protocol) in self.upgrade.iter().enumerate() {
+            if let Err(why) = check_protocol(protocol) {
+                complaints.push(
+                    Complaint::new(format!("upgrade.{index}"), format!("{protocol:?}: {why}"))
+                        .remedy("write upgrade: [websocket]"),
+                );
+            }
+        }
+        if self.upgrade != Self::default().upgrade && self.pool.is_none() {
+            complaints.push(
+                Complaint::new("upgrade", "the route has no servers that could leave HTTP")
+                    .remedy("name a pool, or leave upgrade out"),
             );
         }
         complaints

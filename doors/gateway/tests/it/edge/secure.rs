@@ -145,3 +145,20 @@ fn the_client_is_whom_the_proxy_in_front_names() {
     assert_eq!(ask(stranger.address, &format!("{header}{get}")), "");
     assert_eq!(origin.seen().len(), 1);
 }
+
+#[test]
+fn no_server_is_asked_for_http_inside_http_over_tls_either() {
+    let server = Origin::start(|_, _, request| {
+        let asked = request.to_ascii_lowercase();
+        if asked.contains("upgrade") || asked.contains("h2c") {
+            let head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n";
+            return crate::support::Reply::Keep(head.into());
+        }
+        ok("x")
+    });
+    let (one, ca) = certificate(&["one.example"]);
+    let gateway = secured(server.address, vec![one], |_| {});
+    let upgrade = ["-H", "Connection: Upgrade, HTTP2-Settings", "-H", "Upgrade: h2c"];
+    let more = [&["--http1.1", "-H", "HTTP2-Settings: AAMAAABk"][..], &upgrade].concat();
+    assert_eq!(curl(&gateway, "one.example", &ca, &more), "x200 1.1");
+}

@@ -1,7 +1,7 @@
 //! A WebSocket is passed on over HTTP/1.1 and HTTP/2, and kept through every reload.
 
 use super::http2::prior_knowledge;
-use crate::support::{DEADLINE, Gateway, get, parts, simple, start};
+use crate::support::{DEADLINE, Gateway, Origin, Reply, ask, get, ok, parts, simple, start};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::Request;
@@ -213,4 +213,91 @@ async fn a_websocket_over_http2_is_one_over_http1_to_the_server() {
 async fn a_server_that_does_not_know_websockets_opens_none() {
     assert_eq!(over_http2(Manner::Wrong).await, Err(502));
     assert_eq!(over_http2(Manner::Ok).await, Err(502));
+}
+
+/// A server that leaves HTTP for `protocol`, whatever it was asked, and what it was asked.
+fn switching(protocol: &str) -> Origin {
+    let head = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\r\n"
+    );
+    Origin::start(move |_, _, _| Reply::Keep(head.clone()))
+}
+
+fn asking_for(protocol: &str) -> String {
+    format!(
+        "GET /pub HTTP/1.1\r\nHost: app.example\r\nConnection: Upgrade, HTTP2-Settings\r\n\
+         Upgrade: {protocol}\r\nHTTP2-Settings: AAMAAABk\r\n\r\n"
+    )
+}
+
+#[test]
+fn no_server_is_asked_for_http_inside_http() {
+    for (asked, switched) in [
+        ("h2c", "h2c"),
+        ("H2C", "h2c"),
+        ("h2c/1", "h2c/1"),
+        ("h2c, x", "h2c"),
+        ("x", "x"),
+        ("websocket, h2c", "h2c"),
+        ("h2c\r\nUpgrade: websocket", "h2c"),
+        ("websocket", "h2c"),
+        ("websocket", "websocket, h2c"),
+        ("websocket", "websocket\r\nUpgrade: h2c"),
+    ] {
+        let server = switching(switched);
+        let gateway = start(simple(&[server.address]), parts(""));
+        let answer = ask(gateway.address, &asking_for(asked));
+        assert!(answer.starts_with("HTTP/1.1 502 "), "{asked} {switched}: {answer}");
+        let seen = server.seen().concat();
+        assert!(!seen.contains("h2c") && !seen.contains("http2-settings"), "{asked}: {seen}");
+        assert_eq!(seen.contains("upgrade: websocket\r\n"), asked.contains("websocket"), "{seen}");
+    }
+}
+
+#[test]
+fn a_request_without_the_protocol_is_answered_all_the_same() {
+    let server = Origin::start(|_, _, _| ok("plain"));
+    let gateway = start(simple(&[server.address]), parts(""));
+    assert!(ask(gateway.address, &asking_for("h2c")).ends_with("plain"));
+    let old = asking_for("websocket").replace("HTTP/1.1", "HTTP/1.0");
+    assert!(ask(gateway.address, &old).ends_with("plain"));
+    assert!(!server.seen().concat().contains("upgrade"), "{:?}", server.seen());
+}
+
+#[test]
+fn a_route_may_allow_another_protocol() {
+    let server = switching("Echo");
+    let mut settings = simple(&[server.address]);
+    settings.routes[0].upgrade = vec!["echo".into()];
+    let gateway = start(settings, parts(""));
+    let answer = ask(gateway.address, &asking_for("h2c, echo"));
+    assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
+    let answer = ask(gateway.address, &asking_for("websocket"));
+    assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
+    assert!(server.seen()[0].contains("upgrade: echo\r\n"), "{:?}", server.seen());
+}
+
+#[test]
+fn http_inside_http_cannot_be_allowed() {
+    let mut settings = simple(&["127.0.0.1:1".parse().unwrap()]);
+    settings.routes[0].upgrade = ["websocket", "H2C", "TLS/1.2", "a b"].map(Into::into).into();
+    let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
+    assert_eq!(paths, ["routes.0.upgrade.1", "routes.0.upgrade.2", "routes.0.upgrade.3"]);
+}
+
+#[tokio::test]
+async fn a_stream_of_http2_becomes_a_websocket_only_where_that_is_allowed() {
+    let mut settings = simple(&[server(Manner::Echo)]);
+    settings.h2c = true;
+    settings.routes[0].upgrade = Vec::new();
+    let gateway = start(settings, parts(""));
+    let status = async {
+        let mut sender = prior_knowledge(gateway.address).await;
+        let request = Request::get("http://app.example/").body(Body::empty()).unwrap();
+        assert_eq!(sender.send(request).await.unwrap().status(), 200);
+        let mut request = Request::connect("http://app.example/chat").body(Body::empty()).unwrap();
+        request.extensions_mut().insert(Protocol::from_static("websocket"));
+        sender.send(request).await.unwrap().status()
+    };
+    assert_eq!(tokio::task::LocalSet::new().run_until(status).await, 405);
 }
