@@ -85,6 +85,8 @@ export interface Rule {
 
 export interface RequestRow {
   id: number;
+  /** What a block page calls it: 01A2-076A-9DE3. */
+  number: string;
   at: string;
   door: string;
   client: string;

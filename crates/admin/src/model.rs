@@ -229,7 +229,8 @@ pub struct TopLine {
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RequestsQuery {
-    /// Part of the name, URL or client address, in any case.
+    /// Part of the name, URL or client address, in any case; or a request's number, with or without
+    /// its hyphens.
     pub filter: Option<String>,
     /// `dns`, `pixel`, `proxy`, `web` or `gateway`; all if left out.
     pub door: Option<String>,
@@ -254,8 +255,11 @@ pub struct RequestPage {
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RequestRow {
-    /// Its number; newer rows have larger ones.
+    /// Where it stands in the log; newer rows have larger ones.
     pub id: u64,
+    /// The number that a block page shows of it: `01A2-076A-9DE3`. Requests of the same millisecond
+    /// share it.
+    pub number: String,
     /// When it was read.
     pub at: String,
     /// Where it came in.

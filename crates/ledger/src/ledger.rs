@@ -178,6 +178,12 @@ impl Ledger {
         self.reader()?.row(id)
     }
 
+    /// Rows of requests that were made at one moment, in milliseconds since 1970, newest first; at
+    /// most [`crate::LIMIT_MAX`]. Costs little, however long the log is.
+    pub fn rows_at(&self, at_ms: u64) -> Result<Vec<Row>, ReadError> {
+        self.reader()?.rows_at(at_ms)
+    }
+
     /// Latency since the start, of every door that had a request.
     pub fn latencies(&self) -> Vec<Latency> {
         let of = |door| {

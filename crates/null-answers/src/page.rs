@@ -11,7 +11,7 @@ use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::{Policy, Verdict, Who};
 use std::net::{IpAddr, SocketAddr};
-use vocab::{DomainName, Door, Now};
+use vocab::{DomainName, Door, Now, RequestNumber};
 
 const BLOCKED: &str = include_str!("blocked.html");
 const LAW: &str = include_str!("law.html");
@@ -72,7 +72,7 @@ pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> 
             ("client", &client),
             ("profile", &escape(told.policy.profile_of(told.client, Some(told.who)))),
             ("target", &target(url, host)),
-            ("id", &request_id(told.now)),
+            ("id", &RequestNumber::from(told.now).to_string()),
             ("time", conditional::format_date(told.now.unix_secs()).to_str().unwrap_or("")),
             ("command", &escape(&command)),
             ("allow", &allow(host, url, told)),
@@ -92,14 +92,6 @@ fn since(unix_ms: u64) -> String {
         (Some(day), Some(time)) => format!(", unchanged since {day}, {time} UTC"),
         (None, _) | (_, None) => String::new(),
     }
-}
-
-/// The number of a request: its time in the ledger, in milliseconds since 1970, as twelve hex digits.
-fn request_id(now: Now) -> String {
-    let digits = format!("{:012X}", now.unix_ms);
-    let (first, rest) = digits.split_at(4);
-    let (second, third) = rest.split_at(4);
-    [first, second, third].join("-")
 }
 
 /// A link to where the click was to lead.

@@ -16,6 +16,7 @@ mod near;
 mod network;
 mod quantity;
 mod reason;
+mod request_number;
 mod time;
 
 pub use address::{ADDRESS_TEXT_MAX, address_text, push_address, push_decimal};
@@ -29,4 +30,5 @@ pub use near::{Near, NearWanted};
 pub use network::{Network, NetworkError};
 pub use quantity::{ByteSize, QuantityError, Span};
 pub use reason::{Action, Cause, ListId, RuleRef, Source};
+pub use request_number::{NoRequestNumber, RequestNumber};
 pub use time::Now;

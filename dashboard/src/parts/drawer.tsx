@@ -67,6 +67,12 @@ export function Drawer({ row, onClose }: { row: RequestRow; onClose: () => void 
             </dd>
           </div>
           <div>
+            <dt>Number</dt>
+            <dd>
+              <code>{row.number}</code>
+            </dd>
+          </div>
+          <div>
             <dt>Status</dt>
             <dd>{row.status_text}</dd>
           </div>

@@ -61,12 +61,12 @@ function Filters({ query }: { query: Query }) {
   return (
     <search class="filters">
       <label class="filter-text">
-        <span class="unseen">Part of a name, URL or client</span>
+        <span class="unseen">Part of a name, URL or client, or the number of a request</span>
         <Icon name="search" />
         <input
           class="input"
           type="search"
-          placeholder="Part of a name, URL or client"
+          placeholder="Part of a name, URL or client, or a number"
           autocapitalize="none"
           autocomplete="off"
           spellcheck={false}

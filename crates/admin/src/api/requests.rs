@@ -8,9 +8,9 @@ use crate::refused::Refused;
 use axum::Json;
 use axum::extract::{Path, State};
 use http::StatusCode;
-use ledger::{Filter, Row, RowCause};
+use ledger::{Filter, Page, ReadError, Row, RowCause};
 use std::sync::Arc;
-use vocab::{Action, CacheUse, Door};
+use vocab::{Action, CacheUse, Door, RequestNumber};
 
 /// Rows of a page, if none are asked for.
 const ROWS_DEFAULT: u32 = 50;
@@ -27,16 +27,40 @@ pub(crate) async fn requests(
 ) -> Result<Json<RequestPage>, Refused> {
     let filter = filter(&query)?;
     let limit = query.limit.unwrap_or(ROWS_DEFAULT).clamp(1, ledger::LIMIT_MAX as u32) as usize;
-    let page = app.ask(move |app| app.ledger.rows(&filter, limit)).await??;
+    let page = app
+        .ask(move |app| match numbered(app, &filter, limit)? {
+            Some(page) => Ok(page),
+            None => app.ledger.rows(&filter, limit),
+        })
+        .await??;
     Ok(Json(RequestPage {
         rows: page.rows.into_iter().map(shape).collect(),
         next_before: page.next,
     }))
 }
 
-/// One row of the request log.
+/// The rows of a request's number, if the filter is one and there are such rows: the number that a
+/// block page shows is the request's moment, and stands in no column.
+fn numbered(app: &App, filter: &Filter, limit: usize) -> Result<Option<Page>, ReadError> {
+    let Ok(number) = filter.text.parse::<RequestNumber>() else { return Ok(None) };
+    if filter.before.is_some() {
+        return Ok(None);
+    }
+    let mut rows = app.ledger.rows_at(number.unix_ms())?;
+    rows.retain(|row| {
+        filter.door.is_none_or(|door| row.door == door)
+            && filter.action.is_none_or(|action| row.action == action)
+    });
+    rows.truncate(limit);
+    Ok((!rows.is_empty()).then_some(Page { rows, next: None }))
+}
+
+/// One row of the request log, by its `id` or by the number that a block page shows.
 #[utoipa::path(get, path = "/api/requests/{id}",
-    params(("id" = u64, Path, description = "The row's number")),
+    params((
+        "id" = String, Path,
+        description = "The row's `id`, or a request's number: `01A2-076A-9DE3`, with or without its hyphens"
+    )),
     responses(
         (status = 200, body = RequestRow),
         (status = 401, body = Problem), (status = 404, body = Problem),
@@ -52,9 +76,31 @@ pub(crate) async fn request(
         let remedy = "it may be older than `ledger.keep`; /api/requests lists what is there";
         Refused::new(StatusCode::NOT_FOUND, "there is no such row", remedy)
     };
-    let id: u64 = id.parse().map_err(|_| missing())?;
-    let row = app.ask(move |app| app.ledger.row(id)).await??;
+    let row = match Wanted::read(&id).ok_or_else(missing)? {
+        Wanted::Row(id) => app.ask(move |app| app.ledger.row(id)).await??,
+        Wanted::Number(number) => {
+            let rows = app.ask(move |app| app.ledger.rows_at(number.unix_ms())).await??;
+            // Others may have asked within the same millisecond; the number stands on block pages.
+            let blocked = rows.iter().find(|row| row.action == Action::Block);
+            blocked.or(rows.first()).cloned()
+        }
+    };
     row.map(shape).map(Json).ok_or_else(missing)
+}
+
+/// A row that is asked for.
+enum Wanted {
+    Row(u64),
+    Number(RequestNumber),
+}
+
+impl Wanted {
+    fn read(text: &str) -> Option<Self> {
+        let number = text.parse().map(Self::Number).ok();
+        // The number of a request begins with a zero, which no row's does.
+        let id = text.parse().map(Self::Row).ok().filter(|_| !text.starts_with('0'));
+        id.or(number)
+    }
 }
 
 fn filter(query: &RequestsQuery) -> Result<Filter, Refused> {
@@ -91,6 +137,7 @@ fn shape(row: Row) -> RequestRow {
     let caching = Some(row.caching).filter(|it| it.used != CacheUse::NotAsked);
     RequestRow {
         id: row.id,
+        number: RequestNumber::at(row.at_ms).to_string(),
         at: iso(row.at_ms),
         door: row.door.as_str().into(),
         client: row.client.to_string(),

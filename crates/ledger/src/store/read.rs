@@ -15,6 +15,9 @@ use std::path::Path;
 use std::time::Duration;
 use vocab::{Action, Caching, Door, Now, Source};
 
+/// Rows whose times are taken together when a moment is sought.
+const NEIGHBOURS: i64 = 64;
+
 /// A connection that can only read.
 pub(crate) struct Reader {
     connection: Connection,
@@ -163,6 +166,47 @@ impl Reader {
         let Ok(id) = i64::try_from(id) else { return Ok(None) };
         let mut statement = self.connection.prepare(&format!("{ROW} WHERE e.id = ?1"))?;
         Ok(statement.query_row([id], read_row).optional()?)
+    }
+
+    /// Rows of one moment, newest first. Rows are written as requests end, so their times nearly rise
+    /// with their numbers: the place is found by bisection, and looked through with its neighbours.
+    pub(crate) fn rows_at(&self, at_ms: u64) -> Result<Vec<Row>, ReadError> {
+        let Ok(at_ms) = i64::try_from(at_ms) else { return Ok(Vec::new()) };
+        let ends = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)";
+        let (oldest, newest): (Option<i64>, Option<i64>) =
+            self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (Some(mut from), Some(mut to)) = (oldest, newest) else { return Ok(Vec::new()) };
+        // A request that took long stands among later ones; the latest of some that stand together tells
+        // when they were written.
+        let mut written = self.connection.prepare(
+            "SELECT max(time_ms) FROM
+                 (SELECT time_ms FROM events WHERE id >= ?1 ORDER BY id LIMIT ?2)",
+        )?;
+        while from < to {
+            let middle = from + (to - from) / 2;
+            let latest_ms: Option<i64> =
+                written.query_row([middle, NEIGHBOURS], |row| row.get(0))?;
+            if latest_ms.is_some_and(|latest_ms| latest_ms < at_ms) {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        let mut statement = self.connection.prepare(&format!(
+            "{ROW} WHERE e.id >= :from AND e.id <= :to AND e.time_ms = :at
+             ORDER BY e.id DESC LIMIT :limit"
+        ))?;
+        let around = SCAN_ROWS_MAX as i64 / 2;
+        let found = statement.query_map(
+            named_params! {
+                ":from": from.saturating_sub(around),
+                ":to": from.saturating_add(around),
+                ":at": at_ms,
+                ":limit": LIMIT_MAX as i64,
+            },
+            read_row,
+        )?;
+        Ok(found.collect::<Result<_>>()?)
     }
 
     /// What SQLite says of the whole file.

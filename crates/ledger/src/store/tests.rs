@@ -233,3 +233,27 @@ fn an_empty_store_has_empty_answers() {
         assert!(end > NOON, "the last step of {} holds now", range.as_str());
     }
 }
+
+#[test]
+fn rows_of_a_moment_are_found_in_a_long_log_with_late_rows() {
+    let folder = Folder::new();
+    let (mut store, _) = Store::open(folder.path(), NOON).unwrap();
+    assert_eq!(reader(&folder).rows_at(NOON).unwrap(), []);
+    for minute in 0..300 {
+        let at_ms = NOON + minute * 60_000;
+        store_names(&mut store, &["a.example", "b.example"], at_ms).unwrap();
+        // A tunnel that was opened long before, and ended now.
+        store_names(&mut store, &["tunnel.example"], NOON - HOUR).unwrap();
+    }
+    let found = |at_ms: u64| -> Vec<String> {
+        let rows = reader(&folder).rows_at(at_ms).unwrap();
+        assert!(rows.iter().all(|row| row.at_ms == at_ms));
+        rows.into_iter().map(|row| row.subject).collect()
+    };
+    for minute in [0, 1, 77, 150, 298, 299] {
+        assert_eq!(found(NOON + minute * 60_000), ["b.example", "a.example"], "{minute}");
+    }
+    for none in [0, NOON + 1, NOON + 300 * 60_000, u64::MAX] {
+        assert_eq!(found(none), Vec::<String>::new(), "{none}");
+    }
+}
