@@ -107,7 +107,7 @@ impl Blank {
         self as usize
     }
 
-    /// Its name in metrics.
+    /// Its name in metrics, where no other has it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Frame => "frame",
@@ -116,7 +116,10 @@ impl Blank {
             Self::Worker => "service_worker",
             Self::Style => "style",
             Self::Bitmap => "gif",
-            Self::Png | Self::Png2x2 | Self::Png3x2 | Self::Png32x32 => "png",
+            Self::Png => "png",
+            Self::Png2x2 => "png_2x2",
+            Self::Png3x2 => "png_3x2",
+            Self::Png32x32 => "png_32x32",
             Self::Icon => "ico",
             Self::Favicon => "favicon",
             Self::Drawing => "svg",
@@ -364,6 +367,12 @@ mod tests {
         for (index, blank) in Blank::ALL.into_iter().enumerate() {
             assert_eq!(blank.index(), index, "{blank:?}");
         }
+    }
+
+    #[test]
+    fn every_blank_has_a_name_of_its_own() {
+        let names: std::collections::HashSet<_> = Blank::ALL.map(Blank::as_str).into();
+        assert_eq!(names.len(), Blank::ALL.len(), "two of one name are one series twice");
     }
 
     #[test]
