@@ -1,7 +1,7 @@
 // What all views share: the session, the place in the dashboard, the status, the theme.
 
 import { computed, effect, signal } from "@preact/signals";
-import { api, faultOf, onSignedOut, type Fault } from "./api";
+import { api, Fault, faultOf, onSignedOut } from "./api";
 import { RANGES, type Range, type Status } from "./model";
 import { parseRoute, routeHash, tokenInHash, type View } from "./route";
 
@@ -116,9 +116,23 @@ export async function begin(): Promise<void> {
   setInterval(() => {
     if (!document.hidden) now.value = new Date();
   }, 1000);
+  noteStaleLink();
   const token = tokenInHash(location.hash);
   if (token) await takeToken(token);
   else await refreshStatus();
+}
+
+/** Where Tidegate sends a link whose token is not its own (any more). */
+const STALE_LINK = "#stale-link";
+
+function noteStaleLink(): void {
+  if (location.hash !== STALE_LINK) return;
+  history.replaceState(null, "", routeHash("overview"));
+  loginFault.value = new Fault(
+    "signed-out",
+    "The token in that link is not this Tidegate's.",
+    "Open the address that tidegate run printed last, or paste the text of admin.token.",
+  );
 }
 
 async function takeToken(token: string): Promise<void> {

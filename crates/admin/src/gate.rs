@@ -2,28 +2,22 @@
 //!
 //! A request is refused under a host name that is none of ours (DNS rebinding), a change if it comes
 //! from another page (cross-site request forgery), and everything but the dashboard's files without
-//! the token or a session. Wrong tokens are rationed for each client. Asked by the guard.
+//! the token or a session. The right token always passes: wrong ones are rationed for each client,
+//! and those that a page of another site sends are refused uncounted. Asked by the guard.
 
+use crate::guesses::{Guess, WrongGuesses};
 use crate::refused::Refused;
-use crate::token::{Token, TokenError, random_hex};
+use crate::sender::Sender;
+use crate::sessions::{SESSION_SECONDS, Sessions};
+use crate::token::{Token, TokenError};
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{Method, StatusCode, Uri};
-use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use vocab::{DomainName, Now};
 
 /// The session's cookie.
 pub(crate) const COOKIE_NAME: &str = "tidegate_session";
-/// How long a session lasts.
-pub(crate) const SESSION_SECONDS: u64 = 30 * 86_400;
-/// Sessions at once; the oldest ends for a new one.
-const SESSIONS_MAX: usize = 256;
-/// Wrong tokens a client may send in a window.
-const GUESSES_MAX: u32 = 10;
-const GUESS_WINDOW_MS: u64 = 60_000;
-/// Clients whose guesses are counted at once; at the cap all unknown ones wait.
-const GUESSERS_MAX: usize = 1024;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -32,14 +26,8 @@ pub(crate) struct Gate {
     token: Token,
     listen: SocketAddr,
     hosts: Vec<DomainName>,
-    sessions: Mutex<HashMap<Box<str>, u64>>,
-    guesses: Mutex<HashMap<IpAddr, Guesses>>,
-}
-
-/// Wrong tokens of one client since the window began.
-struct Guesses {
-    count: u32,
-    since_ms: u64,
+    sessions: Sessions,
+    guesses: WrongGuesses,
 }
 
 /// How a request showed that it may.
@@ -52,8 +40,14 @@ pub(crate) enum Pass {
 }
 
 impl Gate {
-    pub(crate) fn new(token: Token, listen: SocketAddr, hosts: Vec<DomainName>) -> Self {
-        Self { token, listen, hosts, sessions: Mutex::default(), guesses: Mutex::default() }
+    /// The gate of a listener, with the sessions of the state folder that have not ended.
+    pub(crate) fn new(
+        (token, state_dir): (Token, &Path),
+        (listen, hosts): (SocketAddr, Vec<DomainName>),
+        now: Now,
+    ) -> Self {
+        let sessions = Sessions::open(state_dir, token.clone(), now);
+        Self { token, listen, hosts, sessions, guesses: WrongGuesses::default() }
     }
 
     /// Whether the request calls us by a name of ours.
@@ -119,75 +113,60 @@ impl Gate {
         now: Now,
     ) -> Result<Pass, Refused> {
         if let Some(guess) = bearer(headers) {
-            return self.check_token(guess, client, now).map(|()| Pass::Token);
+            let sender = Sender::of(headers, own_host(headers));
+            return self.check_token(guess, (client, sender), now).map(|()| Pass::Token);
         }
-        if session_of(headers).is_some_and(|id| self.has_session(id, now)) {
+        if session_of(headers).is_some_and(|id| self.sessions.has(id, now)) {
             return Ok(Pass::Session);
         }
         Err(unauthorised("no token and no session"))
     }
 
-    /// Whether this is the token; a client that guesses too often has to wait, right or wrong.
-    pub(crate) fn check_token(&self, guess: &str, client: IpAddr, now: Now) -> Result<(), Refused> {
-        let client = customer(client);
-        let mut guesses = lock(&self.guesses);
-        let over = |guesses: &Guesses| now.mono_ms >= guesses.since_ms + GUESS_WINDOW_MS;
-        if guesses.len() >= GUESSERS_MAX && !guesses.contains_key(&client) {
-            guesses.retain(|_, guesses| !over(guesses));
-        }
-        let known = guesses.get(&client).filter(|guesses| !over(guesses));
-        if known.is_some_and(|known| known.count >= GUESSES_MAX)
-            || (known.is_none() && guesses.len() >= GUESSERS_MAX)
-        {
-            return Err(Refused::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too many wrong tokens",
-                "wait a minute; the token is the text of admin.token in the state folder",
-            ));
-        }
+    /// Lets the right token pass, whatever was sent before; a client that sends too many wrong ones
+    /// is told to wait.
+    pub(crate) fn check_token(
+        &self,
+        guess: &str,
+        (client, sender): (IpAddr, Sender),
+        now: Now,
+    ) -> Result<(), Refused> {
         if self.token.is(guess) {
             return Ok(());
         }
-        let entry = guesses.entry(client).or_insert(Guesses { count: 0, since_ms: now.mono_ms });
-        if over(entry) {
-            *entry = Guesses { count: 0, since_ms: now.mono_ms };
+        if sender.is_foreign() {
+            return Err(Refused::new(
+                StatusCode::FORBIDDEN,
+                "a page of another site sent this token, and it is wrong",
+                "open the dashboard by its address",
+            ));
         }
-        entry.count += 1;
-        Err(unauthorised("this is not the token"))
+        match self.guesses.add(client, now) {
+            Guess::Counted => Err(unauthorised("this is not the token")),
+            Guess::TooMany => Err(Refused::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many wrong tokens",
+                "send the right one, which is never refused: the text of admin.token in the state \
+                 folder; or wait a minute",
+            )),
+        }
     }
 
-    /// Begins a session and gives its cookie.
+    /// Begins a session and gives its cookie. Writes a file.
     pub(crate) fn begin_session(&self, now: Now) -> Result<String, TokenError> {
-        let id = random_hex()?;
-        let mut sessions = lock(&self.sessions);
-        sessions.retain(|_, until_ms| *until_ms > now.unix_ms);
-        if sessions.len() >= SESSIONS_MAX {
-            let oldest = sessions.iter().min_by_key(|(_, until_ms)| **until_ms);
-            if let Some(id) = oldest.map(|(id, _)| id.clone()) {
-                sessions.remove(&id);
-            }
-        }
-        sessions.insert(id.as_str().into(), now.unix_ms + SESSION_SECONDS * 1000);
+        let id = self.sessions.begin(now)?;
         Ok(format!(
             "{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}"
         ))
     }
 
-    /// Ends the request's session, if it has one, and gives the cookie that forgets it.
+    /// Ends the request's session, if it has one, and gives the cookie that forgets it. Writes a
+    /// file.
     pub(crate) fn end_session(&self, headers: &HeaderMap) -> String {
         if let Some(id) = session_of(headers) {
-            lock(&self.sessions).remove(id);
+            self.sessions.end(id);
         }
         format!("{COOKIE_NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
     }
-
-    fn has_session(&self, id: &str, now: Now) -> bool {
-        lock(&self.sessions).get(id).is_some_and(|until_ms| *until_ms > now.unix_ms)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unauthorised(error: &str) -> Refused {
@@ -205,6 +184,11 @@ fn host_of<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
         Some(authority) => Some(authority.as_str()),
         None => headers.get(HOST)?.to_str().ok(),
     }
+}
+
+/// The host that a request names in its field, or nothing: for programs and browsers over HTTP/1.
+pub(crate) fn own_host(headers: &HeaderMap) -> &str {
+    headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }
 
 /// An authority without port and brackets.
@@ -230,12 +214,4 @@ pub(crate) fn session_of(headers: &HeaderMap) -> Option<&str> {
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='))
         .find_map(|(name, value)| (name == COOKIE_NAME).then_some(value))
-}
-
-/// The client behind an address: an IPv6 customer has a whole /64 to guess from.
-fn customer(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V4(v4) => IpAddr::V4(v4),
-        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
-    }
 }

@@ -9,13 +9,17 @@ mod assets;
 mod control;
 mod gate;
 mod guard;
+mod guesses;
 mod iso;
 pub mod model;
 mod once;
 mod page;
 mod query;
 mod refused;
+mod secret_file;
+mod sender;
 mod serve;
+mod sessions;
 mod setup;
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,7 @@ use http_engine::{Body, Incoming, Limits, ServeError, Versions};
 use ledger::Ledger;
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tower_service::Service;
 use vocab::Now;
@@ -38,6 +39,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// The token.
     pub token: Token,
+    /// The state folder, which keeps sessions over restarts.
+    pub state_dir: PathBuf,
     /// Where the time comes from: once a request.
     pub clock: fn() -> Now,
 }
@@ -52,7 +55,8 @@ impl Admin {
     /// Puts the routes together.
     pub fn new(settings: &Settings, parts: Parts) -> Self {
         let hosts = settings.hosts.iter().map(|host| host.0.clone()).collect();
-        let gate = Gate::new(parts.token, settings.listen.0, hosts);
+        let (own, place) = ((parts.token, &*parts.state_dir), (settings.listen.0, hosts));
+        let gate = Gate::new(own, place, (parts.clock)());
         let app = Arc::new(App::new(parts.control, parts.ledger, gate, parts.clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
@@ -110,14 +114,14 @@ async fn other(State(app): State<Arc<App>>, asked: Asked, request: Request) -> R
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return wrong_method().await.into_response();
     }
-    let uri = request.uri();
+    let (uri, headers) = (request.uri(), request.headers());
     if uri.path() == "/"
-        && let Some(response) =
-            uri.query().and_then(|query| api::session::by_address(&app, query, asked))
+        && let Some(query) = uri.query()
+        && let Some(response) = api::session::by_address(&app, (query, headers), asked).await
     {
         return response;
     }
-    assets::answer(uri, request.headers())
+    assets::answer(uri, headers)
 }
 
 async fn wrong_method() -> Refused {

@@ -4,10 +4,11 @@
 //! owner only. It is compared in constant time and never printed by this crate. Opened by the
 //! binary; asked by the gate.
 
+use crate::secret_file;
 use std::fmt;
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The file in the state folder.
@@ -53,7 +54,8 @@ impl Token {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let token = Self(random_hex()?.into());
-                token.write(&path).map_err(failed)?;
+                let line = format!("{}\n", token.0);
+                secret_file::replace(&path, line.as_bytes()).map_err(failed)?;
                 Ok(token)
             }
             Err(error) => Err(failed(error)),
@@ -73,20 +75,6 @@ impl Token {
         }
         let differing = own.iter().zip(guess).fold(0, |bits, (a, b)| bits | (a ^ b));
         std::hint::black_box(differing) == 0
-    }
-
-    /// Written aside and renamed, so that a crash leaves a whole token or none.
-    fn write(&self, path: &Path) -> io::Result<()> {
-        let aside = path.with_extension("token.new");
-        match fs::remove_file(&aside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut file: File =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
-        writeln!(file, "{}", self.0)?;
-        file.sync_all()?;
-        fs::rename(&aside, path)
     }
 }
 

@@ -1,15 +1,20 @@
 //! Logging in and out.
 
 use super::{App, Asked};
+use crate::gate::own_host;
 use crate::model::{LoginRequest, Problem};
 use crate::refused::Refused;
+use crate::sender::Sender;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
 use std::sync::Arc;
+
+/// The sign-in page that says that a link's token is not this Tidegate's: the dashboard knows the word.
+const STALE_LINK: &str = "/#stale-link";
 
 /// Begins a session: sets its cookie, which no script can read. Takes JSON (answered with 204) or
 /// a form (answered by going to the dashboard).
@@ -37,7 +42,8 @@ pub(crate) async fn login(
     let token = token.ok_or_else(|| {
         Refused::new(StatusCode::BAD_REQUEST, "no token was sent", "send {\"token\": \"…\"}")
     })?;
-    match (cookie(&app, &token, asked), next) {
+    let sender = Sender::of(&headers, own_host(&headers));
+    match (cookie(&app, token, asked, sender).await, next) {
         (Ok(cookie), Some(next)) => {
             Ok((StatusCode::SEE_OTHER, [(LOCATION, next), (SET_COOKIE, cookie)]).into_response())
         }
@@ -55,23 +61,47 @@ pub(crate) async fn login(
 #[utoipa::path(post, path = "/logout", security(()), responses(
     (status = 204, description = "Logged out"), (status = 403, body = Problem)
 ))]
-pub(crate) async fn logout(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    forget_or_keep(&app.gate.end_session(&headers))
+pub(crate) async fn logout(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    let cookie = app.ask(move |app| app.gate.end_session(&headers)).await?;
+    Ok(forget_or_keep(&cookie))
 }
 
 /// `/?token=…`, the address that `tidegate run` prints: logs in and goes on to the dashboard
-/// without the token in the address.
-pub(crate) fn by_address(app: &App, query: &str, asked: Asked) -> Option<Response> {
+/// without the token in the address. A person whose link is stale is shown the sign-in page, which
+/// says so.
+pub(crate) async fn by_address(
+    app: &Arc<App>,
+    (query, headers): (&str, &HeaderMap),
+    asked: Asked,
+) -> Option<Response> {
     let token = token_in_words(query)?;
-    Some(match cookie(app, &token, asked) {
+    let sender = Sender::of(headers, own_host(headers));
+    Some(match cookie(app, token, asked, sender).await {
         Ok(cookie) => to_dashboard(&cookie),
+        Err(_) if sender != Sender::Embedded && reads_pages(headers) => {
+            (StatusCode::SEE_OTHER, [(LOCATION, STALE_LINK)]).into_response()
+        }
         Err(refused) => refused.into_response(),
     })
 }
 
-fn cookie(app: &App, token: &str, asked: Asked) -> Result<String, Refused> {
-    app.gate.check_token(token.trim(), asked.client, asked.now)?;
-    app.gate.begin_session(asked.now).map_err(|error| {
+/// True for a browser that would show a page to a person; programs want JSON.
+fn reads_pages(headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+async fn cookie(
+    app: &Arc<App>,
+    token: String,
+    asked: Asked,
+    sender: Sender,
+) -> Result<String, Refused> {
+    app.gate.check_token(token.trim(), (asked.client, sender), asked.now)?;
+    app.ask(move |app| app.gate.begin_session(asked.now)).await?.map_err(|error| {
         let remedy = "look at the system's random number generator, then try again";
         Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)
     })

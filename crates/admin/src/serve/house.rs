@@ -199,6 +199,7 @@ impl House {
             control: program.clone(),
             ledger: ledger.clone(),
             token,
+            state_dir: folder.path().into(),
             clock: transport::clock::now,
         };
         let admin = Admin::new(settings, parts);

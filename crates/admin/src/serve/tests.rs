@@ -203,6 +203,42 @@ async fn the_printed_address_logs_in_and_hides_the_token() {
 }
 
 #[tokio::test]
+async fn a_stale_link_leads_people_to_the_sign_in_page() {
+    let house = House::new();
+    let page = ("accept", "text/html,application/xhtml+xml;q=0.9");
+    let person = [page, ("sec-fetch-site", "none"), ("sec-fetch-dest", "document")];
+    let link = [page, ("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "document")];
+    for fields in [person, link] {
+        let answer = house.ask("GET", "/?token=stale", &fields, "").await;
+        assert_eq!((answer.status.as_u16(), answer.header(LOCATION)), (303, "/#stale-link"));
+        assert_eq!(answer.header(SET_COOKIE), "");
+    }
+    let program = house.ask("GET", "/?token=stale", &[], "").await;
+    assert_eq!(program.status, 401);
+    program.problem();
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_lock_nobody_out_and_are_not_counted() {
+    let house = House::new();
+    for fields in [
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "image")],
+        [("sec-fetch-site", "same-site"), ("sec-fetch-dest", "script")],
+        [("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "document")],
+        [("referer", "http://evil.example/"), ("accept", "image/avif,*/*")],
+        [("origin", "http://evil.example"), ("accept", "*/*")],
+    ] {
+        for _ in 0..20 {
+            let answer = house.ask("GET", "/?token=x", &fields, "").await;
+            assert_eq!(answer.status, 403, "{fields:?}");
+        }
+    }
+    let mistyped = house.ask("GET", "/?token=x", &[], "").await;
+    assert_eq!(mistyped.status, 401, "a person of the same address is still free to mistype");
+    assert_eq!(house.get("/api/status").await.status, 200);
+}
+
+#[tokio::test]
 async fn a_foreign_page_can_change_nothing() {
     let house = House::new();
     let cookie = house.session().await;
@@ -245,16 +281,33 @@ async fn a_foreign_host_name_is_refused() {
 }
 
 #[tokio::test]
-async fn who_guesses_too_often_has_to_wait_and_sessions_go_on() {
+async fn who_guesses_too_often_has_to_wait_and_the_right_token_and_sessions_pass() {
     let house = House::new();
     let cookie = house.session().await;
     let wrong = [("authorization", "Bearer guess")];
     for _ in 0..10 {
         assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 401);
     }
-    assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 429);
-    assert_eq!(house.get("/api/status").await.status, 429, "the right guess tells nothing");
+    for _ in 0..10 {
+        assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 429);
+    }
+    assert_eq!(house.get("/api/status").await.status, 200, "the right one");
+    house.session().await;
     assert_eq!(house.ask("GET", "/api/status", &[("cookie", &cookie)], "").await.status, 200);
+    let printed = house.ask("GET", &format!("/?token={}", house.token), &[], "").await;
+    assert_eq!(printed.status, 303);
+}
+
+#[tokio::test]
+async fn stale_sessions_are_no_guesses() {
+    let house = House::new();
+    for number in 0..40 {
+        let cookie = format!("tidegate_session={number:064}");
+        let answer = house.ask("GET", "/api/status", &[("cookie", &cookie)], "").await;
+        assert_eq!(answer.status, 401);
+    }
+    let wrong = [("authorization", "Bearer guess")];
+    assert_eq!(house.ask("GET", "/api/status", &wrong, "").await.status, 401, "the first guess");
 }
 
 #[tokio::test]

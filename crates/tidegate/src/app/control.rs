@@ -19,6 +19,9 @@ use vocab::{DomainName, Door, ListId, Listen, Now, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
 const ADMIN_CONNECTIONS_MAX: usize = 256;
+/// Admin connections of one client at once: a browser opens six, and no client that sends heads
+/// without an end may keep the others out.
+const ADMIN_CONNECTIONS_PER_CLIENT_MAX: usize = 64;
 
 impl App {
     /// Opens the admin listener; it stays as it is until the program ends.
@@ -43,6 +46,7 @@ impl App {
                 control: Arc::new(Handle(Arc::clone(self))),
                 ledger: self.ledger.clone(),
                 token: token.clone(),
+                state_dir: self.state.path().into(),
                 clock: transport::clock::now,
             };
             let admin = Admin::new(&settings, parts);
@@ -53,7 +57,8 @@ impl App {
                     drop(admin.serve_connection(stream, drain.begun()).await);
                 })
             });
-            let limits = ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_MAX);
+            let limits =
+                ConnectionLimits::new(ADMIN_CONNECTIONS_MAX, ADMIN_CONNECTIONS_PER_CLIENT_MAX);
             running
                 .http
                 .start(listener, &limits, &self.cores, &self.drain, &serve)

@@ -1,0 +1,100 @@
+//! Wrong tokens, counted for each client so that a flood of them costs little and tells little.
+//!
+//! The right token is never asked here: it has 256 bits, and nobody's guesses may keep its owner out.
+//! Sessions are no guesses and are not counted. Asked by the gate.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+use vocab::Now;
+
+/// Wrong tokens a client may send in a window.
+const GUESSES_MAX: u32 = 10;
+const GUESS_WINDOW_MS: u64 = 60_000;
+/// Clients whose guesses are counted at once; at the cap the guesses of all others are too many.
+const GUESSERS_MAX: usize = 1024;
+
+/// Wrong tokens of each client.
+#[derive(Default)]
+pub(crate) struct WrongGuesses(Mutex<HashMap<IpAddr, Window>>);
+
+/// Wrong tokens of one client since the window began.
+struct Window {
+    count: u32,
+    since_ms: u64,
+}
+
+/// Judgement of one more wrong token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guess {
+    Counted,
+    /// The client is to wait for a minute.
+    TooMany,
+}
+
+impl WrongGuesses {
+    /// Counts a wrong token of this client.
+    pub(crate) fn add(&self, client: IpAddr, now: Now) -> Guess {
+        let client = customer(client);
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_over = |it: &Window| now.mono_ms >= it.since_ms + GUESS_WINDOW_MS;
+        if windows.len() >= GUESSERS_MAX && !windows.contains_key(&client) {
+            windows.retain(|_, window| !is_over(window));
+            if windows.len() >= GUESSERS_MAX {
+                return Guess::TooMany;
+            }
+        }
+        let window = windows.entry(client).or_insert(Window { count: 0, since_ms: now.mono_ms });
+        if is_over(window) {
+            *window = Window { count: 0, since_ms: now.mono_ms };
+        }
+        if window.count >= GUESSES_MAX {
+            return Guess::TooMany;
+        }
+        window.count += 1;
+        Guess::Counted
+    }
+}
+
+/// The client behind an address: an IPv6 customer has a whole /64 to guess from.
+fn customer(client: IpAddr) -> IpAddr {
+    match client.to_canonical() {
+        IpAddr::V4(v4) => IpAddr::V4(v4),
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn at(mono_ms: u64) -> Now {
+        Now { unix_ms: 0, mono_ms }
+    }
+
+    #[test]
+    fn a_window_ends_and_clients_are_told_apart() {
+        let guesses = WrongGuesses::default();
+        let (one, other) = ("2001:db8::1".parse().unwrap(), "2001:db8:0:1::1".parse().unwrap());
+        for _ in 0..GUESSES_MAX {
+            assert_eq!(guesses.add(one, at(0)), Guess::Counted);
+        }
+        let neighbour = "2001:db8::2".parse().unwrap();
+        assert_eq!(guesses.add(neighbour, at(1)), Guess::TooMany, "the same customer");
+        assert_eq!(guesses.add(other, at(1)), Guess::Counted);
+        assert_eq!(guesses.add(one, at(GUESS_WINDOW_MS)), Guess::Counted);
+    }
+
+    #[test]
+    fn the_table_is_bounded() {
+        let guesses = WrongGuesses::default();
+        let client = |number: usize| IpAddr::V4(Ipv4Addr::from_bits(number as u32));
+        for number in 0..GUESSERS_MAX {
+            assert_eq!(guesses.add(client(number), at(0)), Guess::Counted);
+        }
+        assert_eq!(guesses.add(client(GUESSERS_MAX), at(1)), Guess::TooMany);
+        assert_eq!(guesses.add(client(7), at(1)), Guess::Counted, "a known one has its own count");
+        assert_eq!(guesses.add(client(GUESSERS_MAX), at(GUESS_WINDOW_MS)), Guess::Counted);
+    }
+}

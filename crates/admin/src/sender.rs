@@ -1,0 +1,92 @@
+//! Who had a browser send a request: a person, our own page, or a page of another site.
+//!
+//! Browsers say so in `Sec-Fetch-Site` to addresses that they trust (loopback, HTTPS), and to others
+//! in `Origin` or `Referer`, if at all. Programs say nothing. Read by the gate.
+
+use http::header::{HeaderMap, HeaderName, ORIGIN, REFERER};
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// Origin of a request, as far as its fields tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// A program, or a browser that says nothing.
+    Unknown,
+    /// A person: an address typed in, or opened from a bookmark or a terminal.
+    Person,
+    /// A page of ours.
+    OwnPage,
+    /// A page of another site.
+    OtherSite,
+    /// A page that embeds what it asks for, as a picture, a script or a frame.
+    Embedded,
+}
+
+impl Sender {
+    /// Reads the fields of a request to `host`, which is ours.
+    pub(crate) fn of(headers: &HeaderMap, host: &str) -> Self {
+        let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+        // `fetch` and navigation to a page of a tab's own; everything else is part of a page.
+        let is_embedded = text(&FETCH_DEST).is_some_and(|it| it != "document" && it != "empty");
+        let site = match (text(&FETCH_SITE), text(&ORIGIN), text(&REFERER)) {
+            (Some("same-origin"), _, _) => Self::OwnPage,
+            (Some("none"), _, _) => Self::Person,
+            (Some(_), _, _) => Self::OtherSite,
+            (None, Some(page), _) | (None, None, Some(page)) if is_at(page, host) => Self::OwnPage,
+            (None, Some(_), _) | (None, None, Some(_)) => Self::OtherSite,
+            (None, None, None) => Self::Unknown,
+        };
+        if is_embedded { Self::Embedded } else { site }
+    }
+
+    /// True for pages of others: a person of this address need not know what they send, so the
+    /// wrong tokens among it are nobody's guesses.
+    pub(crate) const fn is_foreign(self) -> bool {
+        match self {
+            Self::OtherSite | Self::Embedded => true,
+            Self::Unknown | Self::Person | Self::OwnPage => false,
+        }
+    }
+}
+
+/// True if an origin, or the address of a page, is one of `http://host`.
+fn is_at(page: &str, host: &str) -> bool {
+    let Some((scheme, rest)) = page.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    scheme.eq_ignore_ascii_case("http") && authority.eq_ignore_ascii_case(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn sender(fields: &[(&'static str, &'static str)]) -> Sender {
+        let field = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        Sender::of(&fields.iter().map(field).collect(), "127.0.0.1:9053")
+    }
+
+    #[test]
+    fn browsers_say_who_had_them_send_it() {
+        let own = "http://127.0.0.1:9053";
+        for (fields, expected) in [
+            (vec![], Sender::Unknown),
+            (vec![("sec-fetch-site", "none"), ("sec-fetch-dest", "document")], Sender::Person),
+            (vec![("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "empty")], Sender::OwnPage),
+            (vec![("sec-fetch-site", "same-site")], Sender::OtherSite),
+            (vec![("sec-fetch-site", "cross-site"), ("origin", own)], Sender::OtherSite),
+            (vec![("sec-fetch-site", "none"), ("sec-fetch-dest", "image")], Sender::Embedded),
+            (vec![("origin", own)], Sender::OwnPage),
+            (vec![("origin", "null"), ("referer", "http://127.0.0.1:9053/")], Sender::OtherSite),
+            (vec![("referer", "http://127.0.0.1:9053/allow?host=a")], Sender::OwnPage),
+            (vec![("referer", "https://evil.example/")], Sender::OtherSite),
+            (vec![("referer", "http://127.0.0.1:8000/")], Sender::OtherSite),
+            (vec![("referer", "http://127.0.0.1:9053@evil.example/")], Sender::OtherSite),
+        ] {
+            assert_eq!(sender(&fields), expected, "{fields:?}");
+        }
+    }
+}
