@@ -32,6 +32,22 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Warnings about settings that are valid, with paths relative to this section: a dashboard
+    /// that others can reach without encryption.
+    pub fn warnings(&self) -> Vec<Complaint> {
+        if self.listen.ip().is_loopback() {
+            return Vec::new();
+        }
+        let message = format!(
+            "warning: {} is reached from other machines over plain HTTP, and whoever listens on the \
+             way can take the token and then control Tidegate",
+            self.listen.0
+        );
+        let remedy = "listen on 127.0.0.1 and reach it through an SSH tunnel, or through a gateway \
+                      route with TLS";
+        vec![Complaint::new("listen", message).remedy(remedy)]
+    }
+
     /// Every complaint, with paths relative to this section.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();

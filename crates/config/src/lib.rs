@@ -8,6 +8,7 @@
 
 mod file;
 mod foreign;
+mod formats;
 mod plan;
 mod polipo;
 mod shape;

@@ -34,6 +34,20 @@ impl Plan {
         FileComplaint::at(&self.source, self.tree.locate(&complaint.path), complaint)
     }
 
+    /// Warnings about settings that are valid and still dangerous: doors that strangers can use,
+    /// upstreams that are ourselves. Nothing is refused for them.
+    pub fn warnings(&self) -> Vec<FileComplaint> {
+        let mut warnings: Vec<Complaint> = Vec::new();
+        let mut section = |name: &str, found: Vec<Complaint>| {
+            warnings.extend(found.into_iter().map(|it| it.under(name)));
+        };
+        section("dns", self.file.dns.as_ref().map_or_else(Vec::new, door_dns::Settings::warnings));
+        let proxy = self.file.proxy.as_ref();
+        section("proxy", proxy.map_or_else(Vec::new, door_proxy::Settings::warnings));
+        section("admin", self.file.admin.warnings());
+        warnings.into_iter().map(|it| self.placed(it)).collect()
+    }
+
     /// Whether this is the embedded default.
     pub fn is_built_in(&self) -> bool {
         self.source == Path::new("built-in")

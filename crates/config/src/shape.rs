@@ -5,6 +5,7 @@
 //! nearest known one), wrong types, numbers out of bounds, words that do not parse. What passes
 //! here is then read by serde.
 
+use crate::formats;
 use crate::yaml::{Node, Place, Value};
 use serde_json::Value as Json;
 use settings::suggest;
@@ -235,7 +236,7 @@ fn expected(schema: &Json) -> String {
 
 fn check_text(place: Place, text: &str, schema: &Json, path: &str, out: &mut Vec<Placed>) {
     if let Some(format) = schema.get("format").and_then(Json::as_str)
-        && let Err(message) = settings::check_format(format, text)
+        && let Err(message) = formats::check(format, text)
     {
         out.push(wrong_at(place, path, &message));
     }

@@ -22,6 +22,20 @@ pub trait Written: FromStr<Err: fmt::Display> + fmt::Display {
     const FORMAT: &'static str;
     /// One that is right.
     const EXAMPLE: &'static str;
+
+    /// `text` as a complaint may show it. Forms that carry passwords leave those out, because
+    /// complaints go to terminals and logs.
+    fn redacted(text: &str) -> Cow<'_, str> {
+        text.into()
+    }
+}
+
+/// `text` with what stands before its last `@` left out: the name and password of a URL or an
+/// authority.
+pub fn without_credentials(text: &str) -> Cow<'_, str> {
+    let Some((before, host)) = text.rsplit_once('@') else { return text.into() };
+    let scheme = before.find("://").map_or("", |at| &before[..at + 3]);
+    format!("{scheme}…@{host}").into()
 }
 
 impl Written for ByteSize {
@@ -91,9 +105,7 @@ impl<'de, T: Written> Deserialize<'de> for Text<T> {
                 write!(f, "a {} such as {}", T::FORMAT, T::EXAMPLE)
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                text.parse().map(Text).map_err(|why| {
-                    E::custom(format!("{text:?} is no {}: {why}, as in {}", T::FORMAT, T::EXAMPLE))
-                })
+                text.parse().map(Text).map_err(|why| E::custom(not_written::<T>(text, &why)))
             }
             // YAML reads an unquoted `512` as a number; as a size it is right.
             fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
@@ -121,25 +133,33 @@ impl<T: Written> JsonSchema for Text<T> {
     }
 }
 
-/// Whether `text` has the written form called `format`; an unknown format accepts everything.
-/// `config` asks this for every text of a file, so that all wrong ones are reported at once.
-pub fn check_format(format: &str, text: &str) -> Result<(), String> {
-    fn check<T: Written>(text: &str) -> Result<(), String> {
-        match text.parse::<T>() {
-            Ok(_) => Ok(()),
-            Err(why) => Err(format!("{text:?} is no {}: {why}, as in {}", T::FORMAT, T::EXAMPLE)),
-        }
+/// Reads `text` as a `T`, or says why it is none, with an example of one that is right.
+pub fn check_written<T: Written>(text: &str) -> Result<(), String> {
+    match text.parse::<T>() {
+        Ok(_) => Ok(()),
+        Err(why) => Err(not_written::<T>(text, &why)),
     }
-    match format {
-        ByteSize::FORMAT => check::<ByteSize>(text),
-        Span::FORMAT => check::<Span>(text),
-        Listen::FORMAT => check::<Listen>(text),
-        DomainName::FORMAT => check::<DomainName>(text),
-        SocketAddr::FORMAT => check::<SocketAddr>(text),
-        IpAddr::FORMAT => check::<IpAddr>(text),
-        Network::FORMAT => check::<Network>(text),
-        _ => Ok(()),
-    }
+}
+
+fn not_written<T: Written>(text: &str, why: &T::Err) -> String {
+    format!("{:?} is no {}: {why}, as in {}", T::redacted(text), T::FORMAT, T::EXAMPLE)
+}
+
+/// Reads `text` in the written form called `format`, one of those that all parts share; none where
+/// the form is a part's own. `config` asks this for every text of a file, so that all wrong ones are
+/// reported at once.
+pub fn check_format(format: &str, text: &str) -> Option<Result<(), String>> {
+    let check = match format {
+        ByteSize::FORMAT => check_written::<ByteSize>,
+        Span::FORMAT => check_written::<Span>,
+        Listen::FORMAT => check_written::<Listen>,
+        DomainName::FORMAT => check_written::<DomainName>,
+        SocketAddr::FORMAT => check_written::<SocketAddr>,
+        IpAddr::FORMAT => check_written::<IpAddr>,
+        Network::FORMAT => check_written::<Network>,
+        _ => return None,
+    };
+    Some(check(text))
 }
 
 /// "did you mean …", if something in `known` is near enough to `word`: a remedy for a misspelt key or
@@ -154,14 +174,22 @@ pub fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<S
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
     #[test]
     fn formats_are_checked_by_their_name() {
-        assert_eq!(check_format("size", "64MiB"), Ok(()));
-        assert!(check_format("size", "lots").unwrap_err().contains("64MiB"));
-        assert!(check_format("listen", "53").is_err());
-        assert_eq!(check_format("poem", "anything"), Ok(()));
+        assert_eq!(check_format("size", "64MiB"), Some(Ok(())));
+        assert!(check_format("size", "lots").unwrap().unwrap_err().contains("64MiB"));
+        assert!(check_format("listen", "53").unwrap().is_err());
+        assert_eq!(check_format("poem", "anything"), None);
+    }
+
+    #[test]
+    fn credentials_are_left_out_of_what_is_shown() {
+        assert_eq!(without_credentials("http://ann:p@ss@10.0.0.1:80"), "http://…@10.0.0.1:80");
+        assert_eq!(without_credentials("ann:secret@10.0.0.1"), "…@10.0.0.1");
+        assert_eq!(without_credentials("socks5://10.0.0.1:1080"), "socks5://10.0.0.1:1080");
     }
 }

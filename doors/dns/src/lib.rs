@@ -14,6 +14,7 @@ mod door;
 mod doq;
 mod dumps;
 pub mod effects;
+mod exposure;
 mod foreign;
 mod guard;
 mod lines;

@@ -4,6 +4,7 @@
 
 mod access;
 mod check;
+mod exposure;
 mod own;
 mod parents;
 mod passing;

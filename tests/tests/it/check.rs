@@ -128,6 +128,8 @@ fn a_proxy_with_all_its_settings_is_right_and_a_wrong_one_is_named_by_place() {
     for (parent, part) in [
         ("\"http://127.0.0.1:3128\"", "proxy.parent: the parent is this proxy itself"),
         ("\"ftp://10.0.0.1:21\"", "proxy.parent"),
+        ("\"socks4a://10.0.0.1:1080\"", "proxy.parent: \"socks4a://10.0.0.1:1080\" is no"),
+        ("[direct, \"http://me:hunter2@10.0.0.1\"]", "proxy.parent.1: \"http://…@10.0.0.1\" is no"),
         ("[]", "proxy.parent: there are 0 ways out"),
     ] {
         let (said, code) = check(&proxy(parent));
@@ -166,4 +168,27 @@ fn a_local_pixel_address_is_worth_a_word_and_no_error() {
     }
     assert!(!check("192.0.2.1", "pixel").contains("warning"));
     assert!(!check("192.168.1.2", "nodata").contains("warning"), "nobody is sent there");
+}
+
+#[test]
+fn doors_that_strangers_can_use_are_warned_of() {
+    let scratch = Scratch::new();
+    let yaml = "dns:\n  listen: [\"udp://0.0.0.0:5353\"]\n  upstreams: [\"127.0.0.1:5353\"]\n  \
+                rewrites: [\"a.example b.example\", \"b.example a.example\"]\nproxy:\n  \
+                listen: [\"http://0.0.0.0:3128\"]\n  clients: [\"0.0.0.0/0\"]\n  \
+                destinations: any\nadmin: { listen: \"0.0.0.0:9053\" }\n";
+    let path = scratch.write("edge.yaml", yaml);
+    let output = tidegate::run(&["check", "--config", path.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "warnings are no errors: {said}");
+    for part in [
+        "edge.yaml:2:12: dns.listen.0: warning: everybody",
+        "edge.yaml:3:15: dns.upstreams.0: warning: 127.0.0.1:5353 is this door itself",
+        "edge.yaml:4:14: dns.rewrites.0: warning: these rewrites lead in a circle",
+        "edge.yaml:7:13: proxy.clients.0: warning: anybody",
+        "edge.yaml:8:17: proxy.destinations: warning:",
+        "edge.yaml:9:18: admin.listen: warning:",
+    ] {
+        assert!(said.contains(part), "{part:?} is missing: {said}");
+    }
 }

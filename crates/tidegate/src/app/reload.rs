@@ -179,6 +179,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
                 .into(),
         );
     }
+    warnings.extend(plan.warnings().iter().map(ToString::to_string));
     warnings.extend(build::pixel_warnings(plan).iter().map(ToString::to_string));
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {

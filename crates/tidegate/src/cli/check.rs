@@ -37,7 +37,7 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
                 println!("{}", plan.placed(told.clone()));
             }
         }
-        for told in app::pixel_warnings(&plan) {
+        for told in plan.warnings().into_iter().chain(app::pixel_warnings(&plan)) {
             println!("{told}");
         }
         let age = Ca::read(&state.join("ca"))

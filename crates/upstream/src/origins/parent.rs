@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -133,6 +134,10 @@ impl FromStr for Hop {
 impl settings::Written for Hop {
     const FORMAT: &'static str = "parent";
     const EXAMPLE: &'static str = "http://10.0.0.1:3128";
+
+    fn redacted(text: &str) -> Cow<'_, str> {
+        settings::without_credentials(text)
+    }
 }
 
 impl ParentKind {

@@ -6,6 +6,7 @@
 //! [`super::place`] and by the origins.
 
 use super::address::{Host, authority_parts};
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -131,6 +132,10 @@ impl std::error::Error for BadProxy {}
 impl settings::Written for Proxy {
     const FORMAT: &'static str = "socks5";
     const EXAMPLE: &'static str = "127.0.0.1:1080";
+
+    fn redacted(text: &str) -> Cow<'_, str> {
+        settings::without_credentials(text)
+    }
 }
 
 /// Has the proxy at the other end of `stream` connect to `host` and `port`. Sets no deadline.

@@ -6,6 +6,7 @@ use passwords::Users;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -99,6 +100,11 @@ impl settings::Written for TokenDigest {
     const FORMAT: &'static str = "token";
     const EXAMPLE: &'static str =
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+    // Perhaps it is the token itself, written where its digest belongs.
+    fn redacted(_: &str) -> Cow<'_, str> {
+        "…".into()
+    }
 }
 
 impl fmt::Display for TokenDigest {
