@@ -6,6 +6,7 @@
 
 use crate::lists::adblock;
 use crate::lists::options::StandInWord;
+use crate::lists::pihole;
 use crate::lists::rewrite::Rewrite;
 use crate::lists::trim::Trim;
 use crate::report::SkipReason;
@@ -50,7 +51,8 @@ impl Answers {
         let special = Flags::REWRITE.with(Flags::TRIM).with(Flags::STAND_IN);
         for (id, rule) in table.rules.iter().enumerate().filter(|(_, it)| it.flags.has(special)) {
             let id = id as u32;
-            let options = adblock::read(table.text(rule)).ok()?.options;
+            let read = if rule.flags.has(Flags::NAMES_ONLY) { pihole::read } else { adblock::read };
+            let options = read(table.text(rule)).ok()?.options;
             if rule.flags.has(Flags::REWRITE) {
                 answers.rewrites.push((id, Rewrite::read(options.dnsrewrite?).ok()?));
             } else if rule.flags.has(Flags::TRIM) {

@@ -13,17 +13,20 @@ pub use again::recompile;
 use crate::answers::{self, Answers};
 use crate::fingerprint::{Keys, checksum};
 use crate::lists::adblock::AdblockRule;
-use crate::lists::bare::{self, Bare};
-use crate::lists::detect::{self, Line, Separator};
+use crate::lists::bare::{self, Bare, ExpressionSubject};
+use crate::lists::detect::{self, EntryEffect, Line, Separator};
 use crate::lists::fitness;
 use crate::lists::hosts;
 use crate::lists::options::Party;
+use crate::lists::punycode;
+use crate::lists::trim::Trim;
 use crate::names::{Form, Names, NamesBuilder, Tag};
 use crate::report::{ListKind, ListReport, SkipReason, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
+use crate::urls::automata::Extent;
 use crate::urls::index::{self, Draft};
-use crate::urls::regexes::{self, Case, Lazy};
+use crate::urls::regexes::{self, Case, Lazy, Measured};
 use crate::urls::rule::{Flags, NO_CONDITIONS, Rule, RuleTable};
 use cancelled::Cancelled;
 use report::Tally;
@@ -86,6 +89,7 @@ pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
         table: RuleTable::default(),
         drafts: Vec::new(),
         cancelled: Cancelled::read(lists),
+        expressions: Expressions::default(),
     };
     let reports: Vec<ListReport> =
         lists.iter().enumerate().map(|(at, list)| compiler.list(at as u8, list)).collect();
@@ -93,12 +97,22 @@ pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
     compiler.finish(lists, reports, names)
 }
 
-struct Compiler<'t> {
+struct Compiler {
     keys: Keys,
     names: NamesBuilder,
     table: RuleTable,
     drafts: Vec<Draft>,
-    cancelled: Cancelled<'t>,
+    cancelled: Cancelled,
+    expressions: Expressions,
+}
+
+/// Cost of regular expressions so far.
+#[derive(Default)]
+struct Expressions {
+    /// Their number, those in values of `$removeparam` among them.
+    count: usize,
+    /// The work of walking them.
+    work: usize,
 }
 
 /// Where a rule stands, and in what kind of list.
@@ -136,12 +150,23 @@ impl<'t> ListSource<'t> {
     }
 }
 
-impl Compiler<'_> {
+impl Compiler {
     /// The rules, once all lists are read.
-    fn finish(self, lists: &[ListSource<'_>], reports: Vec<ListReport>, names: Names) -> Rules {
-        let Compiler { keys, names: _, mut table, drafts, cancelled } = self;
+    fn finish(
+        self,
+        lists: &[ListSource<'_>],
+        mut reports: Vec<ListReport>,
+        (names, crowded): (Names, Vec<u32>),
+    ) -> Rules {
+        let Compiler { keys, names: _, mut table, drafts, cancelled, expressions: _ } = self;
         table.shrink();
-        let indexes = index::build(&table, &drafts, &keys);
+        let (indexes, refused) = index::build(&table, &drafts, &keys);
+        for id in refused.into_iter().chain(crowded) {
+            let rule = &table.rules[id as usize];
+            if let Some(report) = reports.get_mut(usize::from(rule.list)) {
+                report.refuse(rule, table.text(rule));
+            }
+        }
         // Every value was read before its rule was written.
         let answers = Answers::of(&table).unwrap_or_default();
         let sums = lists.iter().map(ListSource::sum).collect();
@@ -179,14 +204,20 @@ impl Compiler<'_> {
             let bytes = &rest[..end];
             rest = rest.get(end + 1..).unwrap_or_default();
             let Some(line) = tally.next_line() else { break };
-            if let Bare::Expressions(case) = &mut bare
+            if let Bare::Expressions(ExpressionSubject::Urls(case)) = &mut bare
                 && let Some(told) = bare::toggles_case(&String::from_utf8_lossy(bytes.trim_ascii()))
             {
                 *case = told;
                 continue;
             }
             let place = Place { list, kind, line };
-            match self.line(bytes, bare, place, tally) {
+            let mut made = self.line(bytes, bare, place, tally);
+            if made.as_ref().is_err_and(|reason| *reason == SkipReason::NotAscii)
+                && let Some(ascii) = str::from_utf8(bytes).ok().and_then(punycode::ascii_line)
+            {
+                made = self.line(ascii.as_bytes(), bare, place, tally);
+            }
+            match made {
                 Ok(Made::Nothing) => {}
                 Ok(Made::Names(syntax, count)) => tally.names(syntax, count),
                 Ok(Made::Url(syntax)) => tally.url(syntax),
@@ -198,7 +229,7 @@ impl Compiler<'_> {
     fn line(
         &mut self,
         bytes: &[u8],
-        bare: Bare,
+        bare: Bare<'_>,
         place: Place,
         tally: &mut Tally,
     ) -> Result<Made, SkipReason> {
@@ -209,13 +240,12 @@ impl Compiler<'_> {
         match detect::read(line, bare) {
             Line::Blank => Ok(Made::Nothing),
             Line::Skip(reason) => Err(reason),
-            Line::Rule(rule) => {
-                let syntax = match bare {
-                    Bare::Expressions(_) => Syntax::UrlRegex,
-                    _ if rule.flags.has(Flags::NAMES_ONLY) => Syntax::Geosite,
-                    Bare::Names | Bare::Domains | Bare::Patterns => Syntax::Adblock,
-                };
-                self.rule(line.trim(), &rule, place, syntax)
+            Line::Rule(rule) => self.rule(line.trim(), &rule, place),
+            Line::Entry { syntax, form, name, effect } => {
+                let exception = effect == EntryEffect::Excepts;
+                let place =
+                    if exception { Place { kind: ListKind::Allow, ..place } } else { place };
+                self.name(name, form, place).map(|()| Made::Names(syntax, 1))
             }
             Line::Names { form, names, separator } => {
                 let mut made = 0;
@@ -263,8 +293,8 @@ impl Compiler<'_> {
         line: &str,
         rule: &AdblockRule<'_>,
         place: Place,
-        syntax: Syntax,
     ) -> Result<Made, SkipReason> {
+        let syntax = rule.syntax;
         if rule.options.marks.badfilter {
             return Ok(Made::Nothing);
         }
@@ -282,10 +312,10 @@ impl Compiler<'_> {
         if answers.has(Flags::REWRITE) && !for_names {
             return Err(SkipReason::BadModifier);
         }
-        let literals = self.literals(rule)?;
+        let expression = self.expression(rule)?;
         let extra = if for_names { answers.with(Flags::FOR_NAMES) } else { answers };
         let id = self.push(line, rule, extra, place)?;
-        self.drafts.push(Draft { id, literals });
+        self.drafts.push(Draft { id, expression });
         Ok(if for_names { Made::Names(syntax, 1) } else { Made::Url(syntax) })
     }
 
@@ -316,16 +346,34 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// What matches of a regular expression must hold; nothing for other patterns.
-    fn literals(&mut self, rule: &AdblockRule<'_>) -> Result<Vec<Vec<u8>>, SkipReason> {
-        if !rule.flags.has(Flags::REGEX) {
-            return Ok(Vec::new());
+    /// Facts about a regular expression; none about other patterns. Those in the value of
+    /// `$removeparam` cost as much.
+    fn expression(&mut self, rule: &AdblockRule<'_>) -> Result<Measured, SkipReason> {
+        let case = if rule.options.marks.match_case { Case::Differs } else { Case::Same };
+        if let Some((expression, case)) = rule.options.removeparam.and_then(Trim::expression) {
+            let measured = self.measure(&expression, case)?;
+            if measured.extent == Extent::Unbounded {
+                return Err(SkipReason::TooDear);
+            }
         }
-        if self.table.regexes.len() >= regexes::REGEXES_MAX {
+        if rule.flags.has(Flags::REGEX) {
+            self.measure(rule.pattern, case)
+        } else {
+            Ok(Measured::default())
+        }
+    }
+
+    fn measure(&mut self, expression: &str, case: Case) -> Result<Measured, SkipReason> {
+        if self.expressions.count >= regexes::REGEXES_MAX {
             return Err(SkipReason::TooManyRegexes);
         }
-        let case = if rule.options.marks.match_case { Case::Differs } else { Case::Same };
-        regexes::read(rule.pattern, case).ok_or(SkipReason::BadRegex)
+        if self.expressions.work >= regexes::WALKS_MAX {
+            return Err(SkipReason::TooDear);
+        }
+        let measured = regexes::read(expression, case).ok_or(SkipReason::BadRegex)?;
+        self.expressions.count += 1;
+        self.expressions.work += measured.work;
+        Ok(measured)
     }
 
     /// Writes a record; all that can fail is done before anything is written.

@@ -54,8 +54,9 @@ impl Policy {
         self.list_times.get(usize::from(list.0)).copied().flatten()
     }
 
-    /// What is to be done about a request: rules that rewrite a look-up come first; an important exception passes before an important block
-    /// blocks, that before an exception passes, that before a block blocks. Allocates nothing.
+    /// What is to be done about a request: rules that rewrite a look-up come first; an important
+    /// exception passes before an important block blocks, that before an exception passes, that
+    /// before a block blocks. Allocates nothing.
     pub fn decide(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         if let Some(verdict) = self.verdict_for_all(now) {
             return verdict;
@@ -81,9 +82,9 @@ impl Policy {
         verdict
     }
 
-    /// Why what stands behind a name is blocked for whoever asks, if it is. At the pixel door it is: nobody
-    /// else was sent there. The proxy is asked by others too: another rule or none may be for them, or an
-    /// exception of theirs may name the name itself.
+    /// Why what stands behind a name is blocked for whoever asks, if it is. At the pixel door it
+    /// is: nobody else was sent there. The proxy is asked by others too: another rule or none may
+    /// be for them, or an exception of theirs may name the name itself.
     fn blocked_behind(&self, behind: &Behind, ask: &Ask<'_>, now: Now) -> Option<Cause> {
         if ask.door != Door::Proxy {
             return Some(Cause::Rule(behind.rule));
@@ -108,8 +109,8 @@ impl Policy {
             && self.by_rules(ask, now).action == Action::Block
     }
 
-    /// What is to be done about any request at this moment, where it makes no difference what it asks
-    /// for: nothing is in force, or there are no rules. None where rules have to be asked.
+    /// What is to be done about any request at this moment, where it makes no difference what it
+    /// asks for: nothing is in force, or there are no rules. None where rules have to be asked.
     pub fn verdict_for_all(&self, now: Now) -> Option<Verdict> {
         if self.is_paused(now) {
             return Some(Verdict::usual(Action::Pass, Cause::Paused));
@@ -166,9 +167,9 @@ impl Policy {
         self.leaves.holding(ask, || self.profiles.of(ask.client, ask.who).name.as_str(), now)
     }
 
-    /// Why a name that no rule blocks is blocked all the same: upstreams say that it is an alias (CNAME) of
-    /// `alias`, which is, and no exception names it. `ask` is the look-up of the name. The other doors see
-    /// the name alone, so what stands behind it is noted for them.
+    /// Why a name that no rule blocks is blocked all the same: upstreams say that it is an alias
+    /// (CNAME) of `alias`, which is, and no exception names it. `ask` is the look-up of the name.
+    /// The other doors see the name alone, so what stands behind it is noted for them.
     pub fn judge_alias(&self, ask: &Ask<'_>, alias: Name<'_>, now: Now) -> Option<Cause> {
         let verdict = self.decide(&Ask { host: alias, ..*ask }, now);
         if verdict.action != Action::Block || self.is_excepted(ask, now) {
@@ -180,9 +181,9 @@ impl Policy {
         Some(verdict.cause)
     }
 
-    /// Whether an exception holds for the name asked for. A verdict names exceptions only where they
-    /// overrule something, so the full reasoning is asked for; that allocates, which answers with a
-    /// blocked alias are rare enough to bear.
+    /// Whether an exception holds for the name asked for. A verdict names exceptions only where
+    /// they overrule something, so the full reasoning is asked for; that allocates, which answers
+    /// with a blocked alias are rare enough to bear.
     fn is_excepted(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.explain(ask, now).considered.iter().any(|rule| {
             rule.effect == Effect::Exception
@@ -200,8 +201,8 @@ impl Policy {
     }
 
     /// The rule in words. `host` is the name it was matched against, for rules about plain names
-    /// keep no text; none if this policy has no such rule for it. Where the rule is about an alias of
-    /// `host` that was noted, its text is that of the alias.
+    /// keep no text; none if this policy has no such rule for it. Where the rule is about an alias
+    /// of `host` that was noted, its text is that of the alias.
     pub fn rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
         self.own_rule_text(rule, host).or_else(|| {
             let alias = self.aliased.alias_of(host)?;
@@ -218,7 +219,7 @@ impl Policy {
             let mut text = None;
             rules.names.visit(&rules.keys, host.as_str(), |row| {
                 if !row.tag.is_modified() && row.rule() == rule {
-                    text = Some(row.text(host));
+                    text = Some(row.text(host, list.syntax));
                 }
             });
             text?

@@ -7,6 +7,7 @@ use crate::ask::Ask;
 use crate::decide::Policy;
 use crate::names::Row;
 use crate::profiles::Holds;
+use crate::report::Syntax;
 use crate::request::Request;
 use crate::special::Settled;
 use crate::urls::index::{Index, Indexes};
@@ -32,6 +33,8 @@ struct Found {
 struct Special {
     deciding: Vec<RuleRef>,
     switched_off: Vec<RuleRef>,
+    /// Rules that hold and have nothing to do.
+    idle: Vec<RuleRef>,
 }
 
 impl Policy {
@@ -64,6 +67,7 @@ impl Policy {
             None if Some(found.rule) == decisive && leave.is_some() => Outcome::Paused,
             None if Some(found.rule) == decisive => Outcome::Decides,
             None if special.deciding.contains(&found.rule) && leave.is_none() => Outcome::Decides,
+            None if special.idle.contains(&found.rule) => Outcome::NothingToTake,
             None if found.effect == Effect::Exception && verdict.cause == Cause::NoRule => {
                 Outcome::NothingToExcept
             }
@@ -140,8 +144,12 @@ impl Policy {
                 Manner::Usual | Manner::Rewrite => Vec::new(),
             };
             add(rules.settle_stand_ins(request), chosen);
-            let deciding = rules.trimmed(request, url).map(|it| it.rules);
-            add(rules.settle_trims(request), deciding.unwrap_or_default());
+            let deciding = rules.trimmed(request, url).map(|it| it.rules).unwrap_or_default();
+            let settled = rules.settle_trims(request);
+            let holding = settled.holding.iter().map(|id| rules.table.rule_ref(*id));
+            let idle = holding.filter(|rule| !deciding.contains(rule)).collect();
+            add(settled, deciding);
+            special.idle = idle;
         }
         special
     }
@@ -220,9 +228,10 @@ impl Policy {
 }
 
 impl Row {
-    /// The rule, written anew from the part of the host that it holds for.
-    pub(crate) fn text(self, host: Name<'_>) -> String {
-        let mut text = self.tag.form().write(&host.as_str()[self.start..]);
+    /// The rule, written anew from the part of the host that it holds for, as a list of this syntax
+    /// has it.
+    pub(crate) fn text(self, host: Name<'_>, syntax: Syntax) -> String {
+        let mut text = self.tag.form().write_in(&host.as_str()[self.start..], syntax);
         if self.tag.is_important() {
             text.push_str("$important");
         }

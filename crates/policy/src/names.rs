@@ -1,7 +1,7 @@
 //! The table of names: which plain names the lists hold, without their texts.
 //!
-//! A row is 16 bytes and its share of empty places another 15: a fingerprint of 80 bits, the line, and
-//! a tag that says list, form and effect. A name in several lists has several rows. What
+//! A row is 16 bytes and its share of empty places another 15: a fingerprint of 80 bits, the line,
+//! and a tag that says list, form and effect. A name in several lists has several rows. What
 //! `rule_text` shows is written anew from the name that matched and the row's form. Filled by
 //! `compile`, walked by every decision.
 
@@ -10,6 +10,7 @@ mod prefetch;
 mod sieve;
 
 use crate::fingerprint::{Fingerprint, Keys, Suffixes};
+use crate::report::Syntax;
 use lines::{Lines, Look};
 use vocab::{ListId, RuleRef};
 
@@ -84,7 +85,19 @@ impl Form {
         self.is_hosts() || matches!(self, Self::Plain | Self::GeositeFull | Self::UnboundData)
     }
 
-    /// The rule about `name`, as it stands in a list.
+    /// The rule about `name`, as it stands in a list of this syntax. Syntaxes without a form of
+    /// their own are told by what most of the list is written in.
+    pub(crate) fn write_in(self, name: &str, syntax: Syntax) -> String {
+        match (syntax, self) {
+            (Syntax::Surge, Self::GeositeDomain) => format!("DOMAIN-SUFFIX,{name}"),
+            (Syntax::Surge, Self::GeositeFull) => format!("DOMAIN,{name}"),
+            (Syntax::ResponsePolicyZone, Self::Wildcard) => format!("*.{name} CNAME ."),
+            (Syntax::ResponsePolicyZone, Self::Plain) => format!("{name} CNAME ."),
+            (_, form) => form.write(name),
+        }
+    }
+
+    /// The rule about `name` in the syntax that the form is of.
     pub(crate) fn write(self, name: &str) -> String {
         let (before, after) = match self {
             Self::HostsNull => ("0.0.0.0 ", ""),
@@ -174,8 +187,12 @@ impl Row {
     }
 }
 
-/// Names that are looked for at a time, of a host and its parents. Their rows lie far apart; one after
-/// the other each would be waited for, together all are waited for once.
+/// Most rules with modifiers about one name in one list and form: each request for the name tries
+/// all.
+const MODIFIED_MAX: usize = 64;
+
+/// Names that are looked for at a time, of a host and its parents. Their rows lie far apart; one
+/// after the other each would be waited for, together all are waited for once.
 const AHEAD: usize = 8;
 
 /// The table.
@@ -204,33 +221,48 @@ impl NamesBuilder {
         self.cells.push(Cell { hash: name.hash, check: name.check, tag, line });
     }
 
-    /// The table of these rows and of others that come in their order.
-    pub(crate) fn build_with(self, kept: impl Iterator<Item = Cell> + Clone) -> Names {
-        let new = self.sorted();
+    /// The table of these rows and of others that come in their order; and the rules with modifiers
+    /// for which there is no room.
+    pub(crate) fn build_with(self, kept: impl Iterator<Item = Cell> + Clone) -> (Names, Vec<u32>) {
+        let (new, crowded) = self.sorted();
         let count = new.len() + kept.clone().count();
         let (mut new, mut kept) = (new.into_iter().peekable(), kept.peekable());
         let merged = std::iter::from_fn(|| match kept.peek() {
             Some(next) => new.next_if(|cell| cell < next).or_else(|| kept.next()),
             None => new.next(),
         });
-        Names { lines: Lines::build(count, merged) }
+        (Names { lines: Lines::build(count, merged) }, crowded)
     }
 
-    /// The table of these rows.
-    pub(crate) fn build(self) -> Names {
-        let cells = self.sorted();
-        Names { lines: Lines::build(cells.len(), cells.into_iter()) }
+    /// The table of these rows, and the rules with modifiers for which there is no room.
+    pub(crate) fn build(self) -> (Names, Vec<u32>) {
+        let (cells, crowded) = self.sorted();
+        (Names { lines: Lines::build(cells.len(), cells.into_iter()) }, crowded)
     }
 
-    /// The rows in their order; of equal names in equal form and list the first line stays.
-    fn sorted(self) -> Vec<Cell> {
+    /// The rows in their order; of equal names in equal form and list the first line stays, and of
+    /// those with modifiers the first [`MODIFIED_MAX`].
+    fn sorted(self) -> (Vec<Cell>, Vec<u32>) {
         let mut cells = self.cells;
         cells.sort_unstable();
         cells.dedup_by(|next, kept| {
             (next.hash, next.check, next.tag) == (kept.hash, kept.check, kept.tag)
                 && !next.tag.is_modified()
         });
-        cells
+        let (mut crowded, mut before, mut count) = (Vec::new(), None, 0);
+        cells.retain(|cell| {
+            if !cell.tag.is_modified() {
+                return true;
+            }
+            let place = Some((cell.hash, cell.check, cell.tag));
+            count = if place == before { count + 1 } else { 1 };
+            before = place;
+            if count > MODIFIED_MAX {
+                crowded.push(cell.line);
+            }
+            count <= MODIFIED_MAX
+        });
+        (cells, crowded)
     }
 }
 

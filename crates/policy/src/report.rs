@@ -4,6 +4,7 @@
 //! Filled by `compile`, printed by `tidegate lists stats`.
 
 use crate::lists::fitness::Unfit;
+use crate::urls::rule::{Flags, Rule};
 use std::fmt;
 
 /// How many skipped lines of a list are kept with their text. Those beyond are only counted.
@@ -42,12 +43,29 @@ pub struct ListReport {
 pub struct FileLines {
     /// Its name.
     pub name: String,
-    /// The number of its first line among those of the list, from 1. A file without lines shares it with
-    /// the next one.
+    /// The number of its first line among those of the list, from 1. A file without lines shares it
+    /// with the next one.
     pub first_line: u32,
 }
 
 impl ListReport {
+    /// Counts a rule that had been taken as skipped, once it shows that there is no room for it.
+    pub(crate) fn refuse(&mut self, rule: &Rule, text: &str) {
+        let (line, reason) = (rule.line, SkipReason::TooDear);
+        let is_for_names = rule.flags.has(Flags::FOR_NAMES);
+        let rules = if is_for_names { &mut self.rules_names } else { &mut self.rules_urls };
+        *rules = rules.saturating_sub(1);
+        match self.skipped_by_reason.iter_mut().find(|(it, _)| *it == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.skipped_by_reason.push((reason, 1)),
+        }
+        self.skipped_by_reason.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        if self.skipped.len() < SKIPPED_KEPT_MAX {
+            self.skipped.push(SkippedLine { line, reason, text: excerpt(text.as_bytes()) });
+            self.skipped.sort_by_key(|line| line.line);
+        }
+    }
+
     /// The file that a line of the list stands in, if the list is a folder, and its number there.
     pub fn in_file(&self, line: u32) -> (Option<&str>, u32) {
         let begun = self.files.partition_point(|file| file.first_line <= line);
@@ -67,6 +85,18 @@ pub struct SkippedLine {
     pub reason: SkipReason,
     /// Its beginning, with what cannot be printed replaced.
     pub text: String,
+}
+
+/// The beginning of a line, fit for a terminal.
+pub(crate) fn excerpt(line: &[u8]) -> String {
+    let head = &line[..line.len().min(EXCERPT_BYTES_MAX)];
+    let text = String::from_utf8_lossy(head);
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut text: String = text.trim_end().chars().map(printable).collect();
+    if head.len() < line.len() {
+        text.push('…');
+    }
+    text
 }
 
 /// What a list is for.
@@ -110,6 +140,12 @@ pub enum Syntax {
     Unbound,
     /// A regular expression a line, as in Squid's `url_regex` files.
     UrlRegex,
+    /// A regular expression for names a line, as in Pi-hole's files.
+    NameRegex,
+    /// `DOMAIN-SUFFIX,name`, as Surge and Clash have it.
+    Surge,
+    /// `name CNAME .`, a response policy zone.
+    ResponsePolicyZone,
     /// No line is a rule.
     Empty,
 }
@@ -176,8 +212,8 @@ skip_reasons! {
     LocalName = 16, "is a name of the machine itself";
     /// A hosts or dnsmasq line with an address that is not null: a record, not a block.
     Record = 17, "gives a name an address: a record, not a block; write it under dns.local";
-    /// A dnsmasq setting that blocks nothing.
-    NotABlock = 18, "is a dnsmasq setting that blocks nothing";
+    /// A setting, or a rule with another policy, that blocks nothing.
+    NotABlock = 18, "is a setting or a rule that blocks nothing";
     /// Cancelled by a `$badfilter` rule.
     Cancelled = 19, "is cancelled by a $badfilter rule";
     /// More rules than a list may number.
@@ -186,6 +222,10 @@ skip_reasons! {
     BadName = 21, "is no domain name";
     /// `include:` of a geosite file.
     Include = 22, "includes another file: a list is one text; name that file as a list of its own";
+    /// A `#` within a pattern: no request holds one.
+    Fragment = 23, "has a # in it, which no request holds; a comment needs a blank before its #";
+    /// A pattern that would be tried for too many requests, or an expression that costs too much.
+    TooDear = 24, "would slow down every request: give it a longer word that must occur whole";
 }
 
 impl fmt::Display for Syntax {
@@ -199,6 +239,9 @@ impl fmt::Display for Syntax {
             Self::Geosite => "geosite rules",
             Self::Unbound => "Unbound settings",
             Self::UrlRegex => "expressions for URLs",
+            Self::NameRegex => "expressions for names",
+            Self::Surge => "Surge and Clash rules",
+            Self::ResponsePolicyZone => "a response policy zone",
             Self::Empty => "no syntax",
         })
     }

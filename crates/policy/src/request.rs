@@ -7,16 +7,17 @@ use crate::fingerprint::Keys;
 use crate::profiles::Standing;
 use crate::urls::pattern::Subject;
 use crate::urls::regexes::Case;
-use crate::urls::rule::{Client, Place};
+use crate::urls::rule::{ADDRESSES, Client, Place};
 use crate::urls::tokens;
 use std::cell::OnceCell;
+use std::net::IpAddr;
 use vocab::{Kind, Name};
 
 /// Longest URL that is looked at, in bytes; what lies beyond is cut. Rules name hosts, paths and
 /// the first parameters; Internet Explorer's limit taught sites to stay below.
 pub(crate) const URL_BYTES_MAX: usize = 2048;
-/// Tokens of a host that are kept for the next index: real names hold a handful. Those of a host with
-/// more are found again each time.
+/// Tokens of a host that are kept for the next index: real names hold a handful. Those of a host
+/// with more are found again each time.
 const HOST_TOKENS_KEPT: usize = 12;
 /// Most parents of a page's host that `domain=` is held against; deeper names are cut at the left.
 const PAGE_NAMES_MAX: usize = 24;
@@ -163,6 +164,10 @@ impl<'a> Request<'a> {
 
     /// Whether the wanted host or a parent of it is among these fingerprints.
     pub(crate) fn host_is_among(&self, sorted: &[u64]) -> bool {
+        // The mark for all addresses is the least of numbers, so it stands first.
+        if sorted.first() == Some(&ADDRESSES) && self.host_name().parse::<IpAddr>().is_ok() {
+            return true;
+        }
         self.keys
             .suffixes(self.host_name())
             .any(|(name, _)| sorted.binary_search(&name.hash).is_ok())

@@ -13,6 +13,7 @@ use crate::names::{Cell, Names, Tag};
 use crate::report::{FileLines, ListKind, ListReport, SkipReason, SkippedLine, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
+use crate::urls::grams::GramSieve;
 use crate::urls::index::{Index, Indexes};
 use crate::urls::regexes::{Group, Lazy};
 use crate::urls::rule::{Client, Conditions, Flags, Part, Rule, RuleTable, TagPart};
@@ -20,7 +21,7 @@ use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
 /// Sizes of a rule, of its conditions, and of what is kept of a name.
 const RULE_BYTES: usize = 28;
@@ -73,7 +74,7 @@ pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
     }
     writer.table(&rules.table);
     for index in rules.indexes.all() {
-        for multi in [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token] {
+        for multi in index.multis() {
             writer.u64s(multi.index.hashes());
             writer.u32s(&multi.values);
         }
@@ -184,7 +185,7 @@ impl Writer {
     }
 }
 
-const SYNTAXES: [Syntax; 9] = [
+const SYNTAXES: [Syntax; 12] = [
     Syntax::Empty,
     Syntax::Hosts,
     Syntax::Names,
@@ -194,6 +195,9 @@ const SYNTAXES: [Syntax; 9] = [
     Syntax::Geosite,
     Syntax::Unbound,
     Syntax::UrlRegex,
+    Syntax::NameRegex,
+    Syntax::Surge,
+    Syntax::ResponsePolicyZone,
 ];
 
 fn cell_bytes(cell: &Cell) -> [u8; CELL_BYTES] {
@@ -436,10 +440,14 @@ impl<'b> Reader<'b> {
 
     fn index(&mut self, rules: usize) -> Option<Index> {
         let is_known = |id: &u32| (*id as usize) < rules;
+        let (by_host, by_token, by_page) = (self.multi()?, self.multi()?, self.multi()?);
+        let by_gram = self.multi()?;
         let index = Index {
-            by_host: self.multi()?,
-            by_token: self.multi()?,
-            by_page: self.multi()?,
+            by_host,
+            by_token,
+            by_page,
+            gram_sieve: GramSieve::of(by_gram.index.hashes()),
+            by_gram,
             by_host_token: self.multi()?,
             always: self.u32s()?,
             regexes: Group::new(self.u32s()?),
@@ -448,8 +456,7 @@ impl<'b> Reader<'b> {
         };
         let (regexes, host_regexes) = (&index.regexes.rules, &index.host_regexes.rules);
         let lists = [&index.always, regexes, &index.host_always, host_regexes];
-        let multis = [&index.by_host, &index.by_token, &index.by_page, &index.by_host_token];
-        let known = multis.iter().all(|multi| multi.values.iter().all(is_known))
+        let known = index.multis().iter().all(|multi| multi.values.iter().all(is_known))
             && lists.into_iter().flatten().all(is_known);
         known.then_some(index)
     }

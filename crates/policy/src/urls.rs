@@ -1,5 +1,8 @@
 //! The engine for URL rules: patterns, their index, and the conditions that modifiers set.
 
+pub(crate) mod automata;
+pub(crate) mod budget;
+pub(crate) mod grams;
 pub(crate) mod index;
 pub(crate) mod pattern;
 pub(crate) mod regexes;

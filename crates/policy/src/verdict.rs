@@ -120,6 +120,8 @@ pub enum Outcome {
     Paused,
     /// It matches, and a rule of higher rank or an earlier one decides.
     Outranked,
+    /// The rule takes parameters off URLs, and this one has none of them.
+    NothingToTake,
     /// It is an exception, and nothing matches that it could except from.
     NothingToExcept,
     /// An exception of its own kind switches it off, or an allow list spares what it is about.
@@ -170,6 +172,7 @@ impl fmt::Display for Outcome {
             Self::Decides => "decides",
             Self::Paused => "would decide, but a pause or a leave lets it pass",
             Self::Outranked => "matches, but another rule outranks it",
+            Self::NothingToTake => "matches, but the URL has no parameter that it takes off",
             Self::NothingToExcept => "matches, but nothing would block what it excepts",
             Self::SwitchedOff => "is switched off by an exception of its kind or an allow list",
             Self::NotAtThisHour => "is in this client's lists at other hours",

@@ -38,20 +38,24 @@ pub struct Why {
     pub cause: String,
     /// The rule that decided; null if none did.
     pub rule: Option<Rule>,
-    /// Since when the list that it stands on is unchanged: its file's time, or the configuration's for
-    /// rules written there; null where that is unknown, and for built-in lists.
+    /// Since when the list that it stands on is unchanged: its file's time, or the configuration's
+    /// for rules written there; null where that is unknown, and for built-in lists.
     pub list_changed_at: Option<String>,
     /// The verdict in one sentence.
     pub summary: String,
     /// Every rule that matched, with why it won or lost; the deciding one first.
     pub matches: Vec<RuleMatch>,
     /// What the door would do: `NODATA with SOA, EDE 15`.
+    /// The URL without the parameters that rules take off; null where they take none. The proxy
+    /// alone leads clients to it.
+    pub trimmed: Option<String>,
     pub door_outcome: String,
-    /// What this door has stored of the URL, a sentence for each variant, and why its last answer was not
-    /// stored, if that is remembered; empty where it stores nothing, and where no running process is asked.
+    /// What this door has stored of the URL, a sentence for each variant, and why its last answer
+    /// was not stored, if that is remembered; empty where it stores nothing, and where no running
+    /// process is asked.
     pub stored: Vec<String>,
-    /// What the gateway's routes and its own patterns make of a URL; null at other doors, where the policy
-    /// blocks it, and where no running process is asked.
+    /// What the gateway's routes and its own patterns make of a URL; null at other doors, where the
+    /// policy blocks it, and where no running process is asked.
     pub gateway: Option<GatewayWhy>,
 }
 

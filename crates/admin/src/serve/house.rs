@@ -44,6 +44,7 @@ impl Control for Program {
             list_changed_at: None,
             summary: String::new(),
             matches: Vec::new(),
+            trimmed: None,
             door_outcome: "NODATA with SOA, EDE 15".into(),
             stored: Vec::new(),
             gateway: None,

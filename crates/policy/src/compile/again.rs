@@ -1,21 +1,23 @@
 //! Lists compiled anew after some of them changed: what did not change is taken over, not read.
 //!
 //! The result is the same, bit for bit, as if all had been compiled with the seed of before. Where
-//! that cannot be known beforehand (a `$badfilter` came or went, a cap was reached), all are. Called
-//! at reload and when a list was fetched.
+//! that cannot be known beforehand (a `$badfilter` came or went, a cap was reached), all are.
+//! Called at reload and when a list was fetched.
 
-use super::{Cancelled, Compiler, ListSource, compile};
+use super::{Cancelled, Compiler, Expressions, ListSource, compile};
+use crate::lists::adblock;
+use crate::lists::trim::Trim;
 use crate::names::NamesBuilder;
 use crate::report::SkipReason;
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
 use crate::urls::index::Draft;
-use crate::urls::regexes::{self, Lazy, REGEXES_MAX};
+use crate::urls::regexes::{self, Case, Lazy, Measured, REGEXES_MAX, WALKS_MAX};
 use crate::urls::rule::{Conditions, Flags, NO_CONDITIONS, Part, Rule, RuleTable};
 use std::ops::Range;
 
-/// Compiles lists of which some stand in `old`: those of the same place, name, kind and text are not
-/// read again. Takes about as long as the changed lists alone would, and a copy of the rest.
+/// Compiles lists of which some stand in `old`: those of the same place, name, kind and text are
+/// not read again. Takes about as long as the changed lists alone would, and a copy of the rest.
 pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
     let seed = old.keys.seed();
     let lists = &lists[..lists.len().min(LISTS_MAX)];
@@ -31,6 +33,7 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
         table: RuleTable::default(),
         drafts: Vec::new(),
         cancelled,
+        expressions: Expressions::default(),
     };
     let mut reports = Vec::with_capacity(lists.len());
     // Where the numbers of a list's rules begin, before and now.
@@ -47,7 +50,8 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
             reports.push(compiler.list(at as u8, list));
         }
     }
-    if compiler.table.regexes.len() > REGEXES_MAX {
+    let Expressions { count, work } = compiler.expressions;
+    if count > REGEXES_MAX || work > WALKS_MAX {
         return compile(lists, seed);
     }
     let kept = old.names.cells().filter_map(|mut cell| {
@@ -70,7 +74,7 @@ fn is_same(old: &Rules, at: usize, list: &ListSource<'_>) -> bool {
 
 /// Whether lines were left out that there might be room for now.
 fn has_reached_a_cap(old: &Rules) -> bool {
-    let capped = [SkipReason::TooManyRegexes, SkipReason::TooMany];
+    let capped = [SkipReason::TooManyRegexes, SkipReason::TooMany, SkipReason::TooDear];
     old.lists.iter().flat_map(|list| &list.skipped_by_reason).any(|(it, _)| capped.contains(it))
 }
 
@@ -80,7 +84,7 @@ fn rules_of(table: &RuleTable, list: u8) -> Range<usize> {
     start..end
 }
 
-impl Compiler<'_> {
+impl Compiler {
     /// Copies a rule with all that it points to, in the order in which it was written first.
     fn take_over(&mut self, old: &RuleTable, at: usize) {
         let rule = &old.rules[at];
@@ -100,16 +104,29 @@ impl Compiler<'_> {
             self.table.texts.push_str(old.pattern(rule));
             at
         };
-        let mut literals = Vec::new();
+        let mut expression = Measured::default();
+        let mut measure = |text: &str, case: Case| {
+            let measured = regexes::measure(text, case).unwrap_or_default();
+            self.expressions.count += 1;
+            self.expressions.work += measured.work;
+            measured
+        };
+        if rule.flags.has(Flags::TRIM)
+            && let Some(value) =
+                adblock::read(old.text(rule)).ok().and_then(|it| it.options.removeparam)
+            && let Some((text, case)) = Trim::expression(value)
+        {
+            measure(&text, case);
+        }
         if rule.flags.has(Flags::REGEX) {
+            expression = measure(old.pattern(rule), rule.flags.case());
             self.table.regex_rules.push(id);
             self.table.regexes.push(Lazy::default());
-            literals = regexes::literals(old.pattern(rule)).unwrap_or_default();
         }
         self.table.rules.push(Rule { text, pattern, conditions, ..*rule });
         // Rules that the table of names leads to are in no index.
         if !(rule.flags.has(Flags::FOR_NAMES) && rule.flags.has(Flags::HOST_ONLY)) {
-            self.drafts.push(Draft { id, literals });
+            self.drafts.push(Draft { id, expression });
         }
     }
 }

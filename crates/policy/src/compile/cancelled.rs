@@ -7,15 +7,16 @@ use crate::fingerprint::checksum;
 use crate::lists::bare::Bare;
 use crate::lists::detect::{self, Line};
 use crate::lists::options::split;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Rules that a `$badfilter` rule of any list cancels: their heads, each with the modifiers that
 /// must be the same, in alphabetical order.
-pub(super) struct Cancelled<'t>(HashMap<&'t str, HashSet<Vec<&'t str>>>);
+pub(super) struct Cancelled(HashMap<String, HashSet<Vec<String>>>);
 
-impl<'t> Cancelled<'t> {
-    pub(super) fn read(lists: &[ListSource<'t>]) -> Self {
-        let mut cancelled: HashMap<&str, HashSet<Vec<&str>>> = HashMap::new();
+impl Cancelled {
+    pub(super) fn read(lists: &[ListSource<'_>]) -> Self {
+        let mut cancelled: HashMap<String, HashSet<Vec<String>>> = HashMap::new();
         let finder = memchr::memmem::Finder::new(b"badfilter");
         for (_, text) in lists.iter().flat_map(ListSource::parts) {
             let bare = Bare::of_list(text);
@@ -31,7 +32,8 @@ impl<'t> Cancelled<'t> {
                     && let Line::Rule(rule) = detect::read(line, bare)
                     && rule.options.marks.badfilter
                 {
-                    cancelled.entry(rule.head).or_default().insert(modifiers(rule.tail));
+                    let head = spelled(rule.head).into_owned();
+                    cancelled.entry(head).or_default().insert(modifiers(rule.tail));
                 }
             }
         }
@@ -50,16 +52,70 @@ impl<'t> Cancelled<'t> {
         !self.0.is_empty()
     }
 
+    /// True for a cancelled rule: one of the same head and of modifiers that mean the same.
     pub(super) fn has(&self, head: &str, tail: &str) -> bool {
-        self.0.get(head).is_some_and(|cancelled| cancelled.contains(&modifiers(tail)))
+        let cancelled = self.0.get(&*spelled(head));
+        cancelled.is_some_and(|cancelled| cancelled.contains(&modifiers(tail)))
     }
 }
 
-/// The modifiers of a rule less `badfilter`, in alphabetical order.
-fn modifiers(tail: &str) -> Vec<&str> {
+/// Head of a rule in lower case; in expressions case has a meaning.
+fn spelled(head: &str) -> Cow<'_, str> {
+    let is_expression = head.trim_start_matches("@@").starts_with('/');
+    if is_expression || !head.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Cow::Borrowed(head);
+    }
+    Cow::Owned(head.to_ascii_lowercase())
+}
+
+/// Words that mean the same, the one by which they are compared first.
+const SYNONYMS: [&[&str]; 18] = [
+    &["third-party", "3p", "~first-party", "~1p"],
+    &["first-party", "1p", "~third-party", "~3p"],
+    &["document", "doc"],
+    &["subdocument", "frame"],
+    &["stylesheet", "css"],
+    &["image", "background"],
+    &["object", "object-subrequest"],
+    &["xmlhttprequest", "xhr"],
+    &["ping", "beacon"],
+    &["~document", "~doc"],
+    &["~subdocument", "~frame"],
+    &["~stylesheet", "~css"],
+    &["~image", "~background"],
+    &["~object", "~object-subrequest"],
+    &["~xmlhttprequest", "~xhr"],
+    &["~ping", "~beacon"],
+    &["domain", "from"],
+    &["removeparam", "queryprune"],
+];
+
+/// The modifiers of a rule less `badfilter`, in one spelling and in alphabetical order.
+fn modifiers(tail: &str) -> Vec<String> {
     let words = split(tail, ',').map(str::trim);
-    let mut words: Vec<&str> =
-        words.filter(|word| !word.is_empty() && *word != "badfilter").collect();
+    let words = words.filter(|word| !word.is_empty() && *word != "badfilter");
+    let mut words: Vec<String> = words.map(spelling).collect();
     words.sort_unstable();
+    words.dedup();
     words
+}
+
+/// A modifier by the first of its names, with the entries of its value in alphabetical order.
+fn spelling(word: &str) -> String {
+    let (name, value) = word.split_once('=').map_or((word, None), |(name, it)| (name, Some(it)));
+    let name = SYNONYMS.iter().find(|all| all.contains(&name)).map_or(name, |all| all[0]);
+    let Some(value) = value else { return name.to_owned() };
+    let is_list = ["domain", "denyallow", "to", "client", "ctag", "dnstype"].contains(&name);
+    if !is_list {
+        return format!("{name}={value}");
+    }
+    let mut entries: Vec<String> = split(value, '|').map(|entry| entry.trim().to_owned()).collect();
+    if name != "client" {
+        for entry in &mut entries {
+            entry.make_ascii_lowercase();
+        }
+    }
+    entries.sort_unstable();
+    entries.dedup();
+    format!("{name}={}", entries.join("|"))
 }

@@ -7,7 +7,7 @@ use crate::clients::tags::Tags;
 use crate::fingerprint::Keys;
 use crate::lists::options::{Options, split};
 use crate::report::SkipReason;
-use crate::urls::rule::{Client, Conditions, Part, RuleTable, TagPart};
+use crate::urls::rule::{ADDRESSES, Client, Conditions, Part, RuleTable, TagPart};
 use vocab::{DomainName, Kind};
 
 /// Entries asked for and entries refused.
@@ -32,10 +32,12 @@ pub(super) fn read(
     if !denied.never.is_empty() {
         return Err(SkipReason::BadModifier);
     }
+    if !denied.only.is_empty() {
+        // It spares names, and would hit every address.
+        hosts.never.push(ADDRESSES);
+    }
     hosts.never.extend(denied.only);
-    let record_types = entries(options.dnstype, |word| {
-        Kind::record_type(word).map(u64::from).ok_or(SkipReason::BadModifier)
-    })?;
+    let record_types = record_types(options.dnstype)?;
     let clients = entries(options.client, client)?;
     let tags = entries(options.ctag, |word| Tags::of_word(word).ok_or(SkipReason::ClientTag))?;
     let tags = TagPart { only: Tags::all_of(&tags.only), never: Tags::all_of(&tags.never) };
@@ -62,6 +64,22 @@ fn entries<T>(
         }
     }
     Ok(entries)
+}
+
+/// `A|~AAAA` of filter rules, or `A,AAAA` and `!A,AAAA` of Pi-hole's expressions.
+fn record_types(value: Option<&str>) -> Result<Entries<u64>, SkipReason> {
+    let read = |word: &str| {
+        let code = Kind::record_type(word.trim()).map(u64::from);
+        code.ok_or(SkipReason::BadModifier)
+    };
+    let list = |value: &str| value.split(',').map(read).collect::<Result<Vec<_>, _>>();
+    match value {
+        Some(value) if value.starts_with('!') => {
+            Ok(Entries { only: Vec::new(), never: list(&value[1..])? })
+        }
+        Some(value) if value.contains(',') => Ok(Entries { only: list(value)?, never: Vec::new() }),
+        Some(_) | None => entries(value, read),
+    }
 }
 
 fn names(value: Option<&str>, keys: &Keys) -> Result<Entries<u64>, SkipReason> {

@@ -3,10 +3,10 @@
 use super::ListSource;
 use crate::lists::fitness::Unfit;
 use crate::report::{
-    EXCERPT_BYTES_MAX, FileLines, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax,
+    FileLines, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax, excerpt,
 };
 
-const SYNTAXES: [Syntax; 8] = [
+const SYNTAXES: [Syntax; 11] = [
     Syntax::Hosts,
     Syntax::Names,
     Syntax::Wildcards,
@@ -14,6 +14,9 @@ const SYNTAXES: [Syntax; 8] = [
     Syntax::Geosite,
     Syntax::Unbound,
     Syntax::UrlRegex,
+    Syntax::NameRegex,
+    Syntax::Surge,
+    Syntax::ResponsePolicyZone,
     Syntax::Adblock,
 ];
 
@@ -108,16 +111,4 @@ impl Tally {
             skipped_by_reason,
         }
     }
-}
-
-/// The beginning of a line, fit for a terminal.
-fn excerpt(line: &[u8]) -> String {
-    let head = &line[..line.len().min(EXCERPT_BYTES_MAX)];
-    let text = String::from_utf8_lossy(head);
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut text: String = text.trim_end().chars().map(printable).collect();
-    if head.len() < line.len() {
-        text.push('…');
-    }
-    text
 }

@@ -5,7 +5,7 @@
 //! look like rules.
 
 use super::options::Options;
-use crate::report::SkipReason;
+use crate::report::{SkipReason, Syntax};
 use crate::urls::index::is_name_byte;
 use crate::urls::rule::Flags;
 
@@ -19,6 +19,8 @@ pub(crate) const PATTERN_CHARS_MIN: usize = 3;
 /// A rule taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AdblockRule<'l> {
+    /// The syntax that it was read in.
+    pub(crate) syntax: Syntax,
     /// Everything before the `$`, with `@@`: what `$badfilter` compares.
     pub(crate) head: &'l str,
     /// What follows the `$`.
@@ -51,6 +53,10 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
             if !pattern.bytes().all(is_pattern_byte) {
                 return Err(SkipReason::NotARule);
             }
+            // Browsers keep what follows a `#` to themselves.
+            if memchr::memchr(b'#', pattern.as_bytes()).is_some() {
+                return Err(SkipReason::Fragment);
+            }
             anchors(pattern)
         }
     };
@@ -65,7 +71,8 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
     if letters < PATTERN_CHARS_MIN && !narrow {
         return Err(SkipReason::TooBroad);
     }
-    Ok(AdblockRule { head, tail, exception, flags, pattern, options })
+    let syntax = Syntax::Adblock;
+    Ok(AdblockRule { syntax, head, tail, exception, flags, pattern, options })
 }
 
 impl<'l> Options<'l> {
@@ -154,7 +161,30 @@ impl<'l> AdblockRule<'l> {
     pub(crate) fn could_be_in_a_name(&self) -> bool {
         self.flags.has(Flags::REGEX)
             || self.pattern.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b'^' | b'*'))
+            || self.names_a_host_behind_a_scheme()
     }
+
+    /// True for `://name^` and the like, whose name is whole: `://ads.` is about URLs alone.
+    fn names_a_host_behind_a_scheme(&self) -> bool {
+        let Some(rest) = behind_scheme(self.pattern) else { return false };
+        let name = rest.strip_suffix('^').unwrap_or(rest);
+        let labels = name.split('.').filter(|label| !label.is_empty()).count();
+        !self.flags.has(Flags::AT_LABEL)
+            && labels >= 2
+            && labels == name.split('.').count()
+            && name.bytes().all(is_name_byte)
+    }
+}
+
+/// Rest of a pattern behind the scheme with which it begins: `://`, `//`, `http://`, `https://`.
+#[inline]
+pub(crate) fn behind_scheme(pattern: &str) -> Option<&str> {
+    // Hardly any pattern gets beyond this.
+    if !matches!(pattern.as_bytes().first(), Some(b':' | b'/' | b'h')) {
+        return None;
+    }
+    let schemes = ["://", "//", "http://", "https://"];
+    schemes.into_iter().find_map(|scheme| pattern.strip_prefix(scheme))
 }
 
 #[cfg(test)]

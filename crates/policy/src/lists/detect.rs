@@ -4,9 +4,9 @@
 //! fails: what is no rule has a reason. Called by `compile` for every line.
 
 use super::adblock::{self, AdblockRule};
-use super::bare::Bare;
+use super::bare::{Bare, ExpressionSubject};
 use super::options::Options;
-use super::{dnsmasq, geosite, hosts, unbound};
+use super::{dnsmasq, geosite, hosts, pihole, rpz, surge, unbound};
 use crate::names::Form;
 use crate::report::{SkipReason, Syntax};
 use crate::urls::index::is_name_byte;
@@ -23,8 +23,19 @@ pub(crate) enum Line<'l> {
     Skip(SkipReason),
     /// Names with a separator between them.
     Names { form: Form, names: &'l str, separator: Separator },
+    /// A name in a syntax whose lines say more than that name.
+    Entry { syntax: Syntax, form: Form, name: &'l str, effect: EntryEffect },
     /// A filter rule.
     Rule(AdblockRule<'l>),
+}
+
+/// Effect of a line on the name that stands on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryEffect {
+    /// The name is blocked, or gets what its list is for.
+    Blocks,
+    /// The name passes.
+    Excepts,
 }
 
 /// What stands between names.
@@ -37,10 +48,13 @@ pub(crate) enum Separator {
 }
 
 /// Reads one line, without its line end.
-pub(crate) fn read(line: &str, bare: Bare) -> Line<'_> {
+pub(crate) fn read<'l>(line: &'l str, bare: Bare<'_>) -> Line<'l> {
+    if let Bare::Zone(origin) = bare {
+        return rpz::read(line, origin);
+    }
     let line = line.trim();
-    if let Bare::Expressions(case) = bare {
-        return expression(line, case);
+    if let Bare::Expressions(subject) = bare {
+        return expression(line, subject);
     }
     // Nine of ten lines of a filter list, ahead of everything else.
     if let Some(name) = line.strip_prefix("||").and_then(|rest| rest.strip_suffix('^'))
@@ -74,14 +88,20 @@ pub(crate) fn read(line: &str, bare: Bare) -> Line<'_> {
         Some(Err(reason)) => return Line::Skip(reason),
         None => {}
     }
-    if let Some(line) = geosite::read(line) {
+    if let Some(line) = geosite::read(line).or_else(|| surge::read(line)) {
         return line;
+    }
+    if let Some(line) = rpz::lone(line) {
+        return line;
+    }
+    if pihole::is_one(line) {
+        return pihole::read(line).map_or_else(Line::Skip, Line::Rule);
     }
     let named = match bare {
         Bare::Names => name_line(line),
         // Stars and dots in front say more than the file's habit.
         Bare::Domains => geosite::bare(line).or_else(|| name_line(line)),
-        Bare::Patterns | Bare::Expressions(_) => None,
+        Bare::Patterns | Bare::Expressions(_) | Bare::Zone(_) => None,
     };
     if let Some(line) = named {
         return line;
@@ -92,17 +112,27 @@ pub(crate) fn read(line: &str, bare: Bare) -> Line<'_> {
     }
 }
 
-/// A line of a file in which every line is an expression about URLs, pages among them.
-fn expression(line: &str, case: Case) -> Line<'_> {
-    if line.is_empty() || line.starts_with('#') {
+/// A line of a file in which every line is an expression. Those about URLs are about pages, too.
+fn expression(line: &str, subject: ExpressionSubject) -> Line<'_> {
+    if line.is_empty() || line.starts_with(['#', '!']) {
         return Line::Blank;
+    }
+    let mut options = Options::default();
+    match subject {
+        ExpressionSubject::Names => {
+            return pihole::read(line).map_or_else(Line::Skip, Line::Rule);
+        }
+        ExpressionSubject::Urls(case) => {
+            options.types = Some(TYPES_ALL);
+            options.marks.match_case = case == Case::Differs;
+        }
+        ExpressionSubject::Either => options.marks.all = true,
     }
     if line.len() > adblock::REGEX_TEXT_BYTES_MAX {
         return Line::Skip(SkipReason::TooLong);
     }
-    let mut options = Options { types: Some(TYPES_ALL), ..Options::default() };
-    options.marks.match_case = case == Case::Differs;
     Line::Rule(AdblockRule {
+        syntax: Syntax::UrlRegex,
         head: line,
         tail: "",
         exception: false,
@@ -116,30 +146,34 @@ fn expression(line: &str, case: Case) -> Line<'_> {
 fn after_hash(rest: &[u8]) -> Line<'static> {
     let is_rule = match rest {
         [b'#', next, ..] => !matches!(next, b'#' | b' ' | b'\t' | b'-' | b'='),
-        [b'@' | b'?' | b'$' | b'%', ..] => {
-            memchr::memchr(b'#', &rest[1..]).is_some_and(|at| at < 3)
-        }
-        _ => false,
+        [_, ..] => opens_cosmetic(rest),
+        [] => false,
     };
     if is_rule { Line::Skip(SkipReason::Cosmetic) } else { Line::Blank }
 }
 
+/// Most marks between the two `#` of a cosmetic rule: `#@$?#` of AdGuard has three.
+const COSMETIC_MARKS_MAX: usize = 4;
+
+/// True if a `#` followed by these bytes opens a cosmetic rule: marks, another `#`, and more.
+fn opens_cosmetic(rest: &[u8]) -> bool {
+    let is_mark = |byte: &&u8| matches!(**byte, b'@' | b'?' | b'$' | b'%');
+    let marks = rest.iter().take_while(is_mark).count();
+    marks <= COSMETIC_MARKS_MAX && rest.get(marks) == Some(&b'#') && rest.len() > marks + 1
+}
+
 /// Whether a rule hides elements, changes a page's style or runs scripts: `##`, `#@#`, `#?#`,
-/// `#$#`, `#%#`, and their exceptions; `$$` removes elements.
+/// `#$#`, `#$?#`, `#%#`, and their exceptions; `$$` and `$@$` remove elements.
 fn is_cosmetic(line: &str) -> bool {
     let bytes = line.as_bytes();
-    memchr::memchr_iter(b'#', bytes).any(|at| {
-        let rest = &bytes[at + 1..];
-        let mark = rest.iter().take(3).position(|byte| *byte == b'#');
-        mark.is_some_and(|mark| {
-            rest[..mark].iter().all(|byte| matches!(byte, b'@' | b'?' | b'$' | b'%'))
-                && rest.len() > mark + 1
+    memchr::memchr_iter(b'#', bytes).any(|at| opens_cosmetic(&bytes[at + 1..]))
+        || ["$$", "$@$"].iter().any(|marker| {
+            line.split_once(marker).is_some_and(|(domains, rest)| {
+                // `example.com$$script[...]`, not a URL with two dollars.
+                domains.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b',' | b'~'))
+                    && rest.starts_with(|c: char| c.is_ascii_lowercase())
+            })
         })
-    }) || line.split_once("$$").is_some_and(|(domains, rest)| {
-        // `example.com$$script[...]`, not a URL with two dollars.
-        domains.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b',' | b'~'))
-            && rest.starts_with(|c: char| c.is_ascii_lowercase())
-    })
 }
 
 /// A line of a hosts file: an address, then names, then perhaps a comment.
@@ -157,9 +191,17 @@ fn hosts_line(line: &str) -> Option<Line<'_>> {
     Some(Line::Names { form, names, separator: Separator::Blank })
 }
 
+/// Text before a comment, which is a `#` behind a blank; without a blank it may be part of a rule.
+pub(crate) fn before_comment(line: &str) -> &str {
+    let bytes = line.as_bytes();
+    let is_comment = |at: &usize| *at > 0 && bytes[at - 1].is_ascii_whitespace();
+    let end = memchr::memchr_iter(b'#', bytes).find(is_comment);
+    line[..end.unwrap_or(line.len())].trim_end()
+}
+
 /// A line that is a name, `*.name` or `.name`, with perhaps a comment behind.
 fn name_line(line: &str) -> Option<Line<'_>> {
-    let name = line.split('#').next().unwrap_or_default().trim_end();
+    let name = before_comment(line);
     let (form, name) = if let Some(rest) = name.strip_prefix("*.") {
         (Form::Wildcard, rest)
     } else if let Some(rest) = name.strip_prefix('.') {
@@ -232,11 +274,30 @@ mod tests {
             "example.com#$#abort-on-property-read x",
             "example.com#%#//scriptlet()",
             "example.com#@$#x { }",
+            "example.com#@?#.x",
+            "example.com#$?#.x { remove: true; }",
+            "example.com#@$?#.x { padding: 0 }",
+            "example.com#@%#//scriptlet()",
+            "#@$?#.x { padding: 0 }",
+            "example.com$@$script[tag-content=\"ad\"]",
             "example.com$$script[tag-content=\"ad\"]",
             "[$path=/x]example.com##.ad",
         ] {
             check(line, &Line::Skip(SkipReason::Cosmetic));
         }
+    }
+
+    #[test]
+    fn a_number_sign_without_a_blank_opens_no_comment() {
+        check("example.net#foo$script,domain=x.org", &Line::Skip(SkipReason::Fragment));
+        check("*.com#$image,domain=x.org", &Line::Skip(SkipReason::Fragment));
+        check("ads.example#why", &Line::Skip(SkipReason::Fragment));
+        check("ads.example\t#why", &names(Form::Plain, "ads.example"));
+        assert_eq!(
+            read("ads.example#why", Bare::Domains),
+            Line::Skip(SkipReason::Fragment),
+            "in geosite files too"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! An address other than null is a record and a server is a route: neither blocks. Called by
 //! `detect` for lines that begin like a dnsmasq setting.
 
+use super::detect::before_comment;
 use crate::names::Form;
 use crate::report::SkipReason;
 
@@ -42,7 +43,7 @@ pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
         let is_other = OTHERS.iter().any(|start| line.starts_with(start));
         return is_other.then_some(Err(SkipReason::NotABlock));
     };
-    let Some((names, value)) = rest.rsplit_once('/') else {
+    let Some((names, value)) = before_comment(rest).rsplit_once('/') else {
         return Some(Err(SkipReason::BadModifier));
     };
     let is_null = matches!(value, "#" | "0.0.0.0" | "::" | "127.0.0.1" | "::1");
@@ -69,6 +70,7 @@ mod tests {
         check("local=/a.example/", Some(Ok((Form::DnsmasqLocal, "a.example"))));
         check("address=/a.example/192.0.2.1", Some(Err(SkipReason::Record)));
         check("server=/a.example/192.0.2.1", Some(Err(SkipReason::NotABlock)));
+        check("address=/a.example/ # seen", Some(Ok((Form::DnsmasqAddress, "a.example"))));
         check("cache-size=1000", Some(Err(SkipReason::NotABlock)));
         check("a.example", None);
     }

@@ -1,4 +1,5 @@
-//! Whether bytes are a list at all: error pages, archives and UTF-16 are told before a line is read.
+//! Whether bytes are a list at all: error pages, archives and UTF-16 are told before a line is
+//! read.
 //!
 //! It looks at the beginning only and never at what a list says. Called by `compile` for each list,
 //! and through [`unfit`] by whoever fetches lists, before an old one is thrown away.
@@ -7,7 +8,8 @@ use std::fmt;
 
 /// Bytes at the start of a text that are looked at for what is no text: some hundred lines.
 const HEAD_BYTES: usize = 8192;
-/// Control bytes that a text may hold without being called binary: a stray one spoils its line only.
+/// Control bytes that a text may hold without being called binary: a stray one spoils its line
+/// only.
 const STRAY_BYTES_MAX: usize = 16;
 /// One byte in so many may be a control byte: compressed data have one in nine.
 const STRAY_SHARE: usize = 20;
@@ -87,7 +89,12 @@ fn is_binary(head: &[u8]) -> bool {
 fn is_page(head: &[u8]) -> bool {
     const OPENINGS: [&[u8]; 7] =
         [b"<!doctype", b"<html", b"<head", b"<body", b"<?xml", b"<script", b"<!--"];
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let mut text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    // Comments in front make a page no list: mirrors write where they had it from.
+    while let [b'#' | b'!' | b';', ..] = text {
+        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        text = text[end..].trim_ascii_start();
+    }
     OPENINGS.iter().any(|opening| {
         text.get(..opening.len()).is_some_and(|start| start.eq_ignore_ascii_case(opening))
     })
@@ -104,6 +111,7 @@ mod tests {
         check(b" \r\n\t", Some(Unfit::Empty));
         check(b"\xef\xbb\xbf\n <!DOCTYPE html><html>", Some(Unfit::WebPage));
         check(b"<HTML>", Some(Unfit::WebPage));
+        check(b"# from a mirror\n! x\n<html><body>\nads.example\n", Some(Unfit::WebPage));
         check(b"\x1f\x8b\x08\x00", Some(Unfit::Binary));
         check(&[1; 64], Some(Unfit::Binary));
         check(b"\xff\xfea\x00", Some(Unfit::Utf16));

@@ -5,10 +5,10 @@
 //! name in it opens no file. Called by `detect`.
 
 use super::adblock::{self, AdblockRule};
-use super::detect::{Line, Separator};
+use super::detect::{Line, Separator, before_comment};
 use super::options::Options;
 use crate::names::Form;
-use crate::report::SkipReason;
+use crate::report::{SkipReason, Syntax};
 use crate::urls::index::is_name_byte;
 use crate::urls::rule::Flags;
 
@@ -63,13 +63,15 @@ pub(crate) fn bare(line: &str) -> Option<Line<'_>> {
     is_name.then_some(Line::Names { form: Form::GeositeDomain, names, separator: Separator::Blank })
 }
 
+/// Text before comments and attributes, which a blank sets off.
 fn without_attributes(text: &str) -> &str {
-    text.split(['#', '@']).next().unwrap_or_default().trim()
+    before_comment(text).split(" @").next().unwrap_or_default().trim()
 }
 
 /// A pattern that is held against names alone, never against the rest of a URL.
 fn of_names<'l>(line: &'l str, pattern: &'l str, flags: Flags) -> Line<'l> {
     Line::Rule(AdblockRule {
+        syntax: Syntax::Geosite,
         head: line,
         tail: "",
         exception: false,

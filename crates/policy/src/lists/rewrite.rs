@@ -33,6 +33,10 @@ pub enum Record {
     Aaaa(Ipv6Addr),
     /// PTR.
     Ptr(DomainName),
+    /// NS.
+    Ns(DomainName),
+    /// CAA: flags, tag and value (RFC 8659 §4.1).
+    Caa(u8, String, String),
     /// TXT: at most 255 bytes.
     Txt(String),
     /// MX: preference and mail server.
@@ -44,14 +48,19 @@ pub enum Record {
     Service(u16, u16, Option<DomainName>, String),
 }
 
-/// The response codes that may be written, with their numbers (RFC 1035 §4.1.1).
-const CODES: [(&str, u8); 6] = [
+/// The response codes that may be written, with their numbers (RFC 1035 §4.1.1, RFC 2136 §2.2).
+const CODES: [(&str, u8); 11] = [
     ("NOERROR", 0),
     ("FORMERR", 1),
     ("SERVFAIL", 2),
     ("NXDOMAIN", 3),
     ("NOTIMP", 4),
     ("REFUSED", 5),
+    ("YXDOMAIN", 6),
+    ("YXRRSET", 7),
+    ("NXRRSET", 8),
+    ("NOTAUTH", 9),
+    ("NOTZONE", 10),
 ];
 
 const CNAME: u16 = 5;
@@ -91,7 +100,12 @@ impl Rewrite {
             Some(code) => return Ok(Self::Code(code)),
             None => return Err(SkipReason::DnsRewrite),
         }
-        let number = Kind::record_type(kind).ok_or(SkipReason::DnsRewrite)?;
+        let kind = kind.to_ascii_uppercase();
+        let number = Kind::record_type(&kind).ok_or(SkipReason::DnsRewrite)?;
+        // The name has nothing of any type.
+        if data.is_empty() {
+            return Ok(Self::Code(0));
+        }
         let rewrite = if number == CNAME {
             DomainName::parse(data).ok().map(Self::Alias)
         } else {
@@ -102,7 +116,7 @@ impl Rewrite {
 }
 
 fn code_of(word: &str) -> Option<u8> {
-    CODES.iter().find(|(name, _)| *name == word).map(|(_, code)| *code)
+    CODES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, code)| *code)
 }
 
 impl Record {
@@ -113,6 +127,8 @@ impl Record {
             "A" => Self::A(data.parse().ok()?),
             "AAAA" => Self::Aaaa(data.parse().ok()?),
             "PTR" => Self::Ptr(name(data)?),
+            "NS" => Self::Ns(name(data)?),
+            "CAA" => return authorization(data),
             "TXT" => return text(data),
             "MX" => Self::Mx(words.next()?.parse().ok()?, name(words.next()?)?),
             "SRV" => {
@@ -124,16 +140,17 @@ impl Record {
                 let priority = words.next()?.parse().ok()?;
                 let target = target(words.next()?).ok()?;
                 let parameters: Vec<&str> = words.by_ref().collect();
-                let known = |word: &&str| word.bytes().all(|byte| byte.is_ascii_graphic());
-                if !parameters.iter().all(known) {
+                // An alias has none (RFC 9460 §2.4.2).
+                let is_alias_with_some = priority == 0 && !parameters.is_empty();
+                if is_alias_with_some || !parameters.iter().all(|it| is_service_parameter(it)) {
                     return None;
                 }
                 Self::Service(number, priority, target, parameters.join(" "))
             }
             _ => return None,
         };
-        let whole =
-            words.next().is_none() || matches!(read, Self::A(_) | Self::Aaaa(_) | Self::Ptr(_));
+        let whole = words.next().is_none()
+            || matches!(read, Self::A(_) | Self::Aaaa(_) | Self::Ptr(_) | Self::Ns(_));
         whole.then_some(read)
     }
 
@@ -141,14 +158,51 @@ impl Record {
     pub const fn record_type(&self) -> u16 {
         match self {
             Self::A(_) => 1,
+            Self::Ns(_) => 2,
             Self::Ptr(_) => 12,
             Self::Mx(..) => 15,
             Self::Txt(_) => 16,
             Self::Aaaa(_) => 28,
             Self::Srv(..) => 33,
+            Self::Caa(..) => 257,
             Self::Service(number, ..) => *number,
         }
     }
+}
+
+/// `flags tag value`, the value perhaps in quotes.
+fn authorization(data: &str) -> Option<Record> {
+    let mut words = data.splitn(3, ' ').map(str::trim);
+    let flags = words.next()?.parse().ok()?;
+    let tag = words.next()?;
+    let value = words.next()?.trim_matches('"');
+    let fits = !tag.is_empty()
+        && tag.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && value.len() <= TXT_BYTES_MAX
+        && !value.contains(char::is_control);
+    fits.then(|| Record::Caa(flags, tag.to_ascii_lowercase(), value.to_owned()))
+}
+
+/// True for a parameter of an SVCB record with a value that it may have (RFC 9460 §7).
+fn is_service_parameter(word: &str) -> bool {
+    let (key, value) = word.split_once('=').unwrap_or((word, ""));
+    let value = value.trim_matches('"');
+    let all_are = |is_one: fn(&str) -> bool| !value.is_empty() && value.split(',').all(is_one);
+    let is_text = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
+    match key {
+        "no-default-alpn" | "ohttp" => value.is_empty(),
+        "port" => value.parse::<u16>().is_ok(),
+        "ipv4hint" => all_are(|word| word.parse::<Ipv4Addr>().is_ok()),
+        "ipv6hint" => all_are(|word| word.parse::<Ipv6Addr>().is_ok()),
+        "mandatory" | "alpn" | "ech" | "dohpath" => is_text,
+        _ => key.strip_prefix("key").is_some_and(|number| number.parse::<u16>().is_ok()),
+    }
+}
+
+/// A text as zone files have it.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
 }
 
 fn text(data: &str) -> Option<Record> {
@@ -170,11 +224,9 @@ impl fmt::Display for Record {
         match self {
             Self::A(address) => write!(f, "{address}"),
             Self::Aaaa(address) => write!(f, "{address}"),
-            Self::Ptr(name) => write!(f, "{name}."),
-            Self::Txt(text) => {
-                let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-                write!(f, "\"{escaped}\"")
-            }
+            Self::Ptr(name) | Self::Ns(name) => write!(f, "{name}."),
+            Self::Caa(flags, tag, value) => write!(f, "{flags} {tag} {}", quoted(value)),
+            Self::Txt(text) => f.write_str(&quoted(text)),
             Self::Mx(preference, name) => write!(f, "{preference} {name}."),
             Self::Srv([priority, weight, port], name) => {
                 write!(f, "{priority} {weight} {port} {}", dotted(name))
@@ -219,6 +271,13 @@ mod tests {
         check("NOERROR;PTR;a.example.", 12, "a.example.");
         check("NOERROR;HTTPS;32 a.example alpn=h3", 65, "32 a.example. alpn=h3");
         check("NOERROR;SVCB;1 .", 64, "1 .");
+        check("noerror;a;192.0.2.1", 1, "192.0.2.1");
+        check("NOERROR;NS;ns.example", 2, "ns.example.");
+        check("NOERROR;CAA;0 issue \"ca.example\"", 257, "0 issue \"ca.example\"");
+        assert_eq!(Rewrite::read("nxdomain"), Ok(Rewrite::Code(3)));
+        assert_eq!(Rewrite::read("nxdomain;;"), Ok(Rewrite::Code(3)));
+        assert_eq!(Rewrite::read("YXDOMAIN"), Ok(Rewrite::Code(6)));
+        assert_eq!(Rewrite::read("NOERROR;AAAA;"), Ok(Rewrite::Code(0)));
     }
 
     #[test]
@@ -233,6 +292,9 @@ mod tests {
             "-.-..",
             "NOERROR;MX;1 a.example b",
             "NOERROR;SRV;1 2 a.example",
+            "NOERROR;SVCB;42 bad stuffs",
+            "NOERROR;HTTPS;1 . port=soup",
+            "NOERROR;CAA;soup",
         ] {
             assert_eq!(Rewrite::read(value), Err(SkipReason::DnsRewrite), "{value}");
         }

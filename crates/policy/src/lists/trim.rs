@@ -4,7 +4,7 @@
 //! byte. Read by `compile`, asked by `Policy::trim`.
 
 use crate::report::SkipReason;
-use crate::urls::regexes::{self, Case, Lazy};
+use crate::urls::regexes::{Case, Lazy};
 
 /// Which parameters go.
 #[derive(Debug)]
@@ -25,25 +25,34 @@ impl Trim {
         if value.is_empty() {
             return Ok(Self::All);
         }
-        let Some((expression, flags)) = value.strip_prefix('/').and_then(|it| it.rsplit_once('/'))
-        else {
-            return match value.strip_prefix('~') {
-                Some(value) if value.starts_with('/') || value.is_empty() => {
-                    Err(SkipReason::BadModifier)
-                }
-                Some(name) => Ok(Self::Others(name.into())),
-                None => Ok(Self::Named(value.into())),
-            };
-        };
+        if let Some((expression, case)) = Self::expression(value) {
+            let expression = expression.into_boxed_str();
+            return Ok(Self::Matching { expression, case, regex: Lazy::default() });
+        }
+        match value.strip_prefix('~') {
+            // An expression with other flags, or a negated one.
+            None if value.starts_with('/') && value[1..].contains('/') => {
+                Err(SkipReason::BadModifier)
+            }
+            Some(value) if value.starts_with('/') || value.is_empty() => {
+                Err(SkipReason::BadModifier)
+            }
+            Some(name) => Ok(Self::Others(name.into())),
+            None => Ok(Self::Named(value.into())),
+        }
+    }
+
+    /// The expression that a value consists of, if it is one; whether it can be used is not looked
+    /// at.
+    pub(crate) fn expression(value: &str) -> Option<(String, Case)> {
+        let (expression, flags) = value.strip_prefix('/')?.rsplit_once('/')?;
         let case = match flags {
             "" => Case::Differs,
             "i" => Case::Same,
-            _ => return Err(SkipReason::BadModifier),
+            _ => return None,
         };
         // In modifiers a comma is escaped, and a `|` or `$` may be.
-        let expression = expression.replace("\\,", ",").into_boxed_str();
-        regexes::read(&expression, case).ok_or(SkipReason::BadRegex)?;
-        Ok(Self::Matching { expression, case, regex: Lazy::default() })
+        Some((expression.replace("\\,", ","), case))
     }
 
     /// Whether a parameter, as `name=value`, goes.
@@ -97,8 +106,13 @@ impl<'u> Query<'u> {
     /// The URL with those parameters that stay.
     pub(crate) fn with(&self, stays: impl Fn(&str) -> bool) -> String {
         let kept: Vec<&str> = self.parameters().filter(|parameter| stays(parameter)).collect();
-        let mark = if kept.is_empty() { "" } else { "?" };
-        format!("{}{mark}{}{}", self.before, kept.join("&"), self.fragment)
+        // What is left may be nothing but separators.
+        let (mark, kept) = if kept.iter().all(|parameter| parameter.is_empty()) {
+            ("", String::new())
+        } else {
+            ("?", kept.join("&"))
+        };
+        format!("{}{mark}{kept}{}", self.before, self.fragment)
     }
 }
 
@@ -121,13 +135,14 @@ mod tests {
         );
         check("utm_source", "https://a.example/?utm_source=b&utm_source", "https://a.example/");
         check("", "https://a.example/?a=1&b=2", "https://a.example/");
+        check("fbclid", "https://a.example/?fbclid=1&", "https://a.example/");
+        check("fbclid", "https://a.example/?fbclid=1&&x=2", "https://a.example/?&x=2");
         check("~a", "https://a.example/?a=1&b=2", "https://a.example/?a=1");
         check("/^utm_/", "https://a.example/?utm_x=1&UTM_y=2", "https://a.example/?UTM_y=2");
         check("/^utm_/i", "https://a.example/?utm_x=1&UTM_y=2", "https://a.example/");
         check(r"/^a{1\,2}=/", "https://a.example/?aa=1&aaa=2", "https://a.example/?aaa=2");
         assert!(Query::of("https://a.example/#?a=1").is_none());
         assert!(Query::of("https://a.example/?").is_none());
-        assert!(Trim::read("/(/").is_err());
         assert!(Trim::read("/a/x").is_err());
     }
 }

@@ -3,6 +3,7 @@
 //! A zone type that lets questions pass blocks nothing, and data other than null addresses are
 //! records. Called by `detect` for lines that begin so.
 
+use super::detect::before_comment;
 use crate::names::Form;
 use crate::report::SkipReason;
 
@@ -27,7 +28,7 @@ pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
         return Some(zone(rest).ok_or(SkipReason::NotABlock));
     }
     if let Some(rest) = line.strip_prefix("local-data:") {
-        return Some(data(rest.trim().trim_matches(['"', '\''])));
+        return Some(data(before_comment(rest).trim().trim_matches(['"', '\''])));
     }
     let is_other = matches!(line, "server:" | "view:" | "auth-zone:" | "forward-zone:")
         || line.starts_with("local-data-ptr:")
@@ -76,6 +77,7 @@ mod tests {
         let data = || Ok((Form::UnboundData, "a.example"));
         check(r#"local-data: "a.example A 0.0.0.0""#, data());
         check(r#"local-data: "a.example. 60 IN AAAA ::""#, Ok((Form::UnboundData, "a.example.")));
+        check(r#"local-data: "a.example A 0.0.0.0" # seen"#, data());
         check(r#"local-data: "a.example A 192.0.2.1""#, Err(SkipReason::Record));
         check("server:", Err(SkipReason::NotABlock));
         assert_eq!(read("a.example"), None);

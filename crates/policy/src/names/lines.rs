@@ -1,11 +1,11 @@
 //! Rows of the table of names in lines of the processor's cache, each row in the line that its hash
 //! names.
 //!
-//! A sieve of some bits a name, small enough for the caches that processors share, settles nearly all
-//! names that are in no list; a name that is in one costs one line of memory besides, sent for while
-//! the sieve is read. What found its line full stands in a sorted rest, and eight bits of the line say
-//! which hashes are worth a look there. Never changed after it was built. Used by the table of names
-//! alone.
+//! A sieve of some bits a name, small enough for the caches that processors share, settles nearly
+//! all names that are in no list; a name that is in one costs one line of memory besides, sent for
+//! while the sieve is read. What found its line full stands in a sorted rest, and eight bits of the
+//! line say which hashes are worth a look there. Never changed after it was built. Used by the
+//! table of names alone.
 
 use super::prefetch::prefetch;
 use super::sieve::Sieve;
@@ -16,14 +16,16 @@ use crate::fingerprint::Fingerprint;
 /// Rows of a line: 16 bytes each, in the 64 bytes that x86-64 and most of `AArch64` fetch at once.
 const ROWS: usize = 4;
 /// Rows for which there are [`LINES_TO`] lines: 2.25 to a line on average, so that one row of
-/// twenty finds its line full, and a row costs 31 bytes with its share of the rest and of the sieve.
+/// twenty finds its line full, and a row costs 31 bytes with its share of the rest and of the
+/// sieve.
 const LINES_FROM: u64 = 9;
 /// Lines for so many rows as [`LINES_FROM`] says.
 const LINES_TO: u64 = 4;
 /// Rows on average, or up to twice as many, to a bucket of the rest.
 const REST_ROWS: usize = 2;
 
-/// A mark of a slot: its row's tag, whether there is a row, and two of the line's bits for the rest.
+/// A mark of a slot: its row's tag, whether there is a row, and two of the line's bits for the
+/// rest.
 const TAKEN: u16 = 1 << 15;
 const REST_SHIFT: u32 = 13;
 const _: () = assert!(Tag::MASK >> REST_SHIFT == 0, "the bits above a tag are the line's own");
@@ -215,7 +217,8 @@ mod tests {
     /// The rows of each name, by its fingerprint.
     type Model = HashMap<(u64, u16), Vec<(Tag, u32)>>;
 
-    /// Builds a table of rows and holds it against a model, name by name; `strangers` are in neither.
+    /// Builds a table of rows and holds it against a model, name by name; `strangers` are in
+    /// neither.
     fn check(rows: &[Cell], strangers: &[Fingerprint]) {
         let mut model = Model::new();
         let mut cells = rows.to_vec();
@@ -281,7 +284,7 @@ mod tests {
             let name = Fingerprint { hash: split_mix(&mut word), check: 0 };
             names.push(name, Tag::new(0, Form::Adblock), number);
         }
-        let names = names.build();
+        let (names, _) = names.build();
         let bytes = names.bytes() as f64 / names.len() as f64;
         assert!(bytes <= 32.0, "{bytes} bytes a name");
     }

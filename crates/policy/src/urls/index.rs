@@ -4,12 +4,15 @@
 //! block, another exceptions, which are asked for only when something blocks. It names candidates;
 //! whether they match is tested by whoever asked.
 
+use super::budget::{RuleCost, Shelf, ShelfCosts};
+use super::grams::{GramHistogram, GramSieve};
 use super::pattern::{End, Start};
-use super::regexes::Group;
+use super::regexes::{Group, Measured};
 use super::rule::{Conditions, Flags, Place, Rule, RuleTable};
 use super::tokens::{self, Histogram};
 use crate::buckets::Multi;
 use crate::fingerprint::Keys;
+use crate::lists::adblock;
 use crate::request::Request;
 
 /// A token in so many patterns is worse than the pages a rule names.
@@ -26,6 +29,9 @@ pub(crate) struct Index {
     pub(crate) by_token: Multi,
     /// By the fingerprint of a page.
     pub(crate) by_page: Multi,
+    /// By four bytes in a row of the URL.
+    pub(crate) by_gram: Multi,
+    pub(crate) gram_sieve: GramSieve,
     /// Those with nothing to file them under.
     pub(crate) always: Vec<u32>,
     /// Regular expressions with nothing to file them under.
@@ -59,46 +65,60 @@ struct Filing {
     by_host: Vec<(u64, u32)>,
     by_token: Vec<(u64, u32)>,
     by_page: Vec<(u64, u32)>,
+    by_gram: Vec<(u64, u32)>,
     always: Vec<u32>,
     regexes: Vec<u32>,
     by_host_token: Vec<(u64, u32)>,
     host_always: Vec<u32>,
     host_regexes: Vec<u32>,
+    costs: ShelfCosts,
 }
 
-/// What `compile` knows of a rule that is to be filed: its number, and the texts which whatever
-/// matches must hold if it is a regular expression.
+/// A rule that is to be filed, with what `compile` knows of it.
 pub(crate) struct Draft {
     pub(crate) id: u32,
-    /// Literals of a regular expression.
-    pub(crate) literals: Vec<Vec<u8>>,
+    /// Facts about the expression, if it is one.
+    pub(crate) expression: Measured,
 }
 
-/// Files all rules, by what they do.
-pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> Indexes {
-    let mut histogram = Histogram::default();
+/// Files all rules, by what they do; those that would cost too much are named, and in no index.
+pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> (Indexes, Vec<u32>) {
+    let mut histogram = Histograms::default();
     for draft in drafts {
-        for_each_token(table, draft, |token| histogram.add(token));
+        let mut has_token = false;
+        for_each_token(table, draft, |token| {
+            has_token = true;
+            histogram.tokens.add(token);
+        });
+        if !has_token {
+            histogram.grams.add(text_of(table, draft));
+        }
     }
     let mut filings: [Filing; 5] = Default::default();
     let [blocks, exceptions, rewrites, stand_ins, trims] = &mut filings;
+    let mut refused = Vec::new();
     for draft in drafts {
         let flags = table.rules[draft.id as usize].flags;
         let file = |filing: &mut Filing| filing.file(table, draft, &histogram, keys);
-        if flags.has(Flags::REWRITE) {
-            file(rewrites);
+        let is_filed = if flags.has(Flags::REWRITE) {
+            file(rewrites)
         } else if flags.has(Flags::TRIM) {
-            file(trims);
+            file(trims)
         } else if flags.has(Flags::STAND_IN) {
-            file(stand_ins);
-        }
+            file(stand_ins)
+        } else {
+            true
+        };
         let only = Flags::REWRITE.with(Flags::TRIM).with(Flags::STAND_IN_ONLY);
-        if !flags.has(only) {
-            file(if flags.has(Flags::EXCEPTION) { exceptions } else { blocks });
+        let blocks_too = !flags.has(only);
+        if !is_filed
+            || (blocks_too && !file(if flags.has(Flags::EXCEPTION) { exceptions } else { blocks }))
+        {
+            refused.push(draft.id);
         }
     }
     let [blocks, exceptions, rewrites, stand_ins, trims] = filings.map(Filing::build);
-    Indexes { blocks, exceptions, rewrites, stand_ins, trims }
+    (Indexes { blocks, exceptions, rewrites, stand_ins, trims }, refused)
 }
 
 impl Indexes {
@@ -113,16 +133,31 @@ impl Indexes {
     }
 }
 
-fn for_each_token<'t>(table: &'t RuleTable, draft: &'t Draft, mut found: impl FnMut(&'t [u8])) {
+/// Frequencies of tokens in patterns, and of grams in those without tokens.
+#[derive(Default)]
+struct Histograms {
+    tokens: Histogram,
+    grams: GramHistogram,
+}
+
+/// Bytes that a matching text must hold, with `*` and `^` where others may stand.
+fn text_of<'t>(table: &'t RuleTable, draft: &'t Draft) -> &'t [u8] {
     let rule = &table.rules[draft.id as usize];
     if rule.flags.has(Flags::REGEX) {
-        for literal in &draft.literals {
-            tokens::of_pattern(literal, Start::Anywhere, End::Anywhere, &mut found);
-        }
+        &draft.expression.outline
     } else {
-        let pattern = table.pattern(rule).as_bytes();
-        tokens::of_pattern(pattern, rule.flags.start(), rule.flags.end(), &mut found);
+        table.pattern(rule).as_bytes()
     }
+}
+
+fn for_each_token<'t>(table: &'t RuleTable, draft: &'t Draft, mut found: impl FnMut(&'t [u8])) {
+    let rule = &table.rules[draft.id as usize];
+    let (start, end) = if rule.flags.has(Flags::REGEX) {
+        (Start::Anywhere, End::Anywhere)
+    } else {
+        (rule.flags.start(), rule.flags.end())
+    };
+    tokens::of_pattern(text_of(table, draft), start, end, &mut found);
 }
 
 /// The complete name after `||`, if one stands there: what follows it is no part of a name.
@@ -142,48 +177,93 @@ pub(crate) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
+/// Where a rule is filed: once for names, once for URLs, or under each of its pages.
+fn shelves(table: &RuleTable, draft: &Draft, histogram: &Histograms, keys: &Keys) -> Vec<Shelf> {
+    let rule = &table.rules[draft.id as usize];
+    let mut shelves = Vec::with_capacity(2);
+    let mut found = Vec::new();
+    for_each_token(table, draft, |token| found.push(token));
+    let token = histogram.tokens.rarest(found.into_iter());
+    if rule.flags.has(Flags::FOR_NAMES) {
+        // A name is held against what stands behind the scheme, and has no token of that.
+        let host = adblock::behind_scheme(table.pattern(rule));
+        let token = match host.filter(|_| !rule.flags.has(Flags::REGEX)) {
+            Some(host) => {
+                let mut found = Vec::new();
+                let end = rule.flags.end();
+                tokens::of_pattern(host.as_bytes(), Start::Text, end, |token| found.push(token));
+                histogram.tokens.rarest(found.into_iter())
+            }
+            None => token,
+        };
+        shelves.push(token.map_or(Shelf::AnyName, |(hash, _)| Shelf::NameToken(hash)));
+    }
+    if rule.flags.has(Flags::NAMES_ONLY.with(Flags::REWRITE)) {
+        return shelves;
+    }
+    let pattern = table.pattern(rule);
+    if let Some(end) = anchored_host(rule, pattern) {
+        let name = keys.of(&pattern[..end].to_ascii_lowercase());
+        shelves.push(Shelf::Host(name.hash));
+        return shelves;
+    }
+    let conditions = table.conditions.get(rule.conditions as usize);
+    let pages =
+        conditions.map_or(&[][..], |conditions: &Conditions| table.numbers(conditions.pages).0);
+    match token {
+        Some((hash, count)) if count <= TOKEN_COUNT_GOOD || pages.is_empty() => {
+            shelves.push(Shelf::Token(hash));
+        }
+        _ if !pages.is_empty() && pages.len() <= PAGES_MAX => {
+            shelves.extend(pages.iter().map(|page| Shelf::Page(*page)));
+        }
+        Some((hash, _)) => shelves.push(Shelf::Token(hash)),
+        None => {
+            let gram = histogram.grams.rarest(text_of(table, draft));
+            shelves.push(gram.map_or(Shelf::AnyUrl, Shelf::Gram));
+        }
+    }
+    shelves
+}
+
 impl Filing {
-    fn file(&mut self, table: &RuleTable, draft: &Draft, histogram: &Histogram, keys: &Keys) {
+    /// Files a rule; says whether there was room for it.
+    fn file(
+        &mut self,
+        table: &RuleTable,
+        draft: &Draft,
+        histogram: &Histograms,
+        keys: &Keys,
+    ) -> bool {
         let (rule, id) = (&table.rules[draft.id as usize], draft.id);
-        let pattern = table.pattern(rule);
-        let mut found = Vec::new();
-        for_each_token(table, draft, |token| found.push(token));
-        let token = histogram.rarest(found.into_iter());
+        let shelves = shelves(table, draft, histogram, keys);
+        let cost = RuleCost::of(table, id, draft.expression.extent);
+        if !self.costs.admit(&shelves, cost) {
+            return false;
+        }
         // A group ignores case, so the few that do not stand outside.
         let grouped = rule.flags.has(Flags::REGEX) && !rule.flags.has(Flags::MATCH_CASE);
-        if rule.flags.has(Flags::FOR_NAMES) {
-            match token {
-                Some((hash, _)) => self.by_host_token.push((hash, id)),
-                None if grouped => self.host_regexes.push(id),
-                None => self.host_always.push(id),
+        for shelf in shelves {
+            match shelf {
+                Shelf::Host(hash) => self.by_host.push((hash, id)),
+                Shelf::Token(hash) => self.by_token.push((hash, id)),
+                Shelf::Page(hash) => self.by_page.push((hash, id)),
+                Shelf::Gram(hash) => self.by_gram.push((hash, id)),
+                Shelf::AnyUrl if grouped => self.regexes.push(id),
+                Shelf::AnyUrl => self.always.push(id),
+                Shelf::NameToken(hash) => self.by_host_token.push((hash, id)),
+                Shelf::AnyName if grouped => self.host_regexes.push(id),
+                Shelf::AnyName => self.host_always.push(id),
             }
         }
-        if rule.flags.has(Flags::NAMES_ONLY.with(Flags::REWRITE)) {
-            return;
-        }
-        if let Some(end) = anchored_host(rule, pattern) {
-            let name = keys.of(&pattern[..end].to_ascii_lowercase());
-            self.by_host.push((name.hash, id));
-            return;
-        }
-        let conditions = table.conditions.get(rule.conditions as usize);
-        let pages =
-            conditions.map_or(&[][..], |conditions: &Conditions| table.numbers(conditions.pages).0);
-        match token {
-            Some((hash, count)) if count <= TOKEN_COUNT_GOOD || pages.is_empty() => {
-                self.by_token.push((hash, id));
-            }
-            _ if !pages.is_empty() && pages.len() <= PAGES_MAX => {
-                self.by_page.extend(pages.iter().map(|page| (*page, id)));
-            }
-            Some((hash, _)) => self.by_token.push((hash, id)),
-            None if grouped => self.regexes.push(id),
-            None => self.always.push(id),
-        }
+        true
     }
 
     fn build(self) -> Index {
+        let by_gram = Multi::build(self.by_gram);
         Index {
+            gram_sieve: GramSieve::of(by_gram.index.hashes()),
+            by_gram,
             by_host: Multi::build(self.by_host),
             by_token: Multi::build(self.by_token),
             by_page: Multi::build(self.by_page),
@@ -197,9 +277,14 @@ impl Filing {
 }
 
 impl Index {
+    /// Its tables, in the order in which they are stored.
+    pub(crate) fn multis(&self) -> [&Multi; 5] {
+        [&self.by_host, &self.by_token, &self.by_page, &self.by_gram, &self.by_host_token]
+    }
+
     /// Whether no rule is filed.
     pub(crate) fn is_empty(&self) -> bool {
-        let multis = [&self.by_host, &self.by_token, &self.by_page, &self.by_host_token];
+        let multis = self.multis();
         let lists =
             [&self.always, &self.regexes.rules, &self.host_always, &self.host_regexes.rules];
         multis.iter().all(|multi| multi.values.is_empty()) && lists.iter().all(|it| it.is_empty())
@@ -246,6 +331,9 @@ impl Index {
                 self.by_page.find(*page).iter().for_each(|id| found(*id));
             }
         }
+        self.gram_sieve.each(url, |gram| {
+            self.by_gram.find(gram).iter().for_each(|id| found(*id));
+        });
         self.always.iter().for_each(|id| found(*id));
     }
 
@@ -264,7 +352,7 @@ impl Index {
             + self.regexes.rules.capacity()
             + self.host_regexes.rules.capacity())
             * 4;
-        let multis = [&self.by_host, &self.by_token, &self.by_page, &self.by_host_token];
-        multis.into_iter().map(Multi::bytes).sum::<u64>() + lists as u64
+        let multis = self.multis().into_iter().map(Multi::bytes).sum::<u64>();
+        multis + lists as u64 + self.gram_sieve.bytes()
     }
 }

@@ -4,8 +4,10 @@
 //! classes, and within a cap on their size. Look-around and back references are refused when the
 //! list is read.
 
+use super::automata::{self, Extent, WalkBudget};
+use super::tokens::is_token_byte;
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use std::sync::OnceLock;
 
 /// Largest program of one expression, in bytes. EasyList's largest is about 40 kB.
@@ -15,6 +17,15 @@ const REGEX_CACHE_BYTES_MAX: usize = 256 << 10;
 /// Most expressions of a policy: each is built once to see that it can be, some 50 µs apiece, and
 /// some milliseconds where it was made to hurt. EasyList has two dozen.
 pub(crate) const REGEXES_MAX: usize = 3_000;
+
+/// Automata of single expressions that are small enough to be held against any name: a search then
+/// costs a nanosecond or two for each byte.
+const WALK_ONE: WalkBudget = WalkBudget { states: 512, work: 1 << 19 };
+/// The automaton of a group, which is one search in place of some dozens.
+const WALK_GROUP: WalkBudget = WalkBudget { states: 4096, work: 1 << 22 };
+/// Work for all expressions of a policy; about half a second on a small box. Those beyond are
+/// refused.
+pub(crate) const WALKS_MAX: usize = 1 << 26;
 
 /// Largest program and largest cache of a group, in bytes: room for a thousand usual expressions.
 const GROUP_BYTES_MAX: usize = 16 << 20;
@@ -41,8 +52,8 @@ impl Lazy {
     }
 }
 
-/// Expressions that nothing files under a token, asked all at once: a text that none of them matches
-/// is read once, not once for each. Letters of either case count as the same.
+/// Expressions that nothing files under a token, asked all at once: a text that none of them
+/// matches is read once, not once for each. Letters of either case count as the same.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     /// The rules, in their order.
@@ -55,8 +66,8 @@ impl Group {
         Self { rules, set: OnceLock::new() }
     }
 
-    /// The rules to be tried on this text: none if none matches. Where the group is too large to be
-    /// built as one, all of them.
+    /// The rules to be tried on this text: none if none matches. Where the group has too many
+    /// states to be searched for as one, all of them: they are few, and each has few.
     pub(crate) fn candidates<'t>(
         &self,
         text: &[u8],
@@ -66,6 +77,10 @@ impl Group {
             return &[];
         }
         let set = self.set.get_or_init(|| {
+            let all: Vec<&str> = self.rules.iter().map(|id| expression(*id)).collect();
+            if automata::walk(&all, Case::Same, WALK_GROUP).extent == Extent::Unbounded {
+                return None;
+            }
             RegexSetBuilder::new(self.rules.iter().map(|id| expression(*id)))
                 .unicode(false)
                 .case_insensitive(true)
@@ -91,18 +106,74 @@ fn build(expression: &str, case: Case) -> Option<Regex> {
         .ok()
 }
 
-/// The literal texts that whatever matches must hold, longest runs first as they stand; none if
-/// the expression cannot be used.
-pub(crate) fn read(expression: &str, case: Case) -> Option<Vec<Vec<u8>>> {
-    let literals = literals(expression)?;
+/// Facts about an expression, found before it is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Measured {
+    /// The texts that whatever matches must hold, as a pattern: `*` stands between them, `^` where
+    /// a token surely begins or ends.
+    pub(crate) outline: Vec<u8>,
+    /// Size of its automaton: unbounded ones are not held against every name.
+    pub(crate) extent: Extent,
+    /// The work of finding that out.
+    pub(crate) work: usize,
+}
+
+/// Reads an expression; none if it cannot be used.
+pub(crate) fn read(expression: &str, case: Case) -> Option<Measured> {
+    let measured = measure(expression, case)?;
     build(expression, case)?;
-    Some(literals)
+    Some(measured)
 }
 
 /// The same of an expression that was used before.
-pub(crate) fn literals(expression: &str) -> Option<Vec<Vec<u8>>> {
+pub(crate) fn measure(expression: &str, case: Case) -> Option<Measured> {
     let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
-    parser.parse(expression).ok().map(|hir| required_literals(&hir))
+    let mut outline = Vec::new();
+    outline_of(&parser.parse(expression).ok()?, &mut outline);
+    let walk = automata::walk(&[expression], case, WALK_ONE);
+    Some(Measured { outline, extent: walk.extent, work: walk.work })
+}
+
+/// Writes what whatever matches `hir` must hold.
+fn outline_of(hir: &Hir, outline: &mut Vec<u8>) {
+    if is_boundary(hir) {
+        outline.push(b'^');
+        return;
+    }
+    match hir.kind() {
+        HirKind::Literal(literal) => outline.extend_from_slice(&literal.0),
+        HirKind::Capture(capture) => outline_of(&capture.sub, outline),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| outline_of(part, outline)),
+        HirKind::Repetition(repeat) if repeat.min > 0 => {
+            outline.push(b'*');
+            outline_of(&repeat.sub, outline);
+            outline.push(b'*');
+        }
+        HirKind::Empty => {}
+        HirKind::Class(_) | HirKind::Look(_) | HirKind::Repetition(_) | HirKind::Alternation(_) => {
+            outline.push(b'*');
+        }
+    }
+}
+
+/// True for an expression that matches nothing but the start or the end of the text, or bytes that
+/// no token holds.
+fn is_boundary(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Look(Look::Start | Look::End) => true,
+        HirKind::Literal(literal) => !literal.0.iter().any(|byte| is_token_byte(*byte)),
+        HirKind::Class(Class::Bytes(class)) => {
+            let mut bytes = class.iter().flat_map(|range| range.start()..=range.end());
+            class.iter().next().is_some() && !bytes.any(is_token_byte)
+        }
+        HirKind::Capture(capture) => is_boundary(&capture.sub),
+        HirKind::Repetition(repeat) => repeat.min > 0 && is_boundary(&repeat.sub),
+        HirKind::Alternation(parts) => parts.iter().all(is_boundary),
+        HirKind::Class(Class::Unicode(_))
+        | HirKind::Empty
+        | HirKind::Look(_)
+        | HirKind::Concat(_) => false,
+    }
 }
 
 /// The texts that whatever matches `hir` must hold: literal runs of a concatenation, or of groups
@@ -137,9 +208,18 @@ mod tests {
 
     #[test]
     fn what_must_occur_is_known_beforehand() {
-        let literals = read(r"^https?:\/\/[a-z]{8,15}\.com\/[a-z]+\.js$", Case::Same).unwrap();
-        assert!(literals.contains(&b".com/".to_vec()), "{literals:?}");
-        assert_eq!(read("a|b", Case::Same).unwrap(), Vec::<Vec<u8>>::new());
+        let outline = |expression| {
+            let outline = read(expression, Case::Same).unwrap().outline;
+            String::from_utf8(outline).unwrap()
+        };
+        assert_eq!(
+            outline(r"^https?:\/\/[a-z]{8,15}\.com\/[a-z]+\.js$"),
+            "^http*^***.com/***.js^",
+            "a literal that only separates is a boundary"
+        );
+        assert_eq!(outline(r"(^|\.)ads\.example$"), "^ads.example^");
+        assert_eq!(outline(r"[_.-]ads[._-]x?"), "^ads^*");
+        assert_eq!(outline("(a|b)"), "*");
     }
 
     #[test]

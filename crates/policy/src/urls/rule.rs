@@ -7,6 +7,7 @@
 use super::pattern::{End, Start};
 use super::regexes::{Case, Lazy};
 use crate::clients::tags::Tags;
+use crate::lists::adblock;
 use crate::request::Request;
 use crate::verdict::Outcome;
 use vocab::{Kind, ListId, Network, RuleRef};
@@ -19,6 +20,9 @@ pub(crate) const TYPES_ALL: u16 = u16::MAX;
 /// about a name, may block.
 pub(crate) const TYPES_USUAL: u16 = TYPES_ALL & !DOCUMENT;
 pub(crate) const DOCUMENT: u16 = 1;
+
+/// Stands among fingerprints of hosts for all IP addresses.
+pub(crate) const ADDRESSES: u64 = 0x1;
 
 /// One rule.
 #[derive(Clone, Copy, Debug)]
@@ -232,6 +236,11 @@ impl RuleTable {
             return regex.is_some_and(|at| {
                 self.regexes[at].is_match(pattern, rule.flags.case(), subject.text)
             });
+        }
+        if place == Place::Host
+            && let Some(host) = adblock::behind_scheme(pattern)
+        {
+            return subject.holds(host.as_bytes(), Start::Text, rule.flags.end());
         }
         subject.holds(pattern.as_bytes(), rule.flags.start(), rule.flags.end())
     }

@@ -56,6 +56,20 @@ fn ten_thousand_stars_are_matched_in_passing() {
 }
 
 #[test]
+fn expressions_in_values_count_like_others() {
+    let mut text = String::new();
+    for number in 0..4000 {
+        text += &format!("$removeparam=/^a{number}_/\n");
+    }
+    let policy = policy(&text);
+    let refused = &policy.rules().lists()[0].skipped_by_reason;
+    assert_eq!(refused[0].0, SkipReason::TooManyRegexes);
+    let bomb = crate::support::policy("$removeparam=/(a|b)*a(a|b){20}/");
+    let refused = &bomb.rules().lists()[0].skipped_by_reason;
+    assert_eq!(refused, &[(SkipReason::TooDear, 1)]);
+}
+
+#[test]
 fn expressions_that_explode_are_refused_when_the_list_is_read() {
     let bombs =
         "/(a{1000}){1000}/\n/((((((((((a{9}){9}){9}){9}){9}){9}){9}){9}){9}){9}/\n/(a+)+$/\n";

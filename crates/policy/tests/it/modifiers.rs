@@ -17,6 +17,16 @@ fn check_type(list: &str, qtype: u16, blocked: bool) {
 }
 
 #[test]
+fn what_spares_names_spares_addresses_too() {
+    let all_but = policy("*$denyallow=com");
+    assert!(blocks(lookup(&all_but, "a.example")));
+    assert!(!blocks(lookup(&all_but, "a.com")));
+    assert!(!blocks(lookup(&all_but, "192.0.2.7")));
+    let not_to = policy("*$to=~a.example");
+    assert!(blocks(fetch(&not_to, Fetch("https://192.0.2.7/x", Kind::Script, ""))));
+}
+
+#[test]
 fn dnstype_holds_for_the_record_types_named() {
     check_type("||a.example^$dnstype=AAAA", 28, true);
     check_type("||a.example^$dnstype=AAAA", 1, false);

@@ -8,6 +8,38 @@ fn check(list: &str, host: &str, blocked: bool) {
 }
 
 #[test]
+fn a_host_behind_a_scheme_is_a_name() {
+    for line in [
+        "://ads.example^",
+        "//ads.example^",
+        "http://ads.example^",
+        "|https://ads.example^",
+        "//ads.example",
+    ] {
+        let policy = policy(line);
+        assert!(blocks(lookup(&policy, "ads.example")), "{line}");
+        assert!(!blocks(lookup(&policy, "www.ads.example")), "{line}");
+        assert!(!blocks(lookup(&policy, "badads.example")), "{line}");
+    }
+    assert!(blocks(lookup(&policy("|https://www.com^"), "www.com")), "only common tokens");
+    for line in ["://ads.", "//ads/", "://ads.example/x", "://ads.example^$script"] {
+        assert!(!blocks(lookup(&policy(line), "ads.example")), "{line}");
+    }
+}
+
+#[test]
+fn names_outside_ascii_are_put_into_punycode() {
+    let policy = policy(
+        "||b\u{fc}cher.example^\n\u{41f}\u{440}.example\n||a.example^$denyallow=\u{fc}.a.example",
+    );
+    assert!(blocks(lookup(&policy, "www.xn--bcher-kva.example")));
+    assert!(blocks(lookup(&policy, "xn--o1ac.example")));
+    assert!(blocks(lookup(&policy, "a.example")));
+    assert!(!blocks(lookup(&policy, "xn--tda.a.example")));
+    assert_eq!(policy.rules().lists()[0].skipped_by_reason, []);
+}
+
+#[test]
 fn a_hosts_line_blocks_its_names_and_none_below() {
     let list = "127.0.0.1 localhost\n0.0.0.0 ads.example tracker.example # both\n::1 six.example";
     check(list, "ads.example", true);

@@ -46,10 +46,19 @@ fn badfilter_cancels_the_same_rule_in_any_list() {
     };
     let lists = [
         list("one", "||a.example^\n||b.example^$script,third-party\n/banner/*"),
+        list(
+            "three",
+            "||c.example^$3p,domain=x.example|y.example\n||D.example/Ad$xhr\n/\\d{4}x/$script",
+        ),
+        list("four", "||C.example^$from=y.example|x.example,badfilter,third-party"),
+        list("five", "||d.example/ad$xmlhttprequest,badfilter\n/\\D{4}x/$script,badfilter"),
         list("two", "||a.example^$badfilter\n||b.example^$third-party,script,badfilter"),
     ];
     let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
     assert!(!blocks(lookup(&policy, "a.example")));
+    // By what modifiers mean, not by how they are written; in expressions case counts.
+    let cancelled = [(policy::SkipReason::Cancelled, 2)];
+    assert_eq!(policy.rules().lists()[1].skipped_by_reason, cancelled);
     let script = Fetch("https://b.example/x", Kind::Script, "page.example");
     assert!(!blocks(fetch(&policy, script)));
     assert!(blocks(fetch(&policy, Fetch("https://b.example/banner/", Kind::Image, ""))));

@@ -40,7 +40,9 @@ fn every_reason_is_told() {
     check("/(ads/", SkipReason::BadRegex);
     check("/(?=ads)/", SkipReason::BadRegex);
     check("no rule at all", SkipReason::NotARule);
-    check("||пример.example^", SkipReason::NotAscii);
+    check("example.net#foo$script", SkipReason::Fragment);
+    check(".*;invert", SkipReason::TooBroad);
+    check("DOMAIN-SUFFIX,a.example,DIRECT", SkipReason::NotABlock);
     check("127.0.0.1 localhost", SkipReason::LocalName);
     check("192.0.2.7 a.example", SkipReason::Record);
     check("address=/a.example/192.0.2.7", SkipReason::Record);

@@ -33,6 +33,15 @@ fn parameters_are_taken_off_by_name_by_expression_or_all() {
 }
 
 #[test]
+fn a_rule_that_has_nothing_to_take_says_so() {
+    let policy = policy("$removeparam=utm_source\n$removeparam=absent");
+    let url = "https://a.example/?id=7&utm_source=b";
+    let explanation = policy.explain(&ask("a.example", Fetch(url, Kind::Document, "")), NOW);
+    let outcomes: Vec<_> = explanation.considered.iter().map(|it| it.outcome).collect();
+    assert_eq!(outcomes, [policy::Outcome::Decides, policy::Outcome::NothingToTake]);
+}
+
+#[test]
 fn exceptions_take_back_by_value_or_all() {
     let two = "$removeparam=utm_source\n$removeparam=fbclid";
     check(&format!("{two}\n@@||a.example^$removeparam=fbclid"), "?id=7&fbclid=c");

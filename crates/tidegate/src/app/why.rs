@@ -48,6 +48,7 @@ pub(crate) fn why(
             .and_then(|rule| policy.list_changed_ms(rule.list))
             .map(admin::iso),
         matches: explanation.considered.iter().map(considered).collect(),
+        trimmed: explanation.trimmed.as_ref().map(|it| it.url.clone()),
         door_outcome: match &explanation.trimmed {
             Some(trimmed) if trims(question) => format!("307 to {}", trimmed.url),
             Some(_) | None => {
