@@ -40,6 +40,8 @@ export function causeText(cause: string): string {
       return "protection was paused, or the name let through.";
     case "not_asked":
       return "the policy was not asked for this request.";
+    case "unlisted":
+      return "no rule lets it pass, and this client may have only what is listed.";
     case "rule":
       return "a rule that is no longer on the lists.";
     default:

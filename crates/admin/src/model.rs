@@ -272,7 +272,8 @@ pub struct RequestRow {
     pub kind: String,
     /// `pass` or `block`.
     pub action: String,
-    /// `none` (no rule matched), `rule`, `paused` or `not_asked`.
+    /// `none` (no rule matched), `rule`, `paused`, `not_asked`, or `unlisted` (no rule
+    /// lets it pass, and the client's profile blocks all others).
     pub cause: String,
     /// The rule that decided; null if none did.
     pub rule: Option<Rule>,

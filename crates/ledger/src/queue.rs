@@ -140,6 +140,7 @@ fn pack(event: &Event, out: &mut Vec<u8>) {
         Cause::Rule(rule) => (1, rule.list.0, rule.line),
         Cause::Paused => (2, 0, 0),
         Cause::NotAsked => (3, 0, 0),
+        Cause::Unlisted => (4, 0, 0),
     };
     let client = match event.client {
         IpAddr::V4(v4) => v4.to_ipv6_mapped(),
@@ -188,6 +189,7 @@ fn unpack(buffer: &[u8]) -> Option<(Packed<'_>, &[u8])> {
             }),
             2 => Cause::Paused,
             3 => Cause::NotAsked,
+            4 => Cause::Unlisted,
             _ => Cause::NoRule,
         },
         form: if head[49] == 1 { Form::Url } else { Form::Name },

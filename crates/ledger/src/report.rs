@@ -157,6 +157,8 @@ pub enum RowCause {
     Paused,
     /// The policy was not asked.
     NotAsked,
+    /// No rule names it, and the client's profile blocks everything that no rule lets pass.
+    Unlisted,
 }
 
 /// How the ledger itself does.

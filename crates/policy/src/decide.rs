@@ -93,7 +93,8 @@ impl Policy {
         let look_up = Ask { who: ask.who, ..look_up };
         let verdict = self.with_request(&look_up, now, |request| self.rules.judge(request));
         let itself = Ask { host: ask.host, ..look_up };
-        let is_blocked = verdict.action == Action::Block && !self.is_excepted(&itself, now);
+        let is_by_rule = verdict.action == Action::Block && verdict.cause != Cause::Unlisted;
+        let is_blocked = is_by_rule && !self.is_excepted(&itself, now);
         is_blocked.then_some(verdict.cause)
     }
 
@@ -115,7 +116,8 @@ impl Policy {
         if self.is_paused(now) {
             return Some(Verdict::usual(Action::Pass, Cause::Paused));
         }
-        (self.rules.is_empty() && self.aliased.is_empty()).then_some(Verdict::NO_RULE)
+        let is_nothing_ruled = self.rules.is_empty() && self.aliased.is_empty();
+        (is_nothing_ruled && !self.profiles.block_unlisted()).then_some(Verdict::NO_RULE)
     }
 
     /// The answer to a look-up whose verdict has [`Manner::Rewrite`], to the same question at the
@@ -172,7 +174,9 @@ impl Policy {
     /// The other doors see the name alone, so what stands behind it is noted for them.
     pub fn judge_alias(&self, ask: &Ask<'_>, alias: Name<'_>, now: Now) -> Option<Cause> {
         let verdict = self.decide(&Ask { host: alias, ..*ask }, now);
-        if verdict.action != Action::Block || self.is_excepted(ask, now) {
+        // Who lets a name pass lets it pass by whatever names stand behind it.
+        let is_by_rule = verdict.action == Action::Block && verdict.cause != Cause::Unlisted;
+        if !is_by_rule || self.is_excepted(ask, now) {
             return None;
         }
         if let Cause::Rule(rule) = verdict.cause {

@@ -43,7 +43,7 @@ impl Policy {
         let verdict = self.decide(ask, now);
         let leave = match verdict.cause {
             Cause::Paused => self.holding_leave(ask, now),
-            Cause::NoRule | Cause::Rule(_) | Cause::NotAsked => None,
+            Cause::NoRule | Cause::Rule(_) | Cause::Unlisted | Cause::NotAsked => None,
         };
         let (reasoned, mut found, special) = self.with_request(ask, now, |request| {
             let mut found = self.matching_names(ask, request, now);

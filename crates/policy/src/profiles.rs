@@ -1,13 +1,14 @@
-//! Who gets which lists: clients by what is known of them, each with sets of lists as words of bits.
+//! Who gets which lists: clients by what is known of them, each with sets of lists as words of
+//! bits.
 //!
-//! Built once from settings that were checked; what does not parse matches nobody. It asks no clock:
-//! the moment comes with the question. Asked by every decision.
+//! Built once from settings that were checked; what does not parse matches nobody. It asks no
+//! clock: the moment comes with the question. Asked by every decision.
 
 use crate::ask::{Ask, Who};
 use crate::clients::hours::Hours;
 use crate::clients::tags::Tags;
 use crate::clients::zone::Zone;
-use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings, Style};
+use crate::settings::{ClientMatch, LISTS_MAX, Otherwise, ScheduleSettings, Settings, Style};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use vocab::{Mac, NearWanted, Network, Now};
@@ -52,6 +53,8 @@ pub(crate) struct Profile {
     pub(crate) tags: Tags,
     /// How it is answered for what is blocked, if not like everybody.
     pub(crate) blocked: Option<Style>,
+    /// Fate of requests that no rule is about.
+    pub(crate) otherwise: Otherwise,
 }
 
 /// Lists that hold at some hours.
@@ -93,6 +96,7 @@ impl Profiles {
             schedules: Vec::new(),
             tags: Tags::default(),
             blocked: None,
+            otherwise: Otherwise::Pass,
         };
         Self {
             all: vec![everybody],
@@ -106,8 +110,8 @@ impl Profiles {
         }
     }
 
-    /// The profiles of `settings`, whose lists stand in the order in which they were compiled: those
-    /// of [`Settings::lists`], then those of [`Settings::schedule_lists`].
+    /// The profiles of `settings`, whose lists stand in the order in which they were compiled:
+    /// those of [`Settings::lists`], then those of [`Settings::schedule_lists`].
     pub fn build(settings: &Settings) -> Self {
         let mut built = Self::everyone();
         built.zone = settings.zone();
@@ -118,6 +122,7 @@ impl Profiles {
             None => !draft.of_schedules(),
         };
         built.all[0].lists = everybody;
+        built.all[0].otherwise = settings.default.otherwise;
         let mut groups = HashMap::new();
         for group in &settings.groups {
             let lists = group.lists.as_deref().map_or(0, |names| draft.mask(names));
@@ -145,6 +150,7 @@ impl Profiles {
                 schedules,
                 tags,
                 blocked: client.blocked,
+                otherwise: client.otherwise.unwrap_or(settings.default.otherwise),
             });
             for text in &client.matches {
                 built.add(text, at);
@@ -178,6 +184,11 @@ impl Profiles {
             }
             Err(_) => {}
         }
+    }
+
+    /// True if some client gets only what a rule lets pass.
+    pub(crate) fn block_unlisted(&self) -> bool {
+        self.all.iter().any(|profile| profile.otherwise == Otherwise::Block)
     }
 
     /// The block style of a client's own.

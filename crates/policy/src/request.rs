@@ -5,13 +5,14 @@ use crate::ask::Ask;
 use crate::clients::tags::Tags;
 use crate::fingerprint::Keys;
 use crate::profiles::Standing;
+use crate::settings::Otherwise;
 use crate::urls::pattern::Subject;
 use crate::urls::regexes::Case;
 use crate::urls::rule::{ADDRESSES, Client, Place};
 use crate::urls::tokens;
 use std::cell::OnceCell;
 use std::net::IpAddr;
-use vocab::{Kind, Name};
+use vocab::{Door, Kind, Name};
 
 /// Longest URL that is looked at, in bytes; what lies beyond is cut. Rules name hosts, paths and
 /// the first parameters; Internet Explorer's limit taught sites to stay below.
@@ -181,6 +182,12 @@ impl<'a> Request<'a> {
                     || self.ask.who.and_then(|who| who.id).is_some_and(|id| *id == **name)
             }
         }
+    }
+
+    /// True if the request is blocked unless a rule lets it pass. Our own sites need no rule.
+    pub(crate) fn is_blocked_unlisted(&self) -> bool {
+        self.standing.profile.otherwise == Otherwise::Block
+            && !matches!(self.ask.door, Door::Web | Door::Gateway)
     }
 
     pub(crate) fn client_tags(&self) -> Tags {

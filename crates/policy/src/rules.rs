@@ -143,7 +143,9 @@ impl Rules {
                 }
             }
         });
-        let Some((_, blocking)) = block.0 else { return Verdict::NO_RULE };
+        if block.0.is_none() && !request.is_blocked_unlisted() {
+            return Verdict::NO_RULE;
+        }
         self.best_pattern(&self.indexes.exceptions, request, &mut exception);
         match exception.0 {
             Some((_, rule)) if exception.is_important() || !block.is_important() => {
@@ -151,7 +153,8 @@ impl Rules {
             }
             Some(_) | None => {
                 let manner = self.stand_in(request);
-                Verdict { action: Action::Block, cause: Cause::Rule(blocking), manner }
+                let cause = block.0.map_or(Cause::Unlisted, |(_, rule)| Cause::Rule(rule));
+                Verdict { action: Action::Block, cause, manner }
             }
         }
     }

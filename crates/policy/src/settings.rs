@@ -4,6 +4,7 @@
 //! once. Read by `config`, turned into [`Profiles`](crate::Profiles) by the binary.
 
 mod clients;
+mod dead_rules;
 mod style;
 
 pub(crate) use clients::ClientMatch;
@@ -25,8 +26,8 @@ use vocab::{ByteSize, Complaint, Span};
 pub const LISTS_MAX: usize = 64;
 /// Largest `max_size`: line numbers and offsets are 32 bits.
 const LIST_BYTES_MAX: u64 = 1 << 30;
-/// Bounds of `refresh`. Lists change a few times a day at most, and their servers are free of charge;
-/// what is older than a month protects from nothing new.
+/// Bounds of `refresh`. Lists change a few times a day at most, and their servers are free of
+/// charge; what is older than a month protects from nothing new.
 const REFRESH_MIN: Duration = Duration::from_mins(10);
 const REFRESH_MAX: Duration = Duration::from_hours(30 * 24);
 const REFRESH: Duration = Duration::from_hours(24);
@@ -61,29 +62,32 @@ pub struct ListSettings {
     pub name: String,
     /// A list that comes with the program: `starter`.
     pub builtin: Option<String>,
-    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, AdGuard, EasyList. Or a folder:
-    /// all files in it (not below it) whose names end in `.txt`, `.list` or `.hosts` are one list, in the
-    /// order of their names, at most 1,000; hidden files are left out. Relative paths start at the
-    /// configuration file.
+    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, AdGuard, EasyList. Or a
+    /// folder: all files in it (not below it) whose names end in `.txt`, `.list` or `.hosts` are
+    /// one list, in the order of their names, at most 1,000; hidden files are left out. Relative
+    /// paths start at the configuration file.
     pub path: Option<PathBuf>,
-    /// Where it is fetched from, `https://` or `http://`; redirects are followed, but never from https
-    /// to http. The last good version is kept in the state folder and used until a better one is there.
+    /// Where it is fetched from, `https://` or `http://`; redirects are followed, but never from
+    /// https to http. The last good version is kept in the state folder and used until a better one
+    /// is there.
     pub url: Option<String>,
     /// Rules written here, one an entry, in any of the syntaxes.
     pub rules: Vec<String>,
     /// `block`: what it matches is blocked. `allow`: what it matches passes, whatever other lists
     /// say, unless they say it with `$important`. Default block.
     pub kind: ListKind,
-    /// How often a `url` is asked for a newer version, give or take a tenth. Default 24h, from 10m to
-    /// 30d.
+    /// How often a `url` is asked for a newer version, give or take a tenth. Default 24h, from 10m
+    /// to 30d.
     pub refresh: Option<Text<Span>>,
     /// Largest size of the list; a larger one is refused. Default 32MiB with `url`, else 256MiB; at
     /// most 1GiB.
     pub max_size: Option<Text<ByteSize>>,
-    /// The SHA-256 that the text at `url` must have, 64 hexadecimal digits: any other text is refused.
+    /// The SHA-256 that the text at `url` must have, 64 hexadecimal digits: any other text is
+    /// refused.
     pub sha256: Option<String>,
-    /// A PEM file of authorities that may vouch for the server of `url` besides the public ones, 1 MiB at
-    /// most; read at each fetch. Relative paths start at the configuration file. Default none.
+    /// A PEM file of authorities that may vouch for the server of `url` besides the public ones, 1
+    /// MiB at most; read at each fetch. Relative paths start at the configuration file. Default
+    /// none.
     pub ca: Option<PathBuf>,
 }
 
@@ -93,6 +97,21 @@ pub struct ListSettings {
 pub struct DefaultSettings {
     /// Names of lists. Default: all of them.
     pub lists: Option<Vec<String>>,
+    /// Fate of requests that no rule is about. `pass`: they pass. `block`: they are blocked, so
+    /// that only what a list of kind `allow` or an exception (`@@||name^`) names can be reached;
+    /// own records (`dns.local`) and the sites of the web and gateway doors stay. Default pass.
+    pub otherwise: Otherwise,
+}
+
+/// Fate of requests that no rule is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Otherwise {
+    /// They pass.
+    #[default]
+    Pass,
+    /// They are blocked.
+    Block,
 }
 
 impl Settings {
@@ -145,6 +164,7 @@ impl Settings {
             check_schedules(&client.schedule, &path, &known, &mut complaints);
         }
         check_lists(self.default.lists.as_deref(), "default", &known, &mut complaints);
+        dead_rules::check(self, &mut complaints);
         complaints
     }
 

@@ -40,6 +40,8 @@ pub enum Cause {
     Rule(RuleRef),
     /// Protection is paused by the owner.
     Paused,
+    /// No rule names it, and the client's profile blocks everything that no rule lets pass.
+    Unlisted,
     /// The policy was not asked: the request was malformed, or refused before it came to that.
     NotAsked,
 }
@@ -116,7 +118,7 @@ impl Cause {
     pub const fn rule(self) -> Option<RuleRef> {
         match self {
             Self::Rule(rule) => Some(rule),
-            Self::NoRule | Self::Paused | Self::NotAsked => None,
+            Self::NoRule | Self::Paused | Self::NotAsked | Self::Unlisted => None,
         }
     }
 }

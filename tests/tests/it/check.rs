@@ -37,6 +37,40 @@ fn every_complaint_comes_at_once_with_its_place() {
 }
 
 #[test]
+fn rules_and_list_files_that_do_nothing_are_complaints() {
+    let rules = "policy:\n  lists:\n    - name: mine\n      rules: [\"||x.test^$unknownthing\", \
+                 \"/(?=a)/\",\n        \"not a rule at all\", \"*\", \"||fine.test^\"]\n";
+    let (said, code) = check(rules);
+    assert_eq!(code, Some(1), "{said}");
+    for part in [
+        "edge.yaml:4:15: policy.lists.0.rules.0: the rule \"||x.test^$unknownthing\" is not in force",
+        "edge.yaml:4:40: policy.lists.0.rules.1:",
+        "edge.yaml:5:9: policy.lists.0.rules.2:",
+        "edge.yaml:5:30: policy.lists.0.rules.3: the rule \"*\" is not in force: it would match nearly \
+         everything; name what it is about; to block all that no rule lets pass, write otherwise: block",
+    ] {
+        assert!(said.contains(part), "missing {part:?} in:\n{said}");
+    }
+    let scratch = Scratch::new();
+    scratch.write("sorry.txt", "Sorry, we moved.\nNothing is here\n");
+    scratch.write("zone.rpz", "$TTL 2h\n@ IN SOA a. b. ( 1 2 3 4 5 )\nads.test CNAME .\n");
+    let lists = "policy:\n  lists:\n    - { name: a, path: sorry.txt }\n    - { name: b, path: zone.rpz }\n";
+    let config = scratch.write("edge.yaml", lists);
+    let output = tidegate::run(&["check", "--config", config.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let told =
+        "edge.yaml:3:24: policy.lists.0.path: list \"a\" is not in force: no line of it is a rule";
+    assert!(said.contains(told), "{said}");
+    assert!(!said.contains("policy.lists.1"), "a zone is a list:\n{said}");
+    for (name, code) in [("sorry.txt", 1), ("zone.rpz", 0)] {
+        let path = scratch.path().join(name);
+        let output = tidegate::run(&["lists", "test", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(code), "{name}");
+    }
+}
+
+#[test]
 fn what_is_not_built_yet_is_refused_not_ignored() {
     for (yaml, word) in [
         ("dns: { listen: [\"udp://127.0.0.1:53\"], upstreams: [\"h3://1.1.1.1\"] }", "not yet"),

@@ -133,6 +133,7 @@ fn shape(row: Row) -> RequestRow {
         RowCause::Rule { list, line, text } => ("rule", Some(Rule { list, line, text })),
         RowCause::Paused => ("paused", None),
         RowCause::NotAsked => ("not_asked", None),
+        RowCause::Unlisted => ("unlisted", None),
     };
     let caching = Some(row.caching).filter(|it| it.used != CacheUse::NotAsked);
     RequestRow {

@@ -34,7 +34,8 @@ pub struct Why {
     pub kind: String,
     /// `pass` or `block`.
     pub action: String,
-    /// `none` (no rule matched), `rule`, `paused` or `not_asked`.
+    /// `none` (no rule matched), `rule`, `paused`, `not_asked`, or `unlisted` (no rule
+    /// lets it pass, and the client's profile blocks all others).
     pub cause: String,
     /// The rule that decided; null if none did.
     pub rule: Option<Rule>,
@@ -45,10 +46,10 @@ pub struct Why {
     pub summary: String,
     /// Every rule that matched, with why it won or lost; the deciding one first.
     pub matches: Vec<RuleMatch>,
-    /// What the door would do: `NODATA with SOA, EDE 15`.
     /// The URL without the parameters that rules take off; null where they take none. The proxy
     /// alone leads clients to it.
     pub trimmed: Option<String>,
+    /// What the door would do: `NODATA with SOA, EDE 15`.
     pub door_outcome: String,
     /// What this door has stored of the URL, a sentence for each variant, and why its last answer
     /// was not stored, if that is remembered; empty where it stores nothing, and where no running

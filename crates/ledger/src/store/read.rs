@@ -270,6 +270,7 @@ fn read_cause(row: &rusqlite::Row<'_>) -> Result<RowCause> {
         (1u8, Some(list)) => RowCause::Rule { list, line: row.get(9)?, text: row.get(10)? },
         (2, _) => RowCause::Paused,
         (3, _) => RowCause::NotAsked,
+        (4, _) => RowCause::Unlisted,
         (_, _) => RowCause::NoRule,
     })
 }

@@ -197,6 +197,7 @@ fn cause_code(cause: Cause) -> u8 {
         Cause::Rule(_) => 1,
         Cause::Paused => 2,
         Cause::NotAsked => 3,
+        Cause::Unlisted => 4,
     }
 }
 

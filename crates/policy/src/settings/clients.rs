@@ -2,7 +2,7 @@
 //!
 //! It looks up no client. `check` says all that is wrong at once. Read as a part of the section.
 
-use super::{Style, check_lists};
+use super::{Otherwise, Style, check_lists};
 use crate::clients::hours::{Hours, HoursError};
 use crate::clients::tags::Tags;
 use schemars::JsonSchema;
@@ -17,10 +17,10 @@ pub struct ClientSettings {
     /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
     pub name: String,
     /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`);
-    /// MAC addresses of devices on a link of ours (`aa:bb:cc:00:11:22`), which the kernel's neighbour
-    /// table tells for IPv4 and IPv6 alike; `interface:` with the interface of ours that they come in
-    /// by (`interface:br-guest`); `id:` with the `ClientID` that a device gives in the path of DNS
-    /// over HTTPS (`/dns-query/tablet`) or as the first label of the server's name
+    /// MAC addresses of devices on a link of ours (`aa:bb:cc:00:11:22`), which the kernel's
+    /// neighbour table tells for IPv4 and IPv6 alike; `interface:` with the interface of ours that
+    /// they come in by (`interface:br-guest`); `id:` with the `ClientID` that a device gives in the
+    /// path of DNS over HTTPS (`/dns-query/tablet`) or as the first label of the server's name
     /// (`tablet.dns.example`); and `user:` with a user of the proxy (`proxy.auth`).
     #[serde(rename = "match")]
     pub matches: Vec<String>,
@@ -32,6 +32,8 @@ pub struct ClientSettings {
     pub tags: Vec<String>,
     /// Lists and rules that hold at certain hours besides.
     pub schedule: Vec<ScheduleSettings>,
+    /// Fate of requests that no rule is about: `pass` or `block`. Default: as `default` says.
+    pub otherwise: Option<Otherwise>,
     /// How the DNS door answers them for what is blocked: `pixel`, `nodata`, `nxdomain`, `null` or
     /// `refused`. Default: as `dns.blocked` says.
     pub blocked: Option<Style>,

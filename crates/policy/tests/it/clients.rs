@@ -21,7 +21,8 @@ fn client(name: &str, matches: &[&str]) -> ClientSettings {
 fn policy(mut settings: Settings, lists: &[&str], more: &str) -> Policy {
     let list = |name: &&str| ListSettings { name: (*name).into(), ..ListSettings::default() };
     settings.lists = lists.iter().map(list).collect();
-    // Lists get their texts below, and the policy can tell clients apart by more than doors know yet.
+    // Lists get their texts below, and the policy can tell clients apart by more than doors know
+    // yet.
     let is_wrong = |path: &str| !path.starts_with("lists") && !path.contains(".match.");
     assert_eq!(settings.check().iter().filter(|it| is_wrong(&it.path)).count(), 0);
     let mut texts: Vec<(String, String)> = lists
@@ -89,7 +90,10 @@ fn a_client_gets_the_lists_of_its_groups_besides_its_own() {
                 ..client("teen", &["10.0.0.2"])
             },
         ],
-        default: DefaultSettings { lists: Some(vec!["adult".into()]) },
+        default: DefaultSettings {
+            lists: Some(vec!["adult".into()]),
+            ..DefaultSettings::default()
+        },
         ..Settings::default()
     };
     let policy = policy(settings, &["ads", "adult", "games"], "");

@@ -50,7 +50,10 @@ fn rules_outside_the_profile_are_told_too() {
     let list = |name: &str| ListSettings { name: name.into(), ..ListSettings::default() };
     let settings = Settings {
         lists: vec![list("ads"), list("adult")],
-        default: DefaultSettings { lists: Some(vec!["adult".into()]) },
+        default: DefaultSettings {
+            lists: Some(vec!["adult".into()]),
+            ..DefaultSettings::default()
+        },
         ..Settings::default()
     };
     let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::build(&settings));

@@ -2,9 +2,10 @@
 
 use crate::support::{NOW, SEED, blocks, name};
 use policy::{
-    Ask, ClientSettings, DefaultSettings, ListKind, ListSettings, ListSource, Policy, Profiles,
-    Settings,
+    Ask, ClientSettings, DefaultSettings, ListKind, ListSettings, ListSource, Otherwise, Policy,
+    Profiles, Settings,
 };
+use vocab::{Action, Cause, Door};
 
 fn settings(default: Option<&[&str]>) -> Settings {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -24,7 +25,7 @@ fn settings(default: Option<&[&str]>) -> Settings {
                 ..ClientSettings::default()
             },
         ],
-        default: DefaultSettings { lists: default.map(names) },
+        default: DefaultSettings { lists: default.map(names), ..DefaultSettings::default() },
         ..Settings::default()
     }
 }
@@ -51,6 +52,55 @@ fn a_client_gets_the_lists_of_the_first_profile_that_holds_its_address() {
     check("fd00::7", "kids", true);
     check("192.168.1.7", "guests", false);
     check("10.0.0.1", "default", false);
+}
+
+#[test]
+fn what_no_rule_names_is_blocked_where_the_profile_says_so() {
+    let settings = Settings {
+        lists: vec![
+            ListSettings { name: "ads".into(), ..ListSettings::default() },
+            ListSettings { name: "fine".into(), kind: ListKind::Allow, ..ListSettings::default() },
+        ],
+        clients: vec![ClientSettings {
+            name: "kids".into(),
+            matches: vec!["10.0.0.7".into()],
+            otherwise: Some(Otherwise::Block),
+            ..ClientSettings::default()
+        }],
+        ..Settings::default()
+    };
+    let (ads, fine) = (b"ads.school.example".as_slice(), b"*.school.example\n@@/^x[0-9]\\./");
+    let lists = [
+        ListSource { name: "ads", kind: ListKind::Block, text: ads, files: &[] },
+        ListSource { name: "fine", kind: ListKind::Allow, text: fine, files: &[] },
+    ];
+    let rules = std::sync::Arc::new(policy::compile(&lists, SEED));
+    let policy = Policy::new(rules, Profiles::build(&settings));
+    let ask = |host| Ask::addresses(name(host), [10, 0, 0, 7].into());
+    let verdict = policy.decide(&ask("other.example"), NOW);
+    assert_eq!((verdict.action, verdict.cause), (Action::Block, Cause::Unlisted));
+    assert_eq!(verdict, policy.explain(&ask("other.example"), NOW).verdict);
+    for host in ["www.school.example", "x7.example"] {
+        let verdict = policy.decide(&ask(host), NOW);
+        assert!(!blocks(verdict) && verdict.cause.rule().is_some(), "{host}: {verdict:?}");
+        assert_eq!(verdict, policy.explain(&ask(host), NOW).verdict);
+    }
+    // A name behind one that passes needs no leave of its own, unless a rule blocks it.
+    let behind = policy.judge_alias(&ask("www.school.example"), name("cdn.example"), NOW);
+    assert_eq!(behind, None);
+    // Others are not concerned, and neither are our own sites.
+    let other = Ask::addresses(name("other.example"), [10, 0, 0, 8].into());
+    assert_eq!(policy.decide(&other, NOW).cause, Cause::NoRule);
+    for door in [Door::Web, Door::Gateway] {
+        let own = Ask { door, ..ask("other.example") };
+        assert_eq!(policy.decide(&own, NOW).cause, Cause::NoRule);
+    }
+    // Without any rule all is blocked, and a pause lets all pass.
+    let nothing = std::sync::Arc::new(policy::compile(&[], SEED));
+    let policy = Policy::new(nothing, Profiles::build(&settings));
+    assert!(blocks(policy.decide(&ask("other.example"), NOW)));
+    policy.pause_until(NOW.unix_ms + 1);
+    assert!(!blocks(policy.decide(&ask("other.example"), NOW)));
 }
 
 #[test]

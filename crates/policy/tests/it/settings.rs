@@ -38,11 +38,42 @@ fn a_right_section_has_no_complaint() {
             lists: Some(vec!["ads".into()]),
             ..client("kids", "10.0.0.0/8")
         }],
-        default: DefaultSettings { lists: Some(vec!["ads".into(), "starter".into()]) },
+        default: DefaultSettings {
+            lists: Some(vec!["ads".into(), "starter".into()]),
+            ..DefaultSettings::default()
+        },
         ..Settings::default()
     };
     check(&settings, &[]);
     check(&Settings::default(), &[]);
+}
+
+#[test]
+fn a_rule_of_the_configuration_that_does_nothing_is_a_complaint() {
+    let rules = ["||a.example^", "*", "! comment", "||x.example^$unknownthing\n/(?=a)/", "no rule"];
+    let settings = Settings {
+        lists: vec![ListSettings { rules: rules.map(str::to_owned).into(), ..list("mine") }],
+        clients: vec![ClientSettings {
+            schedule: vec![ScheduleSettings {
+                block: "example.org##.ad".into(),
+                ..ScheduleSettings::default()
+            }],
+            ..client("kids", "10.0.0.1")
+        }],
+        ..Settings::default()
+    };
+    check(
+        &settings,
+        &[
+            ("lists.0.rules.1", "would match nearly everything"),
+            ("lists.0.rules.3", "modifier that is not known"),
+            ("lists.0.rules.3", "no regular expression"),
+            ("lists.0.rules.4", "no rule in any syntax"),
+            ("clients.0.schedule.0.block", "hides elements"),
+        ],
+    );
+    let remedy = settings.check()[0].remedy.clone().unwrap();
+    assert!(remedy.contains("otherwise: block"), "{remedy}");
 }
 
 #[test]
@@ -64,7 +95,10 @@ fn every_complaint_comes_at_once() {
                 ..client("", "")
             },
         ],
-        default: DefaultSettings { lists: Some(vec!["nothing".into()]) },
+        default: DefaultSettings {
+            lists: Some(vec!["nothing".into()]),
+            ..DefaultSettings::default()
+        },
         ..Settings::default()
     };
     check(

@@ -75,6 +75,7 @@ pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Fai
     });
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
+    app.tell_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
     app.subscribe(plan, app.started).map_err(|why| cannot(&why))?;
     Ok((app, origin))

@@ -11,7 +11,7 @@ mod folder;
 use super::state::replace_file;
 use super::subscriptions::Subscription;
 use config::{FileComplaint, Plan};
-use policy::{ListFile, ListKind, ListSettings, ListSource, Rules, Unfit};
+use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, Rules, Unfit};
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -121,6 +121,38 @@ pub(crate) fn folders(plan: &Plan, state_dir: &Path, name: Option<&str>) -> Vec<
     names.filter(|it| name.is_none_or(|name| it == name)).collect()
 }
 
+/// Lists with a path that were read and of which nothing is in force, with their place in the
+/// configuration. One that is fetched tells by itself; an empty file is a list without rules.
+pub(crate) fn not_in_force(plan: &Plan, rules: &Rules) -> Vec<FileComplaint> {
+    let lists = plan.file.policy.lists.iter().enumerate();
+    let complaint = |(index, list): (usize, &ListSettings)| {
+        list.path.as_ref()?;
+        let report = rules.lists().iter().find(|report| report.name == list.name)?;
+        let why = report.unfit.filter(|why| *why != Unfit::Empty)?;
+        let at = format!("policy.lists.{index}.path");
+        let message = format!("list {:?} is not in force: {why}", list.name);
+        let remedy =
+            "name another file, or leave the list out; tidegate lists test FILE shows more";
+        Some(plan.placed(Complaint::new(at, message).remedy(remedy)))
+    };
+    lists.filter_map(complaint).collect()
+}
+
+/// Lists whose every line was skipped, for reasons that may be right.
+pub(crate) fn without_rules(rules: &Rules) -> Vec<String> {
+    let is_idle = |report: &&ListReport| {
+        report.unfit.is_none()
+            && u64::from(report.rules_names) + u64::from(report.rules_urls) == 0
+            && !report.skipped.is_empty()
+    };
+    let told = |report: &ListReport| {
+        let why = report.skipped_by_reason.first();
+        let why = why.map_or_else(String::new, |(reason, count)| format!(": {count} {reason}"));
+        format!("list {}: none of its lines is in force{why}", report.name)
+    };
+    rules.lists().iter().filter(is_idle).map(told).collect()
+}
+
 fn of_file(path: &Path, size_max: u64) -> Result<Content, String> {
     // Before it is read: what is read has then not changed since, or later.
     let changed_ms = changed_ms(path);
@@ -188,7 +220,8 @@ impl Texts {
         self.lists.iter().map(|list| list.content.changed_ms).collect()
     }
 
-    /// What identifies these texts: name, kind and content of each list, with its files if it is a folder.
+    /// What identifies these texts: name, kind and content of each list, with its files if it is a
+    /// folder.
     fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for list in &self.lists {
@@ -206,8 +239,8 @@ impl Texts {
         hash.finalize().into()
     }
 
-    /// The rules, from the snapshot if it is of these texts; else compiled, where there are rules of
-    /// before by reading only what changed since.
+    /// The rules, from the snapshot if it is of these texts; else compiled, where there are rules
+    /// of before by reading only what changed since.
     pub(crate) fn rules(&self, state_dir: &Path, before: Option<&Rules>) -> (Arc<Rules>, Origin) {
         let key = self.digest();
         let snapshot = state_dir.join(SNAPSHOT_FILE);
@@ -254,8 +287,8 @@ pub(super) fn compiled_alone(name: &str, text: &[u8]) -> Rules {
 }
 
 /// A random number. As the seed of the names table it is secret, so that nobody can make up a name
-/// that collides with a listed one. The standard library's own hash keys come from the system's random
-/// source.
+/// that collides with a listed one. The standard library's own hash keys come from the system's
+/// random source.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -5,7 +5,7 @@ use policy::{Ask, Policy};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use transport::MintPolicy;
-use vocab::{Action, Door, Kind, Name};
+use vocab::{Action, Cause, Door, Kind, Name};
 
 /// The policy as the signer sees it.
 pub(super) struct BlockedNames(pub(super) Arc<ArcSwap<Policy>>);
@@ -24,6 +24,8 @@ impl MintPolicy for BlockedNames {
             url: None,
             page: None,
         };
-        self.0.load().decide(&ask, transport::clock::now()).action == Action::Block
+        let verdict = self.0.load().decide(&ask, transport::clock::now());
+        // What no rule names may be any name in the world.
+        verdict.action == Action::Block && verdict.cause != Cause::Unlisted
     }
 }

@@ -1,10 +1,10 @@
 //! Bringing the doors to what a plan says: at the start, and again on each reload.
 //!
 //! Everything that can fail comes first: the configuration, the lists, the doors made from it, the
-//! new addresses. Only then do running doors take their new settings; listeners that stay are
-//! never touched. On a failure nothing has changed, unless a file is exchanged between the moment when a door
-//! is made from it and the one when the running door reads it: then the doors before that one are new, the
-//! failure says so, and the next reload brings all of them to one plan.
+//! new addresses. Only then do running doors take their new settings; listeners that stay are never
+//! touched. On a failure nothing has changed, unless a file is exchanged between the moment when a
+//! door is made from it and the one when the running door reads it: then the doors before that one
+//! are new, the failure says so, and the next reload brings all of them to one plan.
 
 use super::build;
 use super::doors::{self, Doors};
@@ -42,29 +42,31 @@ impl App {
         let (lists, rules) = self.swap(policy, before);
         self.subscriptions.all_in_force();
         self.subscribe(&running.plan, transport::clock::now()).map_err(lines)?;
-        let warnings = running.warnings.iter().cloned().chain(self.subscriptions.warnings());
-        let warnings = warnings.collect();
+        let mut warnings = self.tell_lists(&running.plan);
+        warnings.extend(running.warnings.iter().cloned().chain(self.subscriptions.warnings()));
         Ok(Reloaded { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
     }
 
-    /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many lists
-    /// and rules there are. The doors are not touched. A reload that comes meanwhile waits, and what it
-    /// brings stands last.
+    /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many
+    /// lists and rules there are. The doors are not touched. A reload that comes meanwhile waits,
+    /// and what it brings stands last.
     pub(super) fn take_lists(&self) -> Result<(u32, u64), String> {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let before = self.policy.load_full();
         let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(|failure| failure.message.trim_end().to_owned())?;
-        // It comes to know of new names before the doors do, as with a reload. If it cannot, blocking
-        // goes on without certificates for them.
+        // It comes to know of new names before the doors do, as with a reload. If it cannot,
+        // blocking goes on without certificates for them.
         let signer = self.signer.reload();
         let size = self.swap(policy, before);
+        self.tell_lists(&plan);
         signer.map_err(|why| format!("the signer keeps the lists of before: {why}"))?;
         Ok(size)
     }
 
-    /// Reads the lists again that are folders, all or the one of this name, and says what came of each.
+    /// Reads the lists again that are folders, all or the one of this name, and says what came of
+    /// each.
     pub(super) fn read_folders(&self, name: Option<&str>) -> Vec<UpdatedList> {
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let names = lists::folders(&plan, self.state.path(), name);
@@ -91,6 +93,19 @@ impl App {
         names.into_iter().map(told).collect()
     }
 
+    /// Says on standard error and in the notes which lists of the configuration were read and are
+    /// not in force.
+    pub(super) fn tell_lists(&self, plan: &Plan) -> Vec<String> {
+        let policy = self.policy.load();
+        let told = lists::not_in_force(plan, policy.rules());
+        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+        for text in &told {
+            eprintln!("tidegate: {text}");
+            self.ledger.note(transport::clock::now(), None, "lists", text);
+        }
+        told
+    }
+
     /// Puts a policy in force, with the pause and the leaves of the one before.
     fn swap(&self, policy: Policy, before: Arc<Policy>) -> (u32, u64) {
         policy.pause_until(before.paused_until());
@@ -109,8 +124,8 @@ impl App {
     fn apply(&self, running: &mut Running, plan: Plan) -> Result<(), String> {
         let say = |why: &dyn Display| why.to_string();
         let fresh = Doors::make(self, &plan)?;
-        // A door that runs goes on with new settings; a new one begins. Until it has taken them, only the
-        // fresh one knows where to listen.
+        // A door that runs goes on with new settings; a new one begins. Until it has taken them,
+        // only the fresh one knows where to listen.
         let wanted = fresh.openings().map(|opening| opening.listen);
         let doors = running.doors.joined(fresh);
         let mut openings = doors.openings();
@@ -125,8 +140,8 @@ impl App {
                 .map_err(|why| say(&why))?;
             bound.extend(listeners.into_iter().map(|listener| (index, listener)));
         }
-        // The DNS door binds before it changes anything, the resolver included, and is the last that
-        // can fail. Without it the other doors still look names up.
+        // The DNS door binds before it changes anything, the resolver included, and is the last
+        // that can fail. Without it the other doors still look names up.
         if let (Some(door), Some(settings)) = (&doors.dns, build::dns_settings(&plan)) {
             door.reload(&settings, &build::pixel_addresses(&plan), &self.cores)
                 .map_err(|why| say(&why))?;

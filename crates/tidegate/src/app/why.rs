@@ -127,6 +127,7 @@ fn cause_word(cause: Cause) -> &'static str {
         Cause::Rule(_) => "rule",
         Cause::Paused => "paused",
         Cause::NotAsked => "not_asked",
+        Cause::Unlisted => "unlisted",
     }
 }
 
@@ -155,6 +156,10 @@ fn summary(explanation: &Explanation, question: &Question) -> String {
             "passes: the exception {} stands on line {} of list {:?}",
             rule.text, rule.line, rule.list
         ),
+        (None, Action::Block, Cause::Unlisted) => {
+            let profile = &explanation.profile;
+            format!("blocked: no rule lets it pass, and profile {profile:?} has otherwise: block")
+        }
         (None, Action::Block, _) => "blocked".into(),
         (None, Action::Pass, _) => match explanation.considered.iter().find(|it| takes_off(it)) {
             Some(Considered { rule: RuleText { list, line, text }, .. }) if trims(question) => {

@@ -11,7 +11,11 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let texts = lists::read(&plan, &state);
-    let (mut complaints, remarks) = (texts.problems, texts.remarks);
+    let rules = texts.compile();
+    let (mut complaints, mut remarks) = (texts.problems, texts.remarks);
+    complaints.extend(lists::not_in_force(&plan, &rules));
+    remarks.extend(lists::without_rules(&rules));
+    drop(rules);
     let base = plan.base(&state);
     let mut named: Vec<Complaint> = Vec::new();
     if let Some(gateway) = &plan.file.gateway {

@@ -1,5 +1,5 @@
-//! `tidegate lists`: what each list holds, what was skipped and why, what it costs, and whether those
-//! with a URL are fetched; and fetching them now.
+//! `tidegate lists`: what each list holds, what was skipped and why, what it costs, and whether
+//! those with a URL are fetched; and fetching them now.
 
 use super::{Exit, Failure, Setup, ctl};
 use crate::app::lists;
@@ -78,7 +78,11 @@ pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure
 pub(super) fn test(file: &Path) -> Result<(), Failure> {
     let rules = lists::compile_file(file).map_err(|what| Failure::new(Exit::Wrong, what))?;
     print(&rules, &[]);
-    Ok(())
+    let unfit = rules.lists().iter().find_map(|report| report.unfit);
+    unfit.map_or(Ok(()), |why| {
+        let message = format!("{}: not in force: {why}", file.display());
+        Err(Failure::new(Exit::Wrong, message))
+    })
 }
 
 fn print(rules: &Rules, subscriptions: &[Subscription]) {
@@ -102,12 +106,13 @@ fn print_list(report: &ListReport) {
         println!("  not in force: {why}");
     }
     for (reason, count) in &report.skipped_by_reason {
-        println!("  {count} skipped: {reason}");
+        let lines = if *count == 1 { "line" } else { "lines" };
+        println!("  {count} {lines} skipped: {reason}");
     }
     for line in report.skipped.iter().take(10) {
         let (file, number) = report.in_file(line.line);
         let place = file.map_or_else(String::new, |file| format!(" of {file}"));
-        println!("  line {number}{place} ({}) {}", line.text, line.reason);
+        println!("  line {number}{place}: {:?} {}", line.text, line.reason);
     }
 }
 
