@@ -15,6 +15,7 @@ mod dns_door;
 mod dns_foreign_state;
 mod dns_pipeline;
 mod dns_pipeline_trouble;
+mod documents;
 mod gateway_names;
 mod gateway_pools;
 mod gateway_reload;
