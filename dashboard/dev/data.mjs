@@ -115,7 +115,9 @@ export function row(id, at) {
   const door = u < 0.72 ? "dns" : u < 0.8 ? "pixel" : u < 0.93 ? "proxy" : u < 0.97 ? "web" : "gateway";
   const client = skewed(random, CLIENTS);
   const blocked = door === "pixel" || random() < (door === "dns" ? 0.2 : door === "proxy" ? 0.12 : 0.03);
-  const base = { id, at: new Date(at).toISOString(), door, client, action: blocked ? "block" : "pass", cause: blocked ? "rule" : "none", rule: null, cache: null, not_stored: null, cache_text: null };
+  const hex = Math.floor(at).toString(16).toUpperCase().padStart(12, "0");
+  const number = `${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
+  const base = { id, number, at: new Date(at).toISOString(), door, client, action: blocked ? "block" : "pass", cause: blocked ? "rule" : "none", rule: null, cache: null, not_stored: null, cache_text: null };
   const [name, list, line] = skewed(random, BLOCKED);
   if (door === "dns") {
     const kind = random() < 0.55 ? "A" : random() < 0.6 ? "AAAA" : "HTTPS";

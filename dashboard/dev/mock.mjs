@@ -34,6 +34,8 @@ function status() {
     started_at: new Date(STARTED).toISOString(),
     uptime_s: Math.floor((Date.now() - STARTED) / 1000),
     paused_until: pausedUntil > Date.now() ? new Date(pausedUntil).toISOString() : null,
+    pid: 4711,
+    state: "/var/lib/tidegate",
     config: MODE === "open" ? "/etc/tidegate/tidegate.yaml" : null,
     listeners: [
       { door: "dns", url: `udp://${host}:${dnsPort}` },
@@ -129,6 +131,7 @@ function why(words) {
     action: blocked ? "block" : "pass", cause: paused && bad ? "paused" : decided ? "rule" : "none", rule: decided, list_changed_at: decided ? new Date(STARTED).toISOString() : null,
     summary: "", matches,
     stored: door === "proxy" && !blocked ? ["200 OK, 17.8 KiB in memory: fresh for 1 h by max-age, 5 min 12 s old, so fresh for 54 min 48 s more"] : [],
+    page: null,
     door_outcome: blocked ? (outcome[door] ?? "403") : door === "dns" ? "asks the cache, then the upstreams" : "fetches it from the origin",
   }];
 }

@@ -87,9 +87,14 @@ export function shellWord(text: string): string {
 }
 
 /** The command that explains the same request on a terminal. */
-export function whyCommand(ask: { target: string; client?: string; kind?: string; door?: string }): string {
+export function whyCommand(
+  ask: { target: string; client?: string; kind?: string; door?: string; page?: string | null },
+  state = "",
+): string {
   const words = ["tidegate", "why"];
-  for (const key of ["client", "kind", "door"] as const) {
+  // By its state folder the running Tidegate is found from any folder of its machine.
+  if (state) words.push("--state", shellWord(state));
+  for (const key of ["client", "kind", "door", "page"] as const) {
     const value = ask[key];
     if (value) words.push(`--${key}`, shellWord(value));
   }

@@ -28,7 +28,9 @@ export interface Status {
   started_at: string;
   uptime_s: number;
   paused_until: string | null;
+  pid: number;
   config: string | null;
+  state: string;
   listeners: Listener[];
   lists: number;
   rules: number;
@@ -130,6 +132,7 @@ export interface Why {
   profile: string;
   door: string;
   kind: string;
+  page: string | null;
   action: Action;
   cause: Cause;
   rule: Rule | null;

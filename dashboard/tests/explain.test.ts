@@ -35,6 +35,9 @@ describe("the command", () => {
     );
     expect(shellWord("it's\n; reboot")).toBe("'it'\\''s\ufffd; reboot'");
     expect(whyCommand({ target: "-rf.example" })).toBe("tidegate why -- -rf.example");
+    expect(whyCommand({ target: "a.example", page: "news.example" }, "/var/lib/tidegate")).toBe(
+      "tidegate why --state /var/lib/tidegate --page news.example a.example",
+    );
     expect(shellWord("")).toBe("''");
   });
 

@@ -3,6 +3,7 @@ import type { RequestRow } from "../src/model";
 import { freshCount, HELD_ROWS_MAX, joinNewest, joinOlder, NOTHING_HELD } from "../src/rows";
 
 const row = (id: number): RequestRow => ({
+  number: "01A2-076A-9DE3",
   id, at: "2026-11-21T12:00:00.000Z", door: "dns", client: "127.0.0.1", subject: "a.example", kind: "A", action: "pass",
   cause: "none", rule: null, source: "cache", cache: null, not_stored: null, cache_text: null, status: 0, status_text: "NOERROR", bytes: 40, took_us: 8,
 });

@@ -1,6 +1,9 @@
-//! Real clients: curl, dig, openssl.
+//! Real clients: curl, dig, openssl; and a bare one that asks from any address.
 
-use std::net::SocketAddr;
+use crate::wait;
+use rustix::net::{AddressFamily, SocketType};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 
 /// Runs curl quietly; the status (0 when there was no answer) and the body.
@@ -51,4 +54,18 @@ pub fn openssl(server: SocketAddr, name: &str, args: &[&str]) -> String {
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
     text += &String::from_utf8_lossy(&output.stderr);
     text
+}
+
+/// Bytes that a server sends to a client with this address, up to the end.
+pub fn said(client: Ipv4Addr, server: SocketAddr, head: &str) -> Vec<u8> {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddr::new(IpAddr::V4(client), 0)).unwrap();
+    rustix::net::connect(&socket, &server).unwrap();
+    let mut stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    // A reset after the answer is as good as its end.
+    let _ = stream.read_to_end(&mut answer);
+    answer
 }

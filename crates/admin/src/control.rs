@@ -141,4 +141,6 @@ pub struct Question {
     pub kind: Kind,
     /// At which door.
     pub door: Door,
+    /// The host of the page that asks, for rules about third parties; none if that is unknown.
+    pub page: Option<DomainName>,
 }

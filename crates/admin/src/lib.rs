@@ -15,6 +15,7 @@ pub mod model;
 mod once;
 mod page;
 mod query;
+pub mod question;
 mod refused;
 mod secret_file;
 mod sender;

@@ -66,8 +66,12 @@ pub struct Running {
     pub uptime_s: u64,
     /// Until when protection is paused; null if it is not.
     pub paused_until: Option<String>,
-    /// The configuration file; null for the built-in one.
+    /// Number of the process.
+    pub pid: u32,
+    /// The configuration file, absolute; null for the built-in one.
     pub config: Option<String>,
+    /// The state folder, absolute.
+    pub state: String,
     /// Where each door listens.
     pub listeners: Vec<Listener>,
     /// Lists in force.

@@ -189,6 +189,7 @@ async fn state(app: &Arc<App>, wish: &Wish, asked: Asked) -> Result<(Why, Option
         client: wish.client.unwrap_or(asked.client),
         kind: Kind::Document,
         door: Door::Pixel,
+        page: None,
     };
     let (why, allows) = app
         .ask(move |app| (app.control.why(&question, asked.now), app.control.allows(asked.now)))

@@ -1,4 +1,4 @@
-//! Who had a browser send a request: a person, our own page, or a page of another site.
+//! Sender of a request, as browsers tell it: a person, our own page, or a page of another site.
 //!
 //! Browsers say so in `Sec-Fetch-Site` to addresses that they trust (loopback, HTTPS), and to others
 //! in `Origin` or `Referer`, if at all. Programs say nothing. Read by the gate.

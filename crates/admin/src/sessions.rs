@@ -15,7 +15,7 @@ use vocab::Now;
 
 /// The file in the state folder.
 pub(crate) const FILE: &str = "admin.sessions";
-/// How long a session lasts.
+/// Life of a session, in seconds.
 pub(crate) const SESSION_SECONDS: u64 = 30 * 86_400;
 /// Sessions at once; the oldest ends for a new one.
 const SESSIONS_MAX: usize = 256;

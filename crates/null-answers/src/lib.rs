@@ -15,8 +15,10 @@ mod onward;
 pub mod page;
 mod ready;
 mod stubs;
+mod words;
 
 pub use crate::answer::{Keep, Written, render, share, write};
 pub use crate::null::{Blank, Due, Hints, Null, Seat, due, seat};
 pub use crate::ready::{Carrier, FORGET_HTTP3};
 pub use crate::stubs::Stub;
+pub use crate::words::{due_to_get, in_words};

@@ -19,6 +19,13 @@ macro_rules! catalogue {
             /// All, in the order of their numbers.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$stub,)*];
 
+            /// The name of its file.
+            pub(crate) const fn file_name(self) -> &'static str {
+                match self {
+                    $(Self::$stub => $file,)*
+                }
+            }
+
             /// Its source.
             pub(crate) const fn text(self) -> &'static str {
                 match self {

@@ -1,7 +1,7 @@
 //! The number of a request, as block pages show it and people read it out.
 //!
-//! It is the moment of the request in milliseconds since 1970, as twelve hexadecimal digits in groups
-//! of four, so it costs no memory to hand out and leads to the row in the ledger.
+//! The moment of the request in milliseconds since 1970 is written as twelve hexadecimal digits in groups
+//! of four, so the number costs no memory to hand out and leads to the row in the ledger.
 
 use crate::Now;
 use std::fmt;
@@ -20,7 +20,7 @@ pub struct NoRequestNumber;
 
 /// Digits of a number.
 const DIGITS: usize = 12;
-/// Those of one group.
+/// Digits of one group.
 const GROUP: usize = 4;
 const LARGEST: u64 = (1 << (DIGITS * 4)) - 1;
 

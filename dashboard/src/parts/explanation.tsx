@@ -3,7 +3,7 @@
 import { sentence, whyCommand, doorName } from "../explain";
 import { moment, printable, withUnits } from "../format";
 import type { Rule, Why } from "../model";
-import { today } from "../state";
+import { status, today } from "../state";
 import { Copyable } from "./copy";
 
 /** The note of the rule that decides, where there is no more to say of it. */
@@ -110,7 +110,7 @@ function Terminal({ why }: { why: Why }) {
   return (
     <section class="terminal">
       <h3>The same on a terminal</h3>
-      <Copyable label="command" text={whyCommand(why)} />
+      <Copyable label="command" text={whyCommand(why, status.value?.state)} />
     </section>
   );
 }

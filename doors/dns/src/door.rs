@@ -185,6 +185,11 @@ impl Door {
         Ok(())
     }
 
+    /// Shared state that its requests see.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Every open listener as it was asked for, with the address it got.
     pub fn listeners(&self) -> Vec<Listen> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,6 +16,7 @@ mod dumps;
 pub mod effects;
 mod exposure;
 mod foreign;
+mod foretell;
 mod guard;
 mod lines;
 mod listeners;
@@ -41,6 +42,7 @@ pub use door::{Door, Parts, StartError};
 pub use dumps::CacheDump;
 pub use effects::{OnReload, ReloadWhat, Surroundings, Tell};
 pub use foreign::Foreign;
+pub use foretell::Foretold;
 pub use guard::{
     AccessAction, AccessSettings, ClientSubnetSettings, CookieMode, CookieSettings, Ddr,
     RateAction, RateLimitSettings, RebindingSettings, ResponseRateLimitSettings, SubnetMode,

@@ -251,9 +251,9 @@ pub(crate) fn finish(
 }
 
 /// What is to be answered after the review.
-struct Reviewed {
-    findings: Findings,
-    source: Source,
+pub(crate) struct Reviewed {
+    pub(crate) findings: Findings,
+    pub(crate) source: Source,
 }
 
 /// Whether an answer is what some upstream said, now or before.
@@ -263,7 +263,7 @@ pub(crate) fn is_foreign(source: Source) -> bool {
 
 /// Answers may lead to blocked names by their aliases; then they are as blocked as those, unless an
 /// exception names what was asked for.
-fn review(
+pub(crate) fn review(
     view: &View<'_>,
     asked: &Asked<'_>,
     findings: Findings,
@@ -285,7 +285,7 @@ fn review(
 
 /// Answers of public upstreams that point inside are empty: they would lead browsers around their
 /// same-origin rule. Zones that an upstream of ours is responsible for may point where they like.
-fn keep_outside(
+pub(crate) fn keep_outside(
     view: &View<'_>,
     asked: &Asked<'_>,
     state: &mut State,

@@ -12,36 +12,47 @@ use crate::request::{Led, Wish, aim};
 use crate::route::{Destination, Route, in_words};
 use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
-use policy::RuleText;
+use policy::{RuleText, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use upstream::origins::{Origin, OriginScheme};
-use vocab::{Kind, Now};
+use vocab::{DomainName, Kind, Now};
 
 /// What a request would meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foretold {
     /// The pattern of the gateway's own that refuses it; not one that only logs.
     pub refused_by: Option<RuleText>,
+    /// Verdict of the policy that blocks it, in one spelling of its path or another.
+    pub blocked: Option<Verdict>,
     /// What the gateway would do, in a few words.
     pub outcome: String,
 }
 
 impl Door {
-    /// What a `GET` of this absolute URL would meet; none where the policy blocks it, or where no client
-    /// could ask the gateway for it.
-    pub fn foretell(&self, client: IpAddr, url: &str, kind: Kind, now: Now) -> Option<Foretold> {
+    /// Forecast for a `GET` of this absolute URL, from this page; none where no client could ask the
+    /// gateway for it.
+    pub fn foretell(
+        &self,
+        (client, page): (IpAddr, Option<&DomainName>),
+        (url, kind): (&str, Kind),
+        now: Now,
+    ) -> Option<Foretold> {
         let setup = self.setup();
-        let wish = wish(client, url, kind)?;
+        let wish = Wish { page: page.cloned(), ..wish(client, url, kind)? };
         let (method, headers) = (Method::GET, HeaderMap::new());
         let asked = Asked { method: &method, headers: &headers };
         let decision = decide((self, &setup), &wish, (asked, Occasion::Question), now);
+        let mut blocked = None;
         let (refused_by, outcome) = match &decision {
             Decision::Block(verdict, Some(block)) => {
                 let rule = verdict.cause.rule().and_then(|rule| block.rule_text(rule));
                 (rule, block.answer.in_words())
             }
-            Decision::Block(_, None) => return None,
+            Decision::Block(verdict, None) => {
+                blocked = Some(*verdict);
+                (None, "403 that names list and rule".into())
+            }
             Decision::Pass(verdict, route) => {
                 let noted = verdict.cause.rule().and_then(|rule| setup.rule_text(rule));
                 let noted = noted.map_or_else(String::new, |rule| {
@@ -55,7 +66,7 @@ impl Door {
             Decision::Nowhere(_) => (None, "404: no route fits".into()),
             Decision::Refuse(why) => (None, format!("400: {why}")),
         };
-        Some(Foretold { refused_by, outcome })
+        Some(Foretold { refused_by, blocked, outcome })
     }
 }
 

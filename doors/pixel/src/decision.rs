@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use vocab::{Action, Kind, Name, Now};
 
 /// DNS type A, the question that led here.
-const TYPE_A: u16 = 1;
+pub(crate) const TYPE_A: u16 = 1;
 
 /// A request as the policy sees it.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ pub(crate) fn is_spared(
 }
 
 /// What the DNS door would say to the question for the name's address.
-fn of_name(
+pub(crate) fn of_name(
     policy: &Policy,
     (client, who): (IpAddr, &Who<'_>),
     host: Name<'_>,

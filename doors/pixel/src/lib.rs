@@ -9,6 +9,7 @@ mod counters;
 mod decision;
 mod door;
 mod figures;
+mod foretell;
 mod handshake;
 mod page;
 mod quick;
@@ -22,5 +23,6 @@ mod tunnels;
 mod wish;
 
 pub use crate::door::{Door, Parts};
+pub use crate::foretell::{Foretold, Judged, foretell, lookup};
 pub use crate::settings::Settings;
 pub use crate::splice::Bounds;

@@ -10,6 +10,7 @@ mod blocked;
 mod cached;
 mod decide;
 mod door;
+mod foretell;
 mod headers;
 mod never;
 mod own;
@@ -28,6 +29,7 @@ mod tunnel;
 mod within;
 
 pub use crate::door::{Door, Parts, check_files};
+pub use crate::foretell::foretell;
 pub use crate::never::check as check_never;
 pub use crate::settings::{
     AuthSettings, ConnectSni, PacFallback, PacSettings, ParentSettings, ParentsOf, Place, Referer,

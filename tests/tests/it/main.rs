@@ -5,6 +5,8 @@
     reason = "a test fails by panicking, and its name is a sentence"
 )]
 
+mod admin_door;
+mod answered_from;
 mod browser;
 mod cache_suite;
 mod cached;

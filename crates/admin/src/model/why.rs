@@ -12,11 +12,14 @@ pub struct WhyQuery {
     pub target: String,
     /// The client's address; 127.0.0.1 if left out.
     pub client: Option<String>,
-    /// `script`, `image`, `A` and so on; guessed from the target if left out.
+    /// `script`, `image`, `A` and so on; guessed from the target if left out. At the DNS door a record
+    /// type, elsewhere another word.
     pub kind: Option<String>,
     /// `dns`, `pixel`, `proxy`, `web` or `gateway`; `dns` for a name and `proxy` for a URL if left
     /// out.
     pub door: Option<String>,
+    /// The host of the page that asks, for rules about third parties; unknown if left out.
+    pub page: Option<String>,
 }
 
 /// Why something is blocked or not.
@@ -32,6 +35,9 @@ pub struct Why {
     pub door: String,
     /// As this kind.
     pub kind: String,
+    /// From a page of this host; null if that is not known.
+    #[serde(default)]
+    pub page: Option<String>,
     /// `pass` or `block`.
     pub action: String,
     /// `none` (no rule matched), `rule`, `paused`, `not_asked`, or `unlisted` (no rule

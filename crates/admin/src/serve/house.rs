@@ -38,6 +38,7 @@ impl Control for Program {
             profile: "default".into(),
             door: question.door.to_string(),
             kind: question.kind.to_string(),
+            page: question.page.as_ref().map(ToString::to_string),
             action: "block".into(),
             cause: "none".into(),
             rule: None,

@@ -142,6 +142,7 @@ async fn wrong_words_are_refused_with_the_right_ones() {
         ("/api/why?target=ads.example&client=me", "192.168.1.7"),
         ("/api/why?target=a%20b", "ads.example"),
         ("/api/why?target=file:///etc/passwd", "https://"),
+        ("/api/why?target=a.example&page=a%20b", "news.example"),
         ("/api/why", "openapi"),
         ("/api/requests?before=yesterday", "openapi"),
     ] {
@@ -170,6 +171,8 @@ async fn why_reads_names_and_urls() {
     );
     let why: Why = house.get("/api/why?target=https://ads.example&kind=&door=").await.json();
     assert_eq!(why.kind, "document");
+    let page: Why = house.get("/api/why?target=https://a.example&page=news.example").await.json();
+    assert_eq!(page.page.as_deref(), Some("news.example"));
     let root: Why = house.get("/api/why?target=.").await.json();
     assert_eq!((root.target.as_str(), root.door.as_str()), (".", "dns"));
 }

@@ -97,6 +97,18 @@ pub(crate) fn compile(
     Ok((policy, origin))
 }
 
+/// The policy that a start would have, with what is let through. Nothing is written.
+pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Failure> {
+    let texts = lists::read(plan, state_dir);
+    if !texts.problems.is_empty() {
+        return Err(Failure::complaints(&texts.problems));
+    }
+    let rules = texts.rules_unkept(state_dir);
+    let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
+    leaves::restore(state_dir, &policy, transport::clock::now());
+    Ok(policy)
+}
+
 /// Who gets which lists.
 pub(crate) fn profiles(plan: &Plan) -> Profiles {
     Profiles::build(&plan.file.policy)

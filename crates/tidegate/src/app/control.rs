@@ -3,19 +3,19 @@
 use super::pools::PoolFigures;
 use super::reload::size;
 use super::subscriptions::Smaller;
-use super::{App, stores, why};
+use super::{App, Running, stores, why};
 use admin::model::{
-    self, Cache, List, Listener, Reloaded, SkippedCount, SkippedLine, UpdateRequest, Updated,
-    UpdatedList, Upstream,
+    self, Cache, List, Listener, Reloaded, UpdateRequest, Updated, UpdatedList, Upstream,
 };
 use admin::{Admin, Control, Grant, PoolChange, Purge, Question, Token};
 use door_gateway::Foretold;
 use policy::{Until, Whom};
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
 use upstream::resolver::{Flush, FlushIn, Standing};
-use vocab::{DomainName, Door, ListId, Listen, Now, Scheme};
+use vocab::{DomainName, Door, Kind, ListId, Listen, Now, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
 const ADMIN_CONNECTIONS_MAX: usize = 256;
@@ -77,8 +77,7 @@ impl Control for Handle {
         let policy = app.policy.load();
         let (lists, rules) = size(&policy);
         let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let config =
-            (!running.plan.is_built_in()).then(|| running.plan.source.display().to_string());
+        let config = (!running.plan.is_built_in()).then(|| absolute(&running.plan.source));
         drop(running);
         let paused = policy.paused_until();
         model::Running {
@@ -86,7 +85,9 @@ impl Control for Handle {
             started_at: admin::iso(app.started.unix_ms),
             uptime_s: now.mono_ms.saturating_sub(app.started.mono_ms) / 1000,
             paused_until: (paused > now.unix_ms).then(|| admin::iso(paused)),
+            pid: std::process::id(),
             config,
+            state: absolute(app.state.path()),
             listeners: app
                 .listeners()
                 .into_iter()
@@ -102,12 +103,20 @@ impl Control for Handle {
     }
 
     fn why(&self, question: &Question, now: Now) -> model::Why {
-        let why = {
-            let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
-            why::why(&self.0.policy.load(), &running.plan, question, None, now)
-        };
-        let foretold = foretold(&self.0, question, now);
-        let why = why::as_the_gateway_does(why, foretold.map(why::at_gateway));
+        let policy = self.0.policy.load_full();
+        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut why = why::why(&policy, &running.plan, question, now);
+        let dns = asked_of_dns(&running, question);
+        drop(running);
+        let by = (&*policy, &question.host);
+        if let Some((dns, qtype)) = dns
+            && let Some(foretold) = dns.foretell(question.client, (by.1.as_name(), qtype), now)
+        {
+            why = why::as_the_dns_door_does(why, foretold, by);
+        }
+        if let Some(foretold) = foretold(&self.0, question, now) {
+            why = why::as_the_gateway_does(why, foretold, by);
+        }
         model::Why { stored: stores::explain(&self.0, question), ..why }
     }
 
@@ -119,37 +128,11 @@ impl Control for Handle {
             .zip(&running.plan.file.policy.lists)
             .zip(0..)
             .map(|((report, settings), number)| List {
-                name: report.name.clone(),
                 kind: report.kind.to_string(),
                 from: super::lists::origin_of(settings),
-                syntax: report.syntax.to_string(),
-                lines: report.lines,
-                rules_names: report.rules_names,
-                rules_urls: report.rules_urls,
-                skipped: report.skipped_by_reason.iter().map(|(_, count)| count).sum(),
-                skipped_by_reason: report
-                    .skipped_by_reason
-                    .iter()
-                    .map(|(reason, count)| SkippedCount {
-                        reason: reason.to_string(),
-                        count: *count,
-                    })
-                    .collect(),
-                skipped_lines: report
-                    .skipped
-                    .iter()
-                    .map(|line| (line, report.in_file(line.line)))
-                    .map(|(line, (file, number))| SkippedLine {
-                        file: file.map(str::to_owned),
-                        line: number,
-                        reason: line.reason.to_string(),
-                        text: line.text.clone(),
-                    })
-                    .collect(),
-                loaded_at: None,
                 changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
-                unfit: report.unfit.map(|why| why.to_string()),
                 subscription: self.0.subscriptions.state(&report.name),
+                ..super::lists::told(report)
             })
             .map(|list| {
                 let subscription = list.subscription.as_ref();
@@ -307,6 +290,12 @@ impl Control for Handle {
     }
 }
 
+/// A path that means the same in every folder.
+fn absolute(path: &Path) -> String {
+    let whole = std::path::absolute(path);
+    whole.as_deref().unwrap_or(path).display().to_string()
+}
+
 /// Resident memory of this process, in bytes, as Linux tells it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -314,8 +303,21 @@ fn resident_bytes() -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
+/// The DNS door and the type of record, for a question that is about it. A foreign pipeline has effects
+/// and is not run for a question.
+fn asked_of_dns(running: &Running, question: &Question) -> Option<(Arc<door_dns::Door>, u16)> {
+    let settings = running.plan.file.dns.as_ref().filter(|dns| dns.foreign.is_none());
+    match (question.door, question.kind) {
+        (Door::Dns, Kind::Lookup(qtype)) => {
+            settings.and(running.doors.dns.clone()).map(|door| (door, qtype))
+        }
+        _ => None,
+    }
+}
+
 /// What the gateway would do about a question that is about it.
 fn foretold(app: &App, question: &Question, now: Now) -> Option<Foretold> {
     let url = question.url.as_ref().filter(|_| question.door == Door::Gateway)?;
-    app.gateway()?.foretell(question.client, url, question.kind, now)
+    let from = (question.client, question.page.as_ref());
+    app.gateway()?.foretell(from, (url, question.kind), now)
 }

@@ -10,6 +10,7 @@ mod folder;
 
 use super::state::replace_file;
 use super::subscriptions::Subscription;
+use admin::model::{List, SkippedCount, SkippedLine};
 use config::{FileComplaint, Plan};
 use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, Rules, Unfit};
 use sha2::{Digest, Sha256};
@@ -204,6 +205,36 @@ pub(super) fn read_capped(path: &Path, size_max: u64) -> Result<Vec<u8>, String>
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
+/// Content of a list, in the words of the API.
+pub(crate) fn told(report: &ListReport) -> List {
+    let skipped = report
+        .skipped_by_reason
+        .iter()
+        .map(|(reason, count)| SkippedCount { reason: reason.to_string(), count: *count });
+    let lines = report.skipped.iter().map(|line| {
+        let (file, number) = report.in_file(line.line);
+        SkippedLine {
+            file: file.map(str::to_owned),
+            line: number,
+            reason: line.reason.to_string(),
+            text: line.text.clone(),
+        }
+    });
+    List {
+        name: report.name.clone(),
+        kind: report.kind.to_string(),
+        syntax: report.syntax.to_string(),
+        lines: report.lines,
+        rules_names: report.rules_names,
+        rules_urls: report.rules_urls,
+        skipped: report.skipped_by_reason.iter().map(|(_, count)| count).sum(),
+        skipped_by_reason: skipped.collect(),
+        skipped_lines: lines.collect(),
+        unfit: report.unfit.map(|why| why.to_string()),
+        ..List::default()
+    }
+}
+
 /// Where a list comes from, in a few words.
 pub(crate) fn origin_of(list: &ListSettings) -> String {
     match (&list.builtin, &list.path, &list.url) {
@@ -244,10 +275,8 @@ impl Texts {
     pub(crate) fn rules(&self, state_dir: &Path, before: Option<&Rules>) -> (Arc<Rules>, Origin) {
         let key = self.digest();
         let snapshot = state_dir.join(SNAPSHOT_FILE);
-        if let Ok(bytes) = std::fs::read(&snapshot)
-            && let Ok(rules) = Rules::from_snapshot(&bytes, key)
-        {
-            return (Arc::new(rules), Origin::Snapshot);
+        if let Some(rules) = Self::from_snapshot(state_dir, key) {
+            return (rules, Origin::Snapshot);
         }
         let rules = match before {
             Some(before) => policy::recompile(before, &self.sources()),
@@ -261,6 +290,16 @@ impl Texts {
             );
         }
         (Arc::new(rules), Origin::Compiled)
+    }
+
+    /// The rules as a start would have them, and nothing is kept for the next one.
+    pub(crate) fn rules_unkept(&self, state_dir: &Path) -> Arc<Rules> {
+        Self::from_snapshot(state_dir, self.digest()).unwrap_or_else(|| Arc::new(self.compile()))
+    }
+
+    fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<Arc<Rules>> {
+        let bytes = std::fs::read(state_dir.join(SNAPSHOT_FILE)).ok()?;
+        Rules::from_snapshot(&bytes, key).ok().map(Arc::new)
     }
 
     /// The rules, compiled now.

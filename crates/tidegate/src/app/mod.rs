@@ -24,7 +24,7 @@ mod stores;
 pub(crate) mod subscriptions;
 pub(crate) mod why;
 
-pub(crate) use build::{compile, pixel_warnings};
+pub(crate) use build::{pixel_warnings, policy_of};
 
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::ArcSwap;

@@ -1,23 +1,18 @@
 //! A verdict told to a person: the policy's explanation in the words of the API, and what the door
 //! would do. The `why` command and the admin API say the same.
 
+mod outcome;
+
 use admin::Question;
 use admin::model::{GatewayWhy, Rule, RuleMatch, Why};
 use config::Plan;
-use door_gateway::Foretold;
-use policy::{
-    Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Style, Until, Verdict,
-};
-use vocab::{Action, Cause, Door, Kind, Name, Now};
+use door_pixel::Judged;
+use outcome::{outcome, trims};
+use policy::{Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Until};
+use vocab::{Action, Cause, DomainName, Door, Now, RuleRef};
 
 /// The answer to a question, as the running program or a fresh one would give it.
-pub(crate) fn why(
-    policy: &Policy,
-    plan: &Plan,
-    question: &Question,
-    page: Option<Name<'_>>,
-    now: Now,
-) -> Why {
+pub(crate) fn why(policy: &Policy, plan: &Plan, question: &Question, now: Now) -> Why {
     // By which interface a client would come in, nobody can say beforehand.
     let who = transport::near::of(policy.near_wanted(), question.client, || None, now).into();
     let ask = Ask {
@@ -27,51 +22,122 @@ pub(crate) fn why(
         host: question.host.as_name(),
         kind: question.kind,
         url: question.url.as_deref(),
-        page,
+        page: question.page.as_ref().map(DomainName::as_name),
     };
-    let explanation = policy.explain(&ask, now);
-    let target = question.url.clone().unwrap_or_else(|| question.host.to_string());
-    Why {
+    let at_pixel = (question.door == Door::Pixel).then(|| door_pixel::foretell(policy, &ask, now));
+    // Clients come to the pixel door by the answer to a look-up: that decides where the URL does not.
+    let by_name = at_pixel.as_ref().is_some_and(|it| it.judged == Judged::Name);
+    let judged = if by_name { door_pixel::lookup(&ask) } else { ask };
+    let is_own = at_pixel.as_ref().is_some_and(|it| it.judged == Judged::Own);
+    let explanation = policy.explain(&judged, now);
+    let trimmed = explanation.trimmed.as_ref().filter(|_| trims(question));
+    let cut_by = trimmed.and_then(|trimmed| trimmed.rules.first().copied());
+    let decisive = cut_by.or(explanation.verdict.cause.rule());
+    let cut_by = cut_by.and_then(|rule| policy.rule_text(rule, ask.host));
+    let why = Why {
         summary: summary(&explanation, question),
-        target,
+        target: question.url.clone().unwrap_or_else(|| question.host.to_string()),
         client: question.client.to_string(),
         profile: explanation.profile.clone(),
         door: question.door.to_string(),
         kind: question.kind.to_string(),
+        page: question.page.as_ref().map(ToString::to_string),
         action: explanation.verdict.action.to_string(),
-        cause: cause_word(explanation.verdict.cause).into(),
-        rule: explanation.winner.as_ref().map(rule),
-        list_changed_at: explanation
-            .verdict
-            .cause
-            .rule()
-            .and_then(|rule| policy.list_changed_ms(rule.list))
-            .map(admin::iso),
+        cause: match &cut_by {
+            Some(_) => cause_word(decisive.map_or(Cause::NoRule, Cause::Rule)),
+            None => cause_word(explanation.verdict.cause),
+        }
+        .into(),
+        rule: cut_by.as_ref().or(explanation.winner.as_ref()).map(rule),
+        list_changed_at: decisive.and_then(|rule| changed_at(policy, rule)),
         matches: explanation.considered.iter().map(considered).collect(),
         trimmed: explanation.trimmed.as_ref().map(|it| it.url.clone()),
-        door_outcome: match &explanation.trimmed {
-            Some(trimmed) if trims(question) => format!("307 to {}", trimmed.url),
-            Some(_) | None => {
-                let own = policy.style_of(question.client, Some(&who));
-                outcome(plan, question, explanation.verdict, own)
-            }
+        door_outcome: match (at_pixel, trimmed) {
+            (Some(foretold), _) => foretold.outcome,
+            (None, Some(trimmed)) => format!("307 to {}", trimmed.url),
+            (None, None) => outcome(policy, plan, &ask, explanation.verdict),
         },
         stored: Vec::new(),
         gateway: None,
+    };
+    if is_own { not_asked("passes: it asks for the pixel door's own pages", why) } else { why }
+}
+
+/// The answer where a door answers by itself, before any rule is asked.
+fn not_asked(summary: &str, why: Why) -> Why {
+    Why {
+        action: Action::Pass.to_string(),
+        cause: cause_word(Cause::NotAsked).into(),
+        rule: None,
+        list_changed_at: None,
+        matches: Vec::new(),
+        summary: summary.into(),
+        ..why
     }
 }
 
-/// What the gateway foretells, in the words of the API.
-pub(super) fn at_gateway(foretold: Foretold) -> GatewayWhy {
-    GatewayWhy { rule: foretold.refused_by.as_ref().map(rule), outcome: foretold.outcome }
+/// Since when the list of a rule is unchanged.
+fn changed_at(policy: &Policy, rule: RuleRef) -> Option<String> {
+    policy.list_changed_ms(rule.list).map(admin::iso)
+}
+
+/// The answer with what the DNS door makes of the question: it answers some names before it asks the
+/// rules, and blocks what is an alias of a blocked name.
+pub(super) fn as_the_dns_door_does(
+    why: Why,
+    foretold: door_dns::Foretold,
+    (policy, host): (&Policy, &DomainName),
+) -> Why {
+    let door_dns::Foretold { action, cause, source, outcome } = foretold;
+    let why = Why { door_outcome: outcome, ..why };
+    match cause {
+        Cause::NotAsked if source.is_some() => {
+            not_asked("passes: the DNS door answers it by itself, before any rule is asked", why)
+        }
+        Cause::Rule(rule) if action == Action::Block && why.action == Action::Pass.as_str() => {
+            let Some(text) = policy.rule_text(rule, host.as_name()) else { return why };
+            let summary = format!(
+                "blocked: it is an alias of what {}, line {} of list {:?}, blocks",
+                text.text, text.line, text.list
+            );
+            let list_changed_at = changed_at(policy, rule);
+            Why { summary, list_changed_at, ..blocked_by(self::rule(&text), why) }
+        }
+        Cause::NotAsked | Cause::NoRule | Cause::Unlisted | Cause::Paused | Cause::Rule(_) => why,
+    }
 }
 
 /// The answer with what the gateway's routes and its own patterns, which come before the policy, make of it.
-pub(crate) fn as_the_gateway_does(why: Why, gateway: Option<GatewayWhy>) -> Why {
-    let Some(GatewayWhy { rule: refuses, outcome }) = gateway.clone() else { return why };
-    let Some(refuses) = refuses else {
-        return Why { door_outcome: outcome, gateway, ..why };
-    };
+pub(super) fn as_the_gateway_does(
+    why: Why,
+    foretold: door_gateway::Foretold,
+    (policy, host): (&Policy, &DomainName),
+) -> Why {
+    let door_gateway::Foretold { refused_by, blocked, outcome } = foretold;
+    if let Some(verdict) = blocked {
+        let why = Why { door_outcome: outcome, ..why };
+        // The policy may block another spelling of the path than the one that was asked about.
+        let other = verdict.cause.rule().filter(|_| why.action == Action::Pass.as_str());
+        let Some(other) = other else { return why };
+        let Some(text) = policy.rule_text(other, host.as_name()) else { return why };
+        let summary = format!(
+            "blocked: {} stands on line {} of list {:?}, and matches another spelling of the path",
+            text.text, text.line, text.list
+        );
+        let list_changed_at = changed_at(policy, other);
+        return Why { summary, list_changed_at, ..blocked_by(rule(&text), why) };
+    }
+    let gateway =
+        Some(GatewayWhy { rule: refused_by.as_ref().map(rule), outcome: outcome.clone() });
+    let why = Why { door_outcome: outcome, gateway, ..why };
+    let Some(refuses) = refused_by.as_ref().map(rule) else { return why };
+    let summary =
+        format!("blocked: {} stands on line {} of {}", refuses.text, refuses.line, refuses.list);
+    Why { summary, list_changed_at: None, ..blocked_by(refuses, why) }
+}
+
+/// The answer where this rule blocks, and overrules all that matched so far.
+fn blocked_by(refuses: Rule, why: Why) -> Why {
     let mut matches = vec![RuleMatch {
         rule: refuses.clone(),
         decides: true,
@@ -87,22 +153,10 @@ pub(crate) fn as_the_gateway_does(why: Why, gateway: Option<GatewayWhy>) -> Why 
     Why {
         action: Action::Block.to_string(),
         cause: "rule".into(),
-        list_changed_at: None,
-        summary: format!(
-            "blocked: {} stands on line {} of {}",
-            refuses.text, refuses.line, refuses.list
-        ),
         rule: Some(refuses),
         matches,
-        door_outcome: outcome,
-        gateway,
         ..why
     }
-}
-
-/// Whether the door of a question sends clients to URLs without the parameters that rules take off.
-fn trims(question: &Question) -> bool {
-    question.door == Door::Proxy
 }
 
 fn takes_off(found: &Considered) -> bool {
@@ -167,47 +221,5 @@ fn summary(explanation: &Explanation, question: &Question) -> String {
             }
             Some(_) | None => "passes: no rule matches".into(),
         },
-    }
-}
-
-/// What the door would do, in a few words.
-fn outcome(plan: &Plan, question: &Question, verdict: Verdict, own: Option<Style>) -> String {
-    if verdict.action == Action::Pass {
-        return match question.door {
-            Door::Dns => "asks the upstream resolvers, or answers from the cache",
-            Door::Pixel if verdict.cause == Cause::Paused => {
-                "carries the connection to its real server, if a rule would block the name"
-            }
-            Door::Pixel => {
-                "refuses: the name is not blocked, so it gets no certificate and no answer"
-            }
-            Door::Proxy => "fetches it from its origin",
-            Door::Web => "serves the file",
-            Door::Gateway => "does what its route says, unless its own patterns block it",
-        }
-        .into();
-    }
-    match question.door {
-        Door::Dns => dns_outcome(plan, question.kind, own),
-        Door::Pixel => match question.kind {
-            Kind::Document => "403 with a page that says why".into(),
-            kind => format!("an empty answer of the type {kind}"),
-        },
-        Door::Proxy | Door::Web | Door::Gateway => "403 that names list and rule".into(),
-    }
-}
-
-fn dns_outcome(plan: &Plan, kind: Kind, own: Option<Style>) -> String {
-    let Some(dns) = &plan.file.dns else { return "the DNS door is not configured".into() };
-    let nodata = "NODATA with SOA and EDE 15";
-    let is_address = matches!(kind, Kind::Lookup(1 | 28));
-    match own.unwrap_or_else(|| super::build::effective_style(plan)) {
-        Style::Pixel if is_address => {
-            format!("the pixel door's address, for {} s", dns.blocked_ttl.0.0.as_secs())
-        }
-        Style::Null if is_address => "0.0.0.0 or ::".into(),
-        Style::Nxdomain => "NXDOMAIN with SOA and EDE 15".into(),
-        Style::Refused => "REFUSED with EDE 15".into(),
-        Style::Pixel | Style::Null | Style::Nodata | Style::Auto => nodata.into(),
     }
 }

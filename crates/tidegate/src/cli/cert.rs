@@ -1,9 +1,9 @@
 //! `tidegate cert ca`: the certificate to trust, and where each platform keeps such things.
 
 use super::{Exit, Failure, Setup};
-use crate::app;
-use std::sync::Arc;
-use transport::signer::{Ca, Issuer, MintNothing};
+use std::io;
+use std::path::PathBuf;
+use transport::signer::Ca;
 
 const INSTRUCTIONS: &str = "\
 Install it on each device whose blocked hosts Tidegate is to answer over HTTPS:
@@ -26,7 +26,7 @@ It signs only names that your policy blocks. To undo it, remove the certificate 
 
 /// Prints the certificate's path, fingerprint and instructions.
 pub(super) fn explain(setup: &Setup) -> Result<(), Failure> {
-    let (ca, path) = open(setup)?;
+    let (ca, path) = read(setup)?;
     println!("certificate   {}", path.display());
     println!("fingerprint   {}", ca.fingerprint_text());
     println!("\n{INSTRUCTIONS}");
@@ -36,15 +36,44 @@ pub(super) fn explain(setup: &Setup) -> Result<(), Failure> {
 
 /// Prints the certificate alone.
 pub(super) fn pem(setup: &Setup) -> Result<(), Failure> {
-    println!("{}", open(setup)?.0.pem.trim_end());
+    println!("{}", read(setup)?.0.pem.trim_end());
     Ok(())
 }
 
-/// Opens the authority, making it where there is none, and signs nothing.
-fn open(setup: &Setup) -> Result<(Ca, std::path::PathBuf), Failure> {
-    let plan = setup.plan()?;
-    let dir = setup.state_dir(&plan).join("ca");
-    let issuer = Issuer::open(&dir, Arc::new(MintNothing), app::signer::exclusions(&plan))
-        .map_err(|error| Failure::new(Exit::NotStarted, error))?;
-    Ok((issuer.certificate().clone(), dir.join("ca.pem")))
+/// The authority's certificate in the state folder. None is made here: one that nothing signs with
+/// would be installed for nothing.
+fn read(setup: &Setup) -> Result<(Ca, PathBuf), Failure> {
+    let plan = setup.plan();
+    let state = match (setup.state_path(), plan) {
+        (Some(named), _) => named.to_owned(),
+        (None, plan) => setup.state_dir(&plan?),
+    };
+    let dir = state.join("ca");
+    let path = dir.join("ca.pem");
+    match std::fs::File::open(&path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format!(
+                "there is no certificate authority in the state folder {}: it is made when Tidegate \
+                 first runs there; name the folder of your Tidegate with --state DIR",
+                state.display()
+            );
+            return Err(Failure::new(Exit::Wrong, message));
+        }
+        Err(error) => {
+            let message = format!(
+                "{}: {error}; ask as the user that Tidegate runs as, or with sudo",
+                path.display()
+            );
+            return Err(Failure::new(Exit::Wrong, message));
+        }
+    }
+    let ca = Ca::read(&dir).ok_or_else(|| {
+        let message = format!(
+            "{}: this is no certificate of an authority; start Tidegate, which says what to do",
+            path.display()
+        );
+        Failure::new(Exit::Wrong, message)
+    })?;
+    Ok((ca, path))
 }

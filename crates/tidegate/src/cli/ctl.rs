@@ -4,18 +4,11 @@
 
 pub(crate) mod pools;
 
-use super::{AllowArgs, CtlCommand, Exit, Failure, PurgeArgs, Setup};
-use bytes::Bytes;
-use http::{Method, Request, StatusCode};
-use http_body_util::BodyExt;
-use http_engine::Body;
+use super::running::{RunningTidegate, refused};
+use super::{AllowArgs, CtlCommand, Exit, Failure, PurgeArgs, RevokeArgs, Setup};
+use http::{Method, StatusCode};
 use serde_json::{Value as Json, json};
-use std::net::SocketAddr;
-use std::path::Path;
 use vocab::Span;
-
-/// The file in the state folder that says where the admin API listens.
-pub(crate) const ADDRESS_FILE: &str = "admin.address";
 
 /// Sends the command and prints the answer.
 pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
@@ -49,9 +42,13 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
         }
         CtlCommand::Server { what } => (Method::POST, "/api/pools", Some(pools::change(what))),
     };
-    let (status, answer) = ask(&state, method, path, body)?;
-    if !status.is_success() {
-        return Err(refused(status, &answer));
+    let mut running =
+        RunningTidegate::find(&state).map_err(|absent| Failure::new(Exit::NotStarted, absent))?;
+    let (status, answer) = running.ask(&method, path, body.as_ref())?;
+    match (status, command) {
+        (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) => return Err(not_let_through(what)),
+        _ if !status.is_success() => return Err(refused(&answer)),
+        _ => {}
     }
     match command {
         CtlCommand::Status => print_status(&answer),
@@ -75,6 +72,16 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
         CtlCommand::Purge(_) => print_purged(&answer),
     }
     Ok(())
+}
+
+/// A leave that there is not cannot be ended.
+fn not_let_through(what: &RevokeArgs) -> Failure {
+    let whom = what.client.map_or_else(|| "for everybody".to_owned(), |it| format!("for {it}"));
+    let message = format!(
+        "{} is not let through {whom}; tidegate ctl allows shows what is, and for whom",
+        what.host
+    );
+    Failure::new(Exit::Wrong, message)
 }
 
 /// What is sent to let a name through.
@@ -150,20 +157,6 @@ fn print_purged(answer: &Json) {
     }
 }
 
-pub(super) fn refused(status: StatusCode, answer: &Json) -> Failure {
-    let complaints: Vec<&str> =
-        answer["complaints"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
-    if complaints.is_empty() {
-        let error = answer["error"].as_str().unwrap_or("no reason given");
-        let remedy = answer["remedy"].as_str().unwrap_or_default();
-        return Failure::new(Exit::Wrong, format!("{status}: {error}; {remedy}"));
-    }
-    Failure {
-        exit: Exit::Wrong,
-        message: format!("{}\nnothing was changed\n", complaints.join("\n")),
-    }
-}
-
 fn print_status(status: &Json) {
     let text = |key: &str| status[key].as_str().unwrap_or("-").to_owned();
     println!(
@@ -172,6 +165,7 @@ fn print_status(status: &Json) {
         status["uptime_s"],
         text("started_at")
     );
+    println!("process         {}, state folder {}", status["pid"], text("state"));
     println!("configuration   {}", status["config"].as_str().unwrap_or("built-in"));
     for listener in status["listeners"].as_array().into_iter().flatten() {
         println!(
@@ -199,52 +193,4 @@ fn print_status(status: &Json) {
     for warning in status["warnings"].as_array().into_iter().flatten() {
         println!("warning         {}", warning.as_str().unwrap_or_default());
     }
-}
-
-/// Asks the running Tidegate.
-pub(super) fn ask(
-    state: &Path,
-    method: Method,
-    path: &str,
-    body: Option<Json>,
-) -> Result<(StatusCode, Json), Failure> {
-    let not_running = |why: &dyn std::fmt::Display| {
-        Failure::new(
-            Exit::NotStarted,
-            format!(
-                "no Tidegate is running on the state folder {}: {why}; name another with --state",
-                state.display()
-            ),
-        )
-    };
-    let read = |name: &str| std::fs::read_to_string(state.join(name));
-    let address: SocketAddr = read(ADDRESS_FILE)
-        .map_err(|error| not_running(&error))?
-        .trim()
-        .parse()
-        .map_err(|error| not_running(&error))?;
-    let token = read("admin.token").map_err(|error| not_running(&error))?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build_local(tokio::runtime::LocalOptions::default())
-        .map_err(|error| Failure::new(Exit::Fault, error))?;
-    runtime.block_on(async {
-        let stream =
-            tokio::net::TcpStream::connect(address).await.map_err(|error| not_running(&error))?;
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", address.to_string())
-            .header("authorization", format!("Bearer {}", token.trim()))
-            .header("content-type", "application/json")
-            .body(body.map_or_else(Body::empty, |json| Body::full(json.to_string())))
-            .map_err(|error| Failure::new(Exit::Fault, error))?;
-        let failed = |why: &dyn std::fmt::Display| Failure::new(Exit::Fault, why);
-        let mut sender = http_engine::client::connect_http1(stream);
-        let response = sender.send(request).await.map_err(|error| failed(&error))?;
-        let status = response.status();
-        let bytes: Bytes =
-            response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
-        Ok((status, serde_json::from_slice(&bytes).unwrap_or(Json::Null)))
-    })
 }

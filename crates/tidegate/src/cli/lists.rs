@@ -1,25 +1,41 @@
 //! `tidegate lists`: what each list holds, what was skipped and why, what it costs, and whether
 //! those with a URL are fetched; and fetching them now.
 
-use super::{Exit, Failure, Setup, ctl};
+use super::running::{Absent, Answers, RunningTidegate, Wanted, refused};
+use super::{Exit, Failure, Setup};
 use crate::app::lists;
-use crate::app::subscriptions::{Smaller, Subscription, no_such_list, timetable, update_offline};
-use admin::model::{UpdateRequest, Updated, UpdatedList};
+use crate::app::subscriptions::{Smaller, Subscription, no_such_list, update_offline};
+use admin::model::{self, List, Lists, SkippedCount, UpdateRequest, Updated, UpdatedList};
 use http::Method;
-use policy::{ListReport, Rules};
 use serde_json::{from_value, json};
 use std::path::Path;
 
-/// The lists of the configuration.
-pub(super) fn stats(setup: &Setup) -> Result<(), Failure> {
-    let plan = setup.plan()?;
-    let state = setup.state_dir(&plan);
-    let texts = lists::read(&plan, &state);
-    if !texts.problems.is_empty() {
-        return Err(Failure::complaints(&texts.problems));
+/// The lists in force, or those of the configuration.
+pub(super) fn stats(setup: &Setup, wanted: Wanted) -> Result<(), Failure> {
+    match Answers::of(setup, wanted)? {
+        Answers::Running(mut running, from) => {
+            let lists: Lists = running.get("/api/lists")?;
+            lists.lists.iter().for_each(print_list);
+            let bytes = running.status()?.running.rules_bytes;
+            println!("memory: {:.1} MiB", bytes as f64 / f64::from(1 << 20));
+            println!("asked {}", from.text);
+        }
+        Answers::File(plan, state, from) => {
+            let texts = lists::read(&plan, &state);
+            if !texts.problems.is_empty() {
+                return Err(Failure::complaints(&texts.problems));
+            }
+            let rules = texts.compile();
+            let subscriptions = Subscription::all(&plan, &state);
+            for report in rules.lists() {
+                let subscription = subscriptions.iter().find(|it| it.name == report.name);
+                let subscription = subscription.map(Subscription::told);
+                print_list(&List { subscription, ..lists::told(report) });
+            }
+            println!("memory: {}", rules.memory());
+            println!("asked {}", from.text);
+        }
     }
-    let subscriptions = Subscription::all(&plan, &state);
-    print(&texts.compile(), &subscriptions);
     Ok(())
 }
 
@@ -27,13 +43,19 @@ pub(super) fn stats(setup: &Setup) -> Result<(), Failure> {
 pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
-    let running = ctl::ask(&state, Method::POST, "/api/lists/update", Some(json!(which)));
-    let done: Updated = match running {
-        Ok((status, answer)) if status.is_success() => {
+    let done: Updated = match RunningTidegate::find(&state) {
+        Ok(mut running) => {
+            let sent = json!(which);
+            let (status, answer) = running.ask(&Method::POST, "/api/lists/update", Some(&sent))?;
+            if !status.is_success() {
+                return Err(refused(&answer));
+            }
             from_value(answer).map_err(|why| Failure::new(Exit::Fault, why))?
         }
-        Ok((status, answer)) => return Err(ctl::refused(status, &answer)),
-        Err(failure) if failure.exit == Exit::NotStarted => {
+        Err(absent @ (Absent::Forbidden(_) | Absent::Unreadable(..))) => {
+            return Err(Failure::new(Exit::NotStarted, absent));
+        }
+        Err(Absent::NotStarted(_) | Absent::Silent(..)) => {
             let mut wanted = Subscription::all(&plan, &state);
             wanted.retain(|it| which.list.as_ref().is_none_or(|name| it.name == *name));
             let folders = lists::folders(&plan, &state, which.list.as_deref());
@@ -56,7 +78,6 @@ pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure
             let lists = done.into_iter().map(UpdatedList::from).chain(folders).collect();
             Updated { lists, is_fetching: false }
         }
-        Err(failure) => return Err(failure),
     };
     let mut failed = Vec::new();
     for list in done.lists {
@@ -77,7 +98,8 @@ pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure
 /// One list file, whether or not a configuration names it.
 pub(super) fn test(file: &Path) -> Result<(), Failure> {
     let rules = lists::compile_file(file).map_err(|what| Failure::new(Exit::Wrong, what))?;
-    print(&rules, &[]);
+    rules.lists().iter().map(lists::told).for_each(|list| print_list(&list));
+    println!("memory: {}", rules.memory());
     let unfit = rules.lists().iter().find_map(|report| report.unfit);
     unfit.map_or(Ok(()), |why| {
         let message = format!("{}: not in force: {why}", file.display());
@@ -85,56 +107,42 @@ pub(super) fn test(file: &Path) -> Result<(), Failure> {
     })
 }
 
-fn print(rules: &Rules, subscriptions: &[Subscription]) {
-    for report in rules.lists() {
-        print_list(report);
-        if let Some(subscription) = subscriptions.iter().find(|it| it.name == report.name) {
-            print_subscription(subscription);
-        }
-    }
-    let memory = rules.memory();
-    println!("memory: {memory}");
-}
-
-fn print_list(report: &ListReport) {
-    let skipped: u32 = report.skipped_by_reason.iter().map(|(_, count)| count).sum();
+fn print_list(list: &List) {
     println!(
-        "{}: {} lines of {}: {} rules about names, {} about URLs, {skipped} skipped",
-        report.name, report.lines, report.syntax, report.rules_names, report.rules_urls
+        "{}: {} lines of {}: {} rules about names, {} about URLs, {} skipped",
+        list.name, list.lines, list.syntax, list.rules_names, list.rules_urls, list.skipped
     );
-    if let Some(why) = report.unfit {
+    if let Some(why) = &list.unfit {
         println!("  not in force: {why}");
     }
-    for (reason, count) in &report.skipped_by_reason {
+    for SkippedCount { reason, count } in &list.skipped_by_reason {
         let lines = if *count == 1 { "line" } else { "lines" };
         println!("  {count} {lines} skipped: {reason}");
     }
-    for line in report.skipped.iter().take(10) {
-        let (file, number) = report.in_file(line.line);
-        let place = file.map_or_else(String::new, |file| format!(" of {file}"));
-        println!("  line {number}{place}: {:?} {}", line.text, line.reason);
+    for line in list.skipped_lines.iter().take(10) {
+        let place = line.file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));
+        println!("  line {}{place}: {:?} {}", line.line, line.text, line.reason);
+    }
+    if let Some(subscription) = &list.subscription {
+        print_subscription(subscription);
     }
 }
 
-fn print_subscription(what: &Subscription) {
-    let record = what.record();
-    let at = |seconds: u64| admin::iso(seconds * 1000);
-    match &record.version {
+fn print_subscription(what: &model::Subscription) {
+    let at = |moment: &Option<String>| moment.clone().unwrap_or_else(|| "never".into());
+    match what.bytes {
         None => println!("  {}: never fetched", what.url),
-        Some(version) => println!(
-            "  {}: {} bytes, fetched {}, asked for {}",
+        Some(bytes) => println!(
+            "  {}: {bytes} bytes, fetched {}, asked for {}",
             what.url,
-            version.bytes,
-            at(version.fetched_s),
-            at(record.checked_s)
+            at(&what.fetched_at),
+            at(&what.checked_at)
         ),
     }
-    if let Some(why) = &record.failure {
-        println!("  {} tries failed since: {why}", record.failures);
+    if let Some(why) = &what.failure {
+        println!("  {} tries failed since: {why}", what.failures);
     }
-    // Without the jitter, which only the running program knows.
-    let next = timetable::due_s(&record, what.refresh, what.refresh.as_secs() / 10);
-    if next > 0 {
-        println!("  next try about {}", at(next));
+    if let Some(next) = &what.next_at {
+        println!("  next try about {next}");
     }
 }

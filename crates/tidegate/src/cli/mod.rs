@@ -9,15 +9,17 @@ mod ctl;
 mod get;
 mod import;
 mod lists;
+mod running;
 mod serve;
 mod why;
 
-pub(crate) use ctl::ADDRESS_FILE;
+pub(crate) use running::ADDRESS_FILE;
 
 use crate::app;
 use admin::model::UpdateRequest;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use config::Plan;
+use running::Wanted;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -96,9 +98,10 @@ enum Command {
 /// What `why` is asked.
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
-    /// A domain name or an absolute URL
-    #[arg(value_name = "NAME-OR-URL")]
-    target: String,
+    /// A domain name or an absolute URL; `-` reads them from standard input, one a line, and prints JSON
+    /// lines, as does --json alone
+    #[arg(value_name = "NAME-OR-URL", required_unless_present = "json")]
+    target: Option<String>,
     /// The client that asks
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     client: IpAddr,
@@ -114,12 +117,19 @@ pub(crate) struct WhyArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Answer from the configuration, even where a Tidegate runs
+    #[arg(long)]
+    offline: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum ListsCommand {
     /// Rules by kind, skipped lines with reasons, memory
-    Stats,
+    Stats {
+        /// Read them from the configuration, even where a Tidegate runs
+        #[arg(long)]
+        offline: bool,
+    },
     /// Fetch lists that have a URL now: through the running Tidegate, or where none runs into the state
     /// folder
     Update {
@@ -292,8 +302,8 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
         Command::Serve(args) => serve::serve(setup, &args),
         Command::Check => check::check(setup),
         Command::Why(args) => why::why(setup, &args),
-        Command::Lists { what } => match what.unwrap_or(ListsCommand::Stats) {
-            ListsCommand::Stats => lists::stats(setup),
+        Command::Lists { what } => match what.unwrap_or(ListsCommand::Stats { offline: false }) {
+            ListsCommand::Stats { offline } => lists::stats(setup, Wanted::unless(offline)),
             ListsCommand::Update { name, even_if_smaller } => {
                 lists::update(setup, &UpdateRequest { list: name, even_if_smaller })
             }
@@ -311,13 +321,21 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
             Ok(())
         }
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut std::io::stdout());
+            // Written whole first: clap panics where its reader goes away.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut script);
+            print!("{}", String::from_utf8_lossy(&script));
             Ok(())
         }
         Command::Signer => app::signer::run(setup),
-        Command::Man => clap_mangen::Man::new(Cli::command())
-            .render(&mut std::io::stdout())
-            .map_err(|error| Failure::new(Exit::Fault, error)),
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut page)
+                .map_err(|error| Failure::new(Exit::Fault, error))?;
+            print!("{}", String::from_utf8_lossy(&page));
+            Ok(())
+        }
     }
 }
 

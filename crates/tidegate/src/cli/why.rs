@@ -1,108 +1,123 @@
-//! `tidegate why`: the verdict and its reasoning, without a running process; and where one runs, what it
-//! has stored, and what its gateway does.
+//! `tidegate why`: the verdict and its reasoning, as the running process gives them, or as the
+//! configuration would.
+//!
+//! One question from the command line, or many from standard input.
 
-use super::{Exit, Failure, Setup, WhyArgs, ctl};
+mod lines;
+
+use super::running::{AnsweredFrom, Answers, RunningTidegate, Wanted};
+use super::{Exit, Failure, Setup, WhyArgs};
 use crate::app;
-use admin::Question;
-use admin::model::Why;
-use http::Method;
+use admin::model::{Why, WhyQuery};
+use admin::{Question, question};
+use config::Plan;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use std::path::Path;
-use vocab::{DomainName, Door, Kind};
+use policy::Policy;
+use serde::Serialize;
+use std::fmt::Write as _;
+use transport::clock;
 
-/// Explains what the policy of this configuration says.
+/// Source of answers, ready to be asked.
+enum Answerer {
+    Running(Box<RunningTidegate>),
+    File(Box<Plan>, Box<Policy>),
+}
+
+/// An answer with its origin, as JSON.
+#[derive(Serialize)]
+struct Told<'t> {
+    #[serde(flatten)]
+    why: &'t Why,
+    answered_from: &'t AnsweredFrom,
+}
+
+/// Explains what the policy says.
 pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
-    let question = question(args)?;
-    let page = match &args.page {
-        None => None,
-        Some(text) => Some(DomainName::parse(text).map_err(|why| {
-            Failure::new(Exit::Wrong, format!("{text:?} is no page's host: {why}"))
-        })?),
-    };
-    let plan = setup.plan()?;
-    let (policy, _) = app::compile(&plan, &setup.state_dir(&plan), None)?;
-    let page = page.as_ref().map(DomainName::as_name);
-    let mut why = app::why::why(&policy, &plan, &question, page, transport::clock::now());
-    // A page is nothing that the running process is told of.
-    if question.url.is_some()
-        && let Some(running) = running(&setup.state_dir(&plan), &why)
-    {
-        why.stored = running.stored;
-        why = app::why::as_the_gateway_does(why, running.gateway);
+    let target = args.target.as_deref().unwrap_or("-");
+    if target == "-" {
+        let (mut answerer, from) = Answerer::of(setup, args)?;
+        return lines::answer(&mut answerer, &from, args);
     }
+    let question = read(args, target)?;
+    let (mut answerer, from) = Answerer::of(setup, args)?;
+    let why = answerer.answer(&question)?;
     if args.json {
-        let json =
-            serde_json::to_string_pretty(&why).map_err(|error| Failure::new(Exit::Fault, error))?;
-        println!("{json}");
+        let told = Told { why: &why, answered_from: &from };
+        let json = serde_json::to_string_pretty(&told);
+        println!("{}", json.map_err(|error| Failure::new(Exit::Fault, error))?);
     } else {
-        print(&why);
+        print!("{}", in_words(&why, &from));
     }
     Ok(())
 }
 
-/// What the process that runs, if one does, says of the same URL. The question is answered without it.
-fn running(state: &Path, why: &Why) -> Option<Why> {
-    let target = utf8_percent_encode(&why.target, NON_ALPHANUMERIC);
-    let (client, kind, door) = (&why.client, &why.kind, &why.door);
-    let path = format!("/api/why?target={target}&client={client}&kind={kind}&door={door}");
-    let (_, told) = ctl::ask(state, Method::GET, &path, None).ok()?;
-    serde_json::from_value(told).ok()
+/// Question about a target, with the options of the command line.
+fn read(args: &WhyArgs, target: &str) -> Result<Question, Failure> {
+    let query = WhyQuery {
+        target: target.to_owned(),
+        client: Some(args.client.to_string()),
+        kind: args.kind.clone(),
+        door: args.door.clone(),
+        page: args.page.clone(),
+    };
+    question::read(&query).map_err(|wrong| Failure::new(Exit::Wrong, wrong))
 }
 
-/// What is asked, in the words of the API.
-fn question(args: &WhyArgs) -> Result<Question, Failure> {
-    let wrong = |message: String| Failure::new(Exit::Wrong, message);
-    let url = args.target.contains("://").then(|| args.target.clone());
-    let host = match &url {
-        Some(url) => host_of(url).ok_or_else(|| wrong(format!("{url:?} has no host")))?,
-        None => &args.target,
-    };
-    // A URL has no root for its host.
-    let parse = if url.is_some() { DomainName::parse } else { DomainName::parse_or_root };
-    let host = parse(host).map_err(|why| wrong(format!("{host:?} is no domain name: {why}")))?;
-    let kind = match &args.kind {
-        Some(word) => word.parse().map_err(|why| {
-            wrong(format!("{why}: --kind takes a record type or script, image, document, fetch …"))
-        })?,
-        None if url.is_some() => Kind::Document,
-        None => Kind::Lookup(1),
-    };
-    let door = match &args.door {
-        Some(word) => word.parse().map_err(|why| {
-            wrong(format!("{why}: --door takes dns, pixel, proxy, web or gateway"))
-        })?,
-        None if url.is_some() => Door::Proxy,
-        None => Door::Dns,
-    };
-    Ok(Question { host, url, client: args.client, kind, door })
+impl Answerer {
+    fn of(setup: &Setup, args: &WhyArgs) -> Result<(Self, AnsweredFrom), Failure> {
+        match Answers::of(setup, Wanted::unless(args.offline))? {
+            Answers::Running(running, from) => Ok((Self::Running(running), from)),
+            Answers::File(plan, state, from) => {
+                let policy = app::policy_of(&plan, &state)?;
+                Ok((Self::File(plan, Box::new(policy)), from))
+            }
+        }
+    }
+
+    fn answer(&mut self, question: &Question) -> Result<Why, Failure> {
+        match self {
+            Self::Running(running) => running.get(&path_of(question)),
+            Self::File(plan, policy) => Ok(app::why::why(policy, plan, question, clock::now())),
+        }
+    }
 }
 
-/// The host of an absolute URL, without user and port.
-fn host_of(url: &str) -> Option<&str> {
-    let rest = url.split_once("://")?.1;
-    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    let host_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = host_port.rsplit_once(':').map_or(host_port, |(host, _)| host);
-    (!host.is_empty()).then_some(host)
+/// A question as the API is asked it.
+fn path_of(question: &Question) -> String {
+    let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let target = question.url.as_deref().map_or_else(|| encoded(question.host.as_str()), encoded);
+    // The root of DNS is written as a dot.
+    let target = if target.is_empty() { ".".into() } else { target };
+    let Question { client, kind, door, page, .. } = question;
+    let mut path = format!(
+        "/api/why?target={target}&client={}&kind={kind}&door={door}",
+        encoded(&client.to_string())
+    );
+    if let Some(page) = page {
+        // A text grows in memory and cannot fail.
+        let _ = write!(path, "&page={page}");
+    }
+    path
 }
 
-fn print(why: &Why) {
-    println!("{}", why.summary);
-    println!("  target   {} ({})", why.target, why.kind);
-    println!("  client   {} (profile {})", why.client, why.profile);
-    println!("  door     {}: {}", why.door, why.door_outcome);
-    if let Some(changed) = &why.list_changed_at {
-        println!("  list     unchanged since {changed}");
+fn in_words(why: &Why, from: &AnsweredFrom) -> String {
+    let mut lines = vec![
+        why.summary.clone(),
+        format!("  target   {} ({})", why.target, why.kind),
+        format!("  client   {} (profile {})", why.client, why.profile),
+    ];
+    lines.extend(why.page.as_ref().map(|page| format!("  page     {page}")));
+    lines.push(format!("  door     {}: {}", why.door, why.door_outcome));
+    lines.extend(why.list_changed_at.as_ref().map(|at| format!("  list     unchanged since {at}")));
+    lines.extend(why.stored.iter().map(|variant| format!("  stored   {variant}")));
+    let mut others = why.matches.iter().filter(|found| !found.decides).peekable();
+    if others.peek().is_some() {
+        lines.push("  also matched:".into());
     }
-    for variant in &why.stored {
-        println!("  stored   {variant}");
-    }
-    let others: Vec<_> = why.matches.iter().filter(|found| !found.decides).collect();
-    if !others.is_empty() {
-        println!("  also matched:");
-    }
-    for found in others {
+    lines.extend(others.map(|found| {
         let rule = &found.rule;
-        println!("    {} (list {:?}, line {}) {}", rule.text, rule.list, rule.line, found.note);
-    }
+        format!("    {} (list {:?}, line {}) {}", rule.text, rule.list, rule.line, found.note)
+    }));
+    lines.push(format!("  asked    {}", from.text));
+    lines.join("\n") + "\n"
 }

@@ -132,6 +132,24 @@ impl Subscription {
         Record::read(&self.path, &self.url.to_string()).unwrap_or_default()
     }
 
+    /// State of the subscription by its record; the next try is told without the jitter, which only the
+    /// running program knows.
+    pub(crate) fn told(&self) -> model::Subscription {
+        let record = self.record();
+        let version = record.version.as_ref();
+        let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
+        model::Subscription {
+            url: self.url.to_string(),
+            bytes: version.map(|version| version.bytes),
+            fetched_at: version.and_then(|version| at(version.fetched_s)),
+            checked_at: at(record.checked_s),
+            next_at: at(timetable::due_s(&record, self.refresh, self.refresh.as_secs() / 10)),
+            is_fetching: false,
+            failures: record.failures,
+            failure: record.failure.clone(),
+        }
+    }
+
     /// The last good text; none if there is none, or if it is not the one that the configuration pins.
     pub(crate) fn stored(&self) -> Option<Vec<u8>> {
         let size = std::fs::metadata(&self.path).ok()?.len();

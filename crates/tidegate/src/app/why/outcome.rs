@@ -1,0 +1,55 @@
+//! Outcome of a verdict at a door, in a few words.
+//!
+//! The pixel door tells by itself. Where the program runs, the DNS door and the gateway say more.
+
+use crate::app::build::{effective_style, pixel_addresses};
+use admin::Question;
+use config::Plan;
+use policy::{Ask, Policy, Style, Verdict};
+use vocab::{Action, Door, Kind};
+
+/// The record types of addresses.
+const A: u16 = 1;
+const AAAA: u16 = 28;
+
+/// True for a door that sends clients to URLs without the parameters that rules take off.
+pub(super) fn trims(question: &Question) -> bool {
+    question.door == Door::Proxy
+}
+
+/// Outcome at the door of a question.
+pub(super) fn outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>, verdict: Verdict) -> String {
+    match (ask.door, verdict.action) {
+        (Door::Dns, Action::Pass) => {
+            "asks the upstream resolvers, or answers from the cache".into()
+        }
+        (Door::Dns, Action::Block) => dns_outcome(policy, plan, ask),
+        (Door::Pixel, _) => String::new(),
+        (Door::Proxy, Action::Pass) => "fetches it from its origin".into(),
+        (Door::Proxy, Action::Block) => door_proxy::foretell(policy, ask, verdict),
+        (Door::Web, Action::Pass) => "serves the file".into(),
+        (Door::Gateway, Action::Pass) => {
+            "does what its route says, unless its own patterns block it".into()
+        }
+        (Door::Web | Door::Gateway, Action::Block) => "403 that names list and rule".into(),
+    }
+}
+
+fn dns_outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>) -> String {
+    let Some(dns) = &plan.file.dns else { return "the DNS door is not configured".into() };
+    let nodata = "NODATA with SOA and EDE 15";
+    let has_address = |kind| {
+        let mut addresses = pixel_addresses(plan).into_iter();
+        addresses.any(|it| if kind == Kind::Lookup(A) { it.is_ipv4() } else { it.is_ipv6() })
+    };
+    let is_address = matches!(ask.kind, Kind::Lookup(A | AAAA));
+    match policy.style_of(ask.client, ask.who).unwrap_or_else(|| effective_style(plan)) {
+        Style::Pixel if is_address && has_address(ask.kind) => {
+            format!("the pixel door's address, for {} s", dns.blocked_ttl.0.0.as_secs())
+        }
+        Style::Null if is_address => "0.0.0.0 or ::".into(),
+        Style::Nxdomain => "NXDOMAIN with SOA and EDE 15".into(),
+        Style::Refused => "REFUSED with EDE 15".into(),
+        Style::Pixel | Style::Null | Style::Nodata | Style::Auto => nodata.into(),
+    }
+}

@@ -1,0 +1,325 @@
+//! The Tidegate that runs on a state folder, as a command finds it: by the address and the token there.
+//!
+//! Whoever may read that folder may control what runs on it. Everything is asked through the admin API.
+
+use super::{Exit, Failure, Setup};
+use admin::model::Status;
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use http_engine::Body;
+use http_engine::client::{Sender, connect_http1};
+use serde_json::Value as Json;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use tokio::runtime::{LocalOptions, LocalRuntime};
+
+/// The file in the state folder that says where the admin API listens.
+pub(crate) const ADDRESS_FILE: &str = "admin.address";
+const TOKEN_FILE: &str = admin::TOKEN_FILE;
+
+/// A running Tidegate, with a connection that is opened again where it closes.
+pub(super) struct RunningTidegate {
+    state: PathBuf,
+    address: SocketAddr,
+    token: String,
+    runtime: LocalRuntime,
+    sender: Option<Sender>,
+}
+
+/// Reason why no running Tidegate can be asked.
+#[derive(Debug)]
+pub(super) enum Absent {
+    /// Nothing says that one runs.
+    NotStarted(PathBuf),
+    /// Nobody answers at the address that the last one left.
+    Silent(PathBuf, SocketAddr),
+    /// Its folder is another user's.
+    Forbidden(PathBuf),
+    /// Its files cannot be read, or make no sense.
+    Unreadable(PathBuf, String),
+}
+
+impl RunningTidegate {
+    /// The one that runs on this state folder. Makes nothing there.
+    pub(super) fn find(state: &Path) -> Result<Self, Absent> {
+        let text = |name: &str| {
+            let path = state.join(name);
+            std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => Absent::NotStarted(state.into()),
+                io::ErrorKind::PermissionDenied => Absent::Forbidden(state.into()),
+                _ => Absent::Unreadable(path, error.to_string()),
+            })
+        };
+        let unreadable = |name: &str, why: &dyn fmt::Display| {
+            Absent::Unreadable(state.join(name), why.to_string())
+        };
+        let address = text(ADDRESS_FILE)?;
+        let address = address.trim().parse().map_err(|why| unreadable(ADDRESS_FILE, &why))?;
+        let token = text(TOKEN_FILE)?.trim().to_owned();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build_local(LocalOptions::default())
+            .map_err(|why| unreadable(ADDRESS_FILE, &why))?;
+        let mut found = Self { state: state.into(), address, token, runtime, sender: None };
+        found.connect().map_err(|_| Absent::Silent(state.into(), address))?;
+        Ok(found)
+    }
+
+    fn connect(&mut self) -> io::Result<()> {
+        let stream = self.runtime.block_on(tokio::net::TcpStream::connect(self.address))?;
+        self.sender = Some(connect_http1(stream));
+        Ok(())
+    }
+
+    /// Asks it.
+    pub(super) fn ask(
+        &mut self,
+        method: &Method,
+        path: &str,
+        body: Option<&Json>,
+    ) -> Result<(StatusCode, Json), Failure> {
+        let failed = |why: &dyn fmt::Display| {
+            let address = self.address;
+            Failure::new(Exit::Fault, format!("the Tidegate at {address} broke off: {why}"))
+        };
+        let wrong = |why: http::Error| Failure::new(Exit::Fault, why);
+        let request = || {
+            let body = body.map_or_else(Body::empty, |json| Body::full(json.to_string()));
+            Request::builder()
+                .method(method)
+                .uri(path)
+                .header("host", self.address.to_string())
+                .header("authorization", format!("Bearer {}", self.token))
+                .header("content-type", "application/json")
+                .body(body)
+                .map_err(wrong)
+        };
+        let first = request()?;
+        // An idle connection may have been closed meanwhile; what changes something is sent once.
+        let second = if *method == Method::GET { Some(request()?) } else { None };
+        let (state, address) = (&self.state, self.address);
+        let sender = &mut self.sender;
+        self.runtime.block_on(async {
+            let answer = match sender {
+                Some(sender) => sender.send(first).await.map_err(|why| failed(&why)),
+                None => Err(failed(&"it is closed")),
+            };
+            let answer = match (answer, second) {
+                (Err(_), Some(again)) => {
+                    let stream = tokio::net::TcpStream::connect(address).await.map_err(|_| {
+                        Failure::new(Exit::NotStarted, Absent::Silent(state.clone(), address))
+                    })?;
+                    let sender = sender.insert(connect_http1(stream));
+                    sender.send(again).await.map_err(|why| failed(&why))?
+                }
+                (answer, _) => answer?,
+            };
+            let status = answer.status();
+            let bytes: Bytes =
+                answer.into_body().collect().await.map_err(|why| failed(&why))?.to_bytes();
+            Ok((status, serde_json::from_slice(&bytes).unwrap_or(Json::Null)))
+        })
+    }
+
+    /// Asks for what is to be read, and takes a refusal as a failure.
+    pub(super) fn get<T: serde::de::DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
+        let (status, answer) = self.ask(&Method::GET, path, None)?;
+        if !status.is_success() {
+            return Err(refused(&answer));
+        }
+        serde_json::from_value(answer).map_err(|why| {
+            let message = format!("the Tidegate that runs is of another version: {why}");
+            Failure::new(Exit::Fault, message)
+        })
+    }
+
+    /// Its own account of itself.
+    pub(super) fn status(&mut self) -> Result<Status, Failure> {
+        self.get("/api/status")
+    }
+}
+
+/// A refusal of the API in its words, with its remedy.
+pub(super) fn refused(answer: &Json) -> Failure {
+    let complaints: Vec<&str> =
+        answer["complaints"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    if complaints.is_empty() {
+        let error = answer["error"].as_str().unwrap_or("it was refused, and no reason given");
+        let remedy = answer["remedy"].as_str().map_or_else(String::new, |it| format!("; {it}"));
+        return Failure::new(Exit::Wrong, format!("{error}{remedy}"));
+    }
+    Failure {
+        exit: Exit::Wrong,
+        message: format!("{}\nnothing was changed\n", complaints.join("\n")),
+    }
+}
+
+/// The configuration that answers come from.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct AnsweredFrom {
+    /// The number of the process that was asked; null if none was.
+    pub(super) pid: Option<u32>,
+    /// The configuration file; null for the built-in one.
+    pub(super) configuration: Option<String>,
+    /// The same in words.
+    pub(super) text: String,
+}
+
+impl AnsweredFrom {
+    fn running(status: &Status) -> Self {
+        let (pid, configuration) = (status.running.pid, status.running.config.clone());
+        let from = configuration.as_ref().map_or_else(
+            || "the built-in configuration".to_owned(),
+            |path| format!("configuration {path}"),
+        );
+        let text = format!("the running Tidegate (process {pid}, {from})");
+        Self { pid: Some(pid), configuration, text }
+    }
+
+    fn file(setup: &Setup, plan: &config::Plan, why: &str) -> Self {
+        let path = (!plan.is_built_in()).then(|| plan.source.display().to_string());
+        let from = match (&path, setup.config_path()) {
+            (Some(path), _) => path.clone(),
+            (None, _) => {
+                "the built-in configuration: there is no tidegate.yaml here, and --config \
+                          names none"
+                    .to_owned()
+            }
+        };
+        Self { pid: None, configuration: path, text: format!("{from} ({why})") }
+    }
+}
+
+/// Source of answers about the policy.
+pub(super) enum Answers {
+    /// The process that runs.
+    Running(Box<RunningTidegate>, AnsweredFrom),
+    /// The configuration, as a start would read it.
+    File(Box<config::Plan>, PathBuf, AnsweredFrom),
+}
+
+/// Choice between the process that runs and the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The process, where there is one that follows this configuration.
+    RunningFirst,
+    /// The file alone.
+    File,
+}
+
+impl Wanted {
+    /// Choice by the option `--offline`.
+    pub(super) const fn unless(offline: bool) -> Self {
+        if offline { Self::File } else { Self::RunningFirst }
+    }
+}
+
+impl Answers {
+    /// Finds out who answers. Makes nothing in the state folder.
+    pub(super) fn of(setup: &Setup, wanted: Wanted) -> Result<Self, Failure> {
+        // A configuration that has been broken meanwhile keeps nobody from asking what runs.
+        let plan = setup.plan();
+        let state = match (setup.state_path(), &plan) {
+            (Some(named), _) => named.to_owned(),
+            (None, Ok(plan)) => setup.state_dir(plan),
+            (None, Err(_)) => return Err(plan.err().unwrap_or_else(no_plan)),
+        };
+        let found = match wanted {
+            Wanted::File => Err("as --offline says".to_owned()),
+            Wanted::RunningFirst => match RunningTidegate::find(&state) {
+                Ok(mut running) => {
+                    let status = running.status()?;
+                    match follows(setup, &status) {
+                        Followed::Yes => Ok((running, AnsweredFrom::running(&status))),
+                        Followed::Other(other) => Err(format!(
+                            "the running Tidegate, process {}, follows {other}",
+                            status.running.pid
+                        )),
+                    }
+                }
+                Err(absent) => Err(absent.in_short()),
+            },
+        };
+        match found {
+            Ok((running, from)) => Ok(Self::Running(Box::new(running), from)),
+            Err(why) => {
+                let plan = plan?;
+                let from = AnsweredFrom::file(setup, &plan, &why);
+                Ok(Self::File(Box::new(plan), state, from))
+            }
+        }
+    }
+}
+
+fn no_plan() -> Failure {
+    Failure::new(Exit::Wrong, "there is no configuration")
+}
+
+enum Followed {
+    Yes,
+    Other(String),
+}
+
+/// A configuration that was named is the one to be asked, even if what runs follows another.
+fn follows(setup: &Setup, status: &Status) -> Followed {
+    let Some(named) = setup.config_path() else { return Followed::Yes };
+    match &status.running.config {
+        None => Followed::Other("the built-in configuration".into()),
+        Some(followed) => {
+            let whole = |path: &Path| std::fs::canonicalize(path).ok();
+            if whole(named) == whole(Path::new(followed)) {
+                Followed::Yes
+            } else {
+                Followed::Other(followed.clone())
+            }
+        }
+    }
+}
+
+impl Absent {
+    /// A few words that stand behind a configuration.
+    fn in_short(&self) -> String {
+        match self {
+            Self::NotStarted(_) => "nothing is running here".into(),
+            Self::Silent(_, address) => format!("nothing is running here: {address} is silent"),
+            Self::Forbidden(state) => format!(
+                "the state folder {} is another user's: with sudo, what runs would be asked",
+                state.display()
+            ),
+            Self::Unreadable(path, why) => format!("{} cannot be read: {why}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted(state) => write!(
+                f,
+                "no Tidegate is running on the state folder {}; start it with tidegate run, or name \
+                 the folder of the one that runs with --state DIR",
+                state.display()
+            ),
+            Self::Silent(state, address) => write!(
+                f,
+                "no Tidegate is running on the state folder {}: nobody answers at {address}, where \
+                 the last one listened; start it with tidegate run",
+                state.display()
+            ),
+            Self::Forbidden(state) => write!(
+                f,
+                "this user may not read the state folder {}; ask as the user that Tidegate runs as, \
+                 or with sudo",
+                state.display()
+            ),
+            Self::Unreadable(path, why) => write!(
+                f,
+                "{}: {why}; name the state folder of the Tidegate that runs with --state DIR",
+                path.display()
+            ),
+        }
+    }
+}

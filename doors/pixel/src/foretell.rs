@@ -1,0 +1,100 @@
+//! Forecast of the answer to a request that a person asks about: the same decision, and nothing is counted
+//! or done.
+//!
+//! No fields are known but those that the kind implies, and the client trusts the authority. Called
+//! for `why`.
+
+use crate::decision::{TYPE_A, is_spared, of_name};
+use crate::setup;
+use http::Method;
+use http_engine::authority;
+use null_answers::{Due, due_to_get, in_words};
+use policy::{Ask, Manner, Policy, Verdict, Who};
+use vocab::{Action, Kind, Now};
+
+/// Part of a request that a verdict is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// The URL with all that is known of the request.
+    Url,
+    /// The name alone, as the DNS door is asked for it: it led the client here.
+    Name,
+    /// Nothing: a page of our own is asked for, by our address.
+    Own,
+}
+
+/// Forecast of the answer to a `GET`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foretold {
+    /// Part of the request that decides.
+    pub judged: Judged,
+    /// The answer, in a few words.
+    pub outcome: String,
+}
+
+/// The question about the name that led a client here.
+pub fn lookup<'a>(ask: &Ask<'a>) -> Ask<'a> {
+    Ask { kind: Kind::Lookup(TYPE_A), url: None, page: None, ..*ask }
+}
+
+/// Forecast for a client that sends this question here as a `GET`.
+pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> Foretold {
+    if !is_secure(ask.url) && asks_for_own_page(ask.url.unwrap_or_default()) {
+        let outcome = "answers with the page that sets devices up, or a file of it".into();
+        return Foretold { judged: Judged::Own, outcome };
+    }
+    let nobody = Who::default();
+    let who = ask.who.unwrap_or(&nobody);
+    let of_url = policy.decide(ask, now);
+    let by_name = of_name(policy, (ask.client, who), ask.host, now);
+    let (judged, verdict) = match (of_url.action, by_name.action) {
+        (Action::Pass, Action::Block) => (Judged::Name, by_name),
+        (Action::Block, _) | (Action::Pass, Action::Pass) => (Judged::Url, of_url),
+    };
+    let outcome = match (verdict.action, ask.kind) {
+        (Action::Pass, _) if is_spared(policy, (ask.client, who), ask.host, now) => {
+            "carries the connection to its real server".into()
+        }
+        (Action::Pass, _) if is_secure(ask.url) => {
+            "breaks the handshake off: the name is not blocked, so it gets no certificate".into()
+        }
+        (Action::Pass, _) => not_blocked(policy, ask, verdict),
+        (Action::Block, Kind::Tunnel) => "405, a method that has no meaning here".into(),
+        (Action::Block, _) => match answer(policy, ask, verdict) {
+            Due::Page => "403 with a page that says why".into(),
+            Due::Null(null) => in_words(&null),
+        },
+    };
+    Foretold { judged, outcome }
+}
+
+/// Over plain HTTP a name that is not blocked is answered all the same: an alias behind it may be.
+fn not_blocked(policy: &Policy, ask: &Ask<'_>, verdict: Verdict) -> String {
+    match answer(policy, ask, verdict) {
+        Due::Page => "421 with a page that says that it is not blocked".into(),
+        Due::Null(null) => format!("{}: not blocked, but asked for here", in_words(&null)),
+    }
+}
+
+fn asks_for_own_page(url: &str) -> bool {
+    let behind = url.split_once("://").map_or("", |(_, behind)| behind);
+    let (authority, target) = behind.split_at(behind.find(['/', '?', '#']).unwrap_or(behind.len()));
+    let path = target.split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or("/");
+    setup::wanted(authority::host(authority), &Method::GET, path).is_some()
+}
+
+fn is_secure(url: Option<&str>) -> bool {
+    let scheme = url.and_then(|url| url.split_once("://")).map_or("", |(scheme, _)| scheme);
+    ["https", "wss"].iter().any(|it| it.eq_ignore_ascii_case(scheme))
+}
+
+/// The answer that is due.
+fn answer<'a>(policy: &'a Policy, ask: &Ask<'a>, verdict: Verdict) -> Due<'a> {
+    due_to_get(
+        ask,
+        match verdict.manner {
+            Manner::StandIn(id) => policy.stand_in(id),
+            Manner::Usual | Manner::Rewrite => None,
+        },
+    )
+}

@@ -1,0 +1,28 @@
+//! Forecast of the answer to a blocked request that a person asks about.
+//!
+//! The same choice as in `blocked`, for a program's `GET` without fields beyond those that its kind implies. Called
+//! for `why`.
+
+use null_answers::{Blank, Due, Null, due_to_get, in_words};
+use policy::{Ask, Manner, Policy, Verdict};
+use vocab::Kind;
+
+/// The answer to a blocked request, in a few words.
+pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict) -> String {
+    if ask.kind == Kind::Tunnel || ask.url.is_none() {
+        return "403 that names list and rule".into();
+    }
+    let named = match verdict.manner {
+        Manner::StandIn(id) => policy.stand_in(id),
+        Manner::Usual | Manner::Rewrite => None,
+    };
+    match due_to_get(ask, named) {
+        Due::Page => "403 with a page that says why".into(),
+        Due::Null(Null::Blank(Blank::Text | Blank::NoMethod)) => {
+            "403 that names list and rule".into()
+        }
+        // A WebSocket is opened by the door that stands for the host.
+        Due::Null(Null::Socket) => in_words(&Null::Blank(Blank::NoSocket)),
+        Due::Null(null) => in_words(&null),
+    }
+}
