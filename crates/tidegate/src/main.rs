@@ -2,10 +2,11 @@
 //!
 //! The story: read the command line, do what it says, leave with an exit code that means
 //! something. Everything else is in [`cli`] (one file a command) and [`app`] (the running
-//! program).
+//! program). This binary talks to people on standard output and error ([`output`]); everything below
+//! it does not.
 
-// This binary talks to people on standard output and error; everything below it does not.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#[macro_use]
+mod output;
 
 mod app;
 mod cli;

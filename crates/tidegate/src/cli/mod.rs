@@ -15,7 +15,7 @@ mod why;
 
 pub(crate) use running::ADDRESS_FILE;
 
-use crate::app;
+use crate::{app, output};
 use admin::model::UpdateRequest;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use config::Plan;
@@ -297,7 +297,11 @@ impl Failure {
 /// Does what the command line says.
 pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
     let setup = &cli.setup;
-    match cli.command.unwrap_or(Command::Run) {
+    let command = cli.command.unwrap_or(Command::Run);
+    if matches!(command, Command::Run | Command::Serve(_) | Command::Signer) {
+        output::outlive_readers();
+    }
+    match command {
         Command::Run => app::run(setup),
         Command::Serve(args) => serve::serve(setup, &args),
         Command::Check => check::check(setup),
