@@ -39,3 +39,4 @@ mod splice_browser;
 mod start_and_stop;
 mod structured_errors;
 mod subscriptions;
+mod why_equals_deed;
