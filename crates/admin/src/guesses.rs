@@ -1,7 +1,7 @@
 //! Wrong tokens, counted for each client so that a flood of them costs little and tells little.
 //!
-//! The right token is never asked here: it has 256 bits, and nobody's guesses may keep its owner out.
-//! Sessions are no guesses and are not counted. Asked by the gate.
+//! The right token is never asked here: it has 256 bits, and nobody's guesses may keep its owner
+//! out. Sessions are no guesses and are not counted. Asked by the gate.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

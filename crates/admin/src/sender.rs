@@ -1,7 +1,7 @@
 //! Sender of a request, as browsers tell it: a person, our own page, or a page of another site.
 //!
-//! Browsers say so in `Sec-Fetch-Site` to addresses that they trust (loopback, HTTPS), and to others
-//! in `Origin` or `Referer`, if at all. Programs say nothing. Read by the gate.
+//! Browsers say so in `Sec-Fetch-Site` to addresses that they trust (loopback, HTTPS), and to
+//! others in `Origin` or `Referer`, if at all. Programs say nothing. Read by the gate.
 
 use http::header::{HeaderMap, HeaderName, ORIGIN, REFERER};
 

@@ -1,7 +1,7 @@
 //! Null answers in words, for whoever asks why: with the status and the length that a client gets.
 //!
-//! They are read off the answers themselves, so that they are true. Called by the doors' own accounts
-//! of what they would do.
+//! They are read off the answers themselves, so that they are true. Called by the doors' own
+//! accounts of what they would do.
 
 use crate::callback;
 use crate::null::{Blank, Due, Hints, Null, due, seat};

@@ -1,9 +1,8 @@
 //! Tidegate: five doors at the edge of a network, one policy, one ledger.
 //!
-//! The story: read the command line, do what it says, leave with an exit code that means
-//! something. Everything else is in [`cli`] (one file a command) and [`app`] (the running
-//! program). This binary talks to people on standard output and error ([`output`]); everything below
-//! it does not.
+//! The story: read the command line, do what it says, leave with an exit code that means something.
+//! Everything else is in [`cli`] (one file a command) and [`app`] (the running program). This
+//! binary talks to people on standard output and error ([`output`]); everything below it does not.
 
 #[macro_use]
 mod output;

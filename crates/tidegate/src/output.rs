@@ -1,8 +1,8 @@
 //! Printing to people on standard output and error, who may go away before the end.
 //!
 //! Rust's own `println!` panics when nobody reads any more. The macros here stand in its place
-//! throughout this program: a command whose reader has gone (`tidegate schema | head`) ends as other
-//! programs do, by SIGPIPE and without a word; a server goes on without one.
+//! throughout this program: a command whose reader has gone (`tidegate schema | head`) ends as
+//! other programs do, by SIGPIPE and without a word; a server goes on without one.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
@@ -80,8 +80,8 @@ fn bytes(stream: Stream, bytes: &[u8]) {
     }
 }
 
-/// Ends a command whose output nobody reads. What cannot be printed for another reason, as on a full
-/// disk, is lost for a server, and a fault of a command.
+/// Ends a command whose output nobody reads. What cannot be printed for another reason, as on a
+/// full disk, is lost for a server, and a fault of a command.
 pub(crate) fn failed(why: &io::Error) {
     if SERVES.load(Relaxed) {
         return;
@@ -97,8 +97,8 @@ pub(crate) fn failed(why: &io::Error) {
 /// Ends the process as the system ends those that do not catch SIGPIPE, so that shells see why.
 fn end_by_broken_pipe() -> ! {
     #[allow(unsafe_code, reason = "the standard library ignores SIGPIPE and cannot change that")]
-    // SAFETY: both take numbers alone. The default action of SIGPIPE is to end the process; no thread
-    // relies on its being ignored any more.
+    // SAFETY: both take numbers alone. The default action of SIGPIPE is to end the process; no
+    // thread relies on its being ignored any more.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         libc::raise(libc::SIGPIPE);

@@ -1,7 +1,7 @@
 //! The number of a request, as block pages show it and people read it out.
 //!
-//! The moment of the request in milliseconds since 1970 is written as twelve hexadecimal digits in groups
-//! of four, so the number costs no memory to hand out and leads to the row in the ledger.
+//! The moment of the request in milliseconds since 1970 is written as twelve hexadecimal digits in
+//! groups of four, so the number costs no memory to hand out and leads to the row in the ledger.
 
 use crate::Now;
 use std::fmt;

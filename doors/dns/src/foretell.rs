@@ -1,8 +1,8 @@
-//! Forecast of the answer to a question that a person asks about: the same program is run, and nothing is
-//! recorded or sent.
+//! Forecast of the answer to a question that a person asks about: the same program is run, and
+//! nothing is recorded or sent.
 //!
-//! A question that would have to wait for an upstream ends there. Foreign pipelines have effects: they are
-//! not to be asked here. Called for `why`.
+//! A question that would have to wait for an upstream ends there. Foreign pipelines have effects:
+//! they are not to be asked here. Called for `why`.
 
 use crate::door::Door;
 use crate::request::{Asked, Caller, Findings, Reviewed, View, Way, keep_outside, review};
@@ -28,7 +28,8 @@ pub struct Foretold {
 }
 
 impl Door {
-    /// Forecast of the answer to a question of a client over UDP; none where the name has no form on the wire.
+    /// Forecast of the answer to a question of a client over UDP; none where the name has no form
+    /// on the wire.
     pub fn foretell(
         &self,
         client: IpAddr,
@@ -110,6 +111,13 @@ fn in_words(message: &[u8], source: Source, error: Option<u16>) -> String {
     match source {
         Source::Cache => words + ", from the cache",
         Source::Stale => words + ", from the cache, past its time",
-        _ => words,
+        Source::Policy
+        | Source::Local
+        | Source::Upstream
+        | Source::Origin
+        | Source::File
+        | Source::Tunnel
+        | Source::Refused
+        | Source::Failed => words,
     }
 }

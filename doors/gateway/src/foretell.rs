@@ -30,8 +30,8 @@ pub struct Foretold {
 }
 
 impl Door {
-    /// Forecast for a `GET` of this absolute URL, from this page; none where no client could ask the
-    /// gateway for it.
+    /// Forecast for a `GET` of this absolute URL, from this page; none where no client could ask
+    /// the gateway for it.
     pub fn foretell(
         &self,
         (client, page): (IpAddr, Option<&DomainName>),

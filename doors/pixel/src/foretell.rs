@@ -1,5 +1,5 @@
-//! Forecast of the answer to a request that a person asks about: the same decision, and nothing is counted
-//! or done.
+//! Forecast of the answer to a request that a person asks about: the same decision, and nothing is
+//! counted or done.
 //!
 //! No fields are known but those that the kind implies, and the client trusts the authority. Called
 //! for `why`.

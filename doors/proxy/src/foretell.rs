@@ -1,7 +1,7 @@
 //! Forecast of the answer to a blocked request that a person asks about.
 //!
-//! The same choice as in `blocked`, for a program's `GET` without fields beyond those that its kind implies. Called
-//! for `why`.
+//! The same choice as in `blocked`, for a program's `GET` without fields beyond those that its kind
+//! implies. Called for `why`.
 
 use null_answers::{Blank, Due, Null, due_to_get, in_words};
 use policy::{Ask, Manner, Policy, Verdict};

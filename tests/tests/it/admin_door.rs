@@ -1,5 +1,5 @@
-//! The admin's own door from outside: who can lock whom out, what outlives a restart, and the metrics page
-//! as a strict reader takes it.
+//! The admin's own door from outside: who can lock whom out, what outlives a restart, and the
+//! metrics page as a strict reader takes it.
 
 use std::collections::HashSet;
 use std::io::Write;

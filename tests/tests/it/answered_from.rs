@@ -1,5 +1,5 @@
-//! Commands that answer questions: whom they ask, what they say of it, what they leave alone, and how they
-//! end when nobody reads on.
+//! Commands that answer questions: whom they ask, what they say of it, what they leave alone, and
+//! how they end when nobody reads on.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::Ipv4Addr;

@@ -1,15 +1,17 @@
-//! `why` equals the deed: some thousands of generated requests are made at every door, and each is asked about.
+//! `why` equals the deed: some thousands of generated requests are made at every door, and each is
+//! asked about.
 //!
-//! Names and URLs come from real lists and from around them; kinds, pages and clients are drawn from a fixed
-//! seed. What the log says of a request is what was done; `why` must say the same of action, cause and rule,
-//! and its words must fit the answer. Then again with names let through, and under a pause.
+//! Names and URLs come from real lists and from around them; kinds, pages and clients are drawn
+//! from a fixed seed. What the log says of a request is what was done; `why` must say the same of
+//! action, cause and rule, and its words must fit the answer. Then again with names let through,
+//! and under a pause.
 
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
-use tidegate_tests::clients::{dig, said};
+use tidegate_tests::clients::said;
 use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::tidegate::{Tidegate, binary};
 use tidegate_tests::{Scratch, shared, wait};
@@ -474,7 +476,10 @@ fn why_says_what_every_door_does() {
         all.collect::<BTreeMap<_, _>>().into_values().collect::<Vec<_>>()
     };
     // From then on every door knows of what stands behind it.
-    dig(edge.address("dns", "udp"), &["alias.plain.example"]);
+    let alias = "alias.plain.example".to_owned();
+    let prime =
+        Case { door: "dns", client: Ipv4Addr::LOCALHOST, target: alias, kind: "A", page: None };
+    prime.make(&edge);
     check("as it is", &edge, &cases(), false);
 
     edge.told(&["ctl", "allow", "own.example"]);

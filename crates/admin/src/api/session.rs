@@ -13,7 +13,8 @@ use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
 use std::sync::Arc;
 
-/// The sign-in page that says that a link's token is not this Tidegate's: the dashboard knows the word.
+/// The sign-in page that says that a link's token is not this Tidegate's: the dashboard knows the
+/// word.
 const STALE_LINK: &str = "/#stale-link";
 
 /// Begins a session: sets its cookie, which no script can read. Takes JSON (answered with 204) or

@@ -12,8 +12,8 @@ pub struct WhyQuery {
     pub target: String,
     /// The client's address; 127.0.0.1 if left out.
     pub client: Option<String>,
-    /// `script`, `image`, `A` and so on; guessed from the target if left out. At the DNS door a record
-    /// type, elsewhere another word.
+    /// `script`, `image`, `A` and so on; guessed from the target if left out. At the DNS door a
+    /// record type, elsewhere another word.
     pub kind: Option<String>,
     /// `dns`, `pixel`, `proxy`, `web` or `gateway`; `dns` for a name and `proxy` for a URL if left
     /// out.

@@ -168,16 +168,17 @@ impl Reader {
         Ok(statement.query_row([id], read_row).optional()?)
     }
 
-    /// Rows of one moment, newest first. Rows are written as requests end, so their times nearly rise
-    /// with their numbers: the place is found by bisection, and looked through with its neighbours.
+    /// Rows of one moment, newest first. Rows are written as requests end, so their times nearly
+    /// rise with their numbers: the place is found by bisection, and looked through with its
+    /// neighbours.
     pub(crate) fn rows_at(&self, at_ms: u64) -> Result<Vec<Row>, ReadError> {
         let Ok(at_ms) = i64::try_from(at_ms) else { return Ok(Vec::new()) };
         let ends = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)";
         let (oldest, newest): (Option<i64>, Option<i64>) =
             self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let (Some(mut from), Some(mut to)) = (oldest, newest) else { return Ok(Vec::new()) };
-        // A request that took long stands among later ones; the latest of some that stand together tells
-        // when they were written.
+        // A request that took long stands among later ones; the latest of some that stand together
+        // tells when they were written.
         let mut written = self.connection.prepare(
             "SELECT max(time_ms) FROM
                  (SELECT time_ms FROM events WHERE id >= ?1 ORDER BY id LIMIT ?2)",

@@ -303,16 +303,13 @@ fn resident_bytes() -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// The DNS door and the type of record, for a question that is about it. A foreign pipeline has effects
-/// and is not run for a question.
+/// The DNS door and the type of record, for a question that is about it. A foreign pipeline has
+/// effects and is not run for a question.
 fn asked_of_dns(running: &Running, question: &Question) -> Option<(Arc<door_dns::Door>, u16)> {
-    let settings = running.plan.file.dns.as_ref().filter(|dns| dns.foreign.is_none());
-    match (question.door, question.kind) {
-        (Door::Dns, Kind::Lookup(qtype)) => {
-            settings.and(running.doors.dns.clone()).map(|door| (door, qtype))
-        }
-        _ => None,
-    }
+    let settings = running.plan.file.dns.as_ref();
+    let Kind::Lookup(qtype) = question.kind else { return None };
+    let settings = settings.filter(|_| question.door == Door::Dns)?;
+    running.doors.dns.clone().filter(|_| settings.foreign.is_none()).map(|door| (door, qtype))
 }
 
 /// What the gateway would do about a question that is about it.

@@ -25,7 +25,8 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &Question, now: Now) -
         page: question.page.as_ref().map(DomainName::as_name),
     };
     let at_pixel = (question.door == Door::Pixel).then(|| door_pixel::foretell(policy, &ask, now));
-    // Clients come to the pixel door by the answer to a look-up: that decides where the URL does not.
+    // Clients come to the pixel door by the answer to a look-up: that decides where the URL does
+    // not.
     let by_name = at_pixel.as_ref().is_some_and(|it| it.judged == Judged::Name);
     let judged = if by_name { door_pixel::lookup(&ask) } else { ask };
     let is_own = at_pixel.as_ref().is_some_and(|it| it.judged == Judged::Own);
@@ -81,8 +82,8 @@ fn changed_at(policy: &Policy, rule: RuleRef) -> Option<String> {
     policy.list_changed_ms(rule.list).map(admin::iso)
 }
 
-/// The answer with what the DNS door makes of the question: it answers some names before it asks the
-/// rules, and blocks what is an alias of a blocked name.
+/// The answer with what the DNS door makes of the question: it answers some names before it asks
+/// the rules, and blocks what is an alias of a blocked name.
 pub(super) fn as_the_dns_door_does(
     why: Why,
     foretold: door_dns::Foretold,

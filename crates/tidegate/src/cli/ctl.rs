@@ -45,10 +45,11 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
     let mut running =
         RunningTidegate::find(&state).map_err(|absent| Failure::new(Exit::NotStarted, absent))?;
     let (status, answer) = running.ask(&method, path, body.as_ref())?;
-    match (status, command) {
-        (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) => return Err(not_let_through(what)),
-        _ if !status.is_success() => return Err(refused(&answer)),
-        _ => {}
+    if let (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) = (status, command) {
+        return Err(not_let_through(what));
+    }
+    if !status.is_success() {
+        return Err(refused(&answer));
     }
     match command {
         CtlCommand::Status => print_status(&answer),

@@ -98,8 +98,8 @@ enum Command {
 /// What `why` is asked.
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
-    /// A domain name or an absolute URL; `-` reads them from standard input, one a line, and prints JSON
-    /// lines, as does --json alone
+    /// A domain name or an absolute URL; `-` reads them from standard input, one a line, and prints
+    /// JSON lines, as does --json alone
     #[arg(value_name = "NAME-OR-URL", required_unless_present = "json")]
     target: Option<String>,
     /// The client that asks
@@ -307,7 +307,8 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
         Command::Check => check::check(setup),
         Command::Why(args) => why::why(setup, &args),
         Command::Lists { what } => match what.unwrap_or(ListsCommand::Stats { offline: false }) {
-            ListsCommand::Stats { offline } => lists::stats(setup, Wanted::unless(offline)),
+            ListsCommand::Stats { offline: true } => lists::stats(setup, Wanted::File),
+            ListsCommand::Stats { offline: false } => lists::stats(setup, Wanted::RunningFirst),
             ListsCommand::Update { name, even_if_smaller } => {
                 lists::update(setup, &UpdateRequest { list: name, even_if_smaller })
             }

@@ -1,6 +1,8 @@
-//! The Tidegate that runs on a state folder, as a command finds it: by the address and the token there.
+//! The Tidegate that runs on a state folder, as a command finds it: by the address and the token
+//! there.
 //!
-//! Whoever may read that folder may control what runs on it. Everything is asked through the admin API.
+//! Whoever may read that folder may control what runs on it. Everything is asked through the admin
+//! API.
 
 use super::{Exit, Failure, Setup};
 use admin::model::Status;
@@ -208,13 +210,6 @@ pub(super) enum Wanted {
     RunningFirst,
     /// The file alone.
     File,
-}
-
-impl Wanted {
-    /// Choice by the option `--offline`.
-    pub(super) const fn unless(offline: bool) -> Self {
-        if offline { Self::File } else { Self::RunningFirst }
-    }
 }
 
 impl Answers {

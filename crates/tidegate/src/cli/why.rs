@@ -65,7 +65,8 @@ fn read(args: &WhyArgs, target: &str) -> Result<Question, Failure> {
 
 impl Answerer {
     fn of(setup: &Setup, args: &WhyArgs) -> Result<(Self, AnsweredFrom), Failure> {
-        match Answers::of(setup, Wanted::unless(args.offline))? {
+        let wanted = if args.offline { Wanted::File } else { Wanted::RunningFirst };
+        match Answers::of(setup, wanted)? {
             Answers::Running(running, from) => Ok((Self::Running(running), from)),
             Answers::File(plan, state, from) => {
                 let policy = app::policy_of(&plan, &state)?;

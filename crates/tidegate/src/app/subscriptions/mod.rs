@@ -132,8 +132,8 @@ impl Subscription {
         Record::read(&self.path, &self.url.to_string()).unwrap_or_default()
     }
 
-    /// State of the subscription by its record; the next try is told without the jitter, which only the
-    /// running program knows.
+    /// State of the subscription by its record; the next try is told without the jitter, which only
+    /// the running program knows.
     pub(crate) fn told(&self) -> model::Subscription {
         let record = self.record();
         let version = record.version.as_ref();
