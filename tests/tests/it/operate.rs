@@ -83,8 +83,11 @@ fn lists_stats_counts_rules_and_names_what_was_skipped() {
 
 #[test]
 fn cert_ca_prints_a_certificate_and_how_to_install_it() {
-    let upstream = upstream();
-    let edge = edge(&upstream, "");
+    let pixel = r#"
+pixel: { listen: ["http://127.0.0.1:0", "https://127.0.0.1:0"], addresses: [192.0.2.1] }
+admin: { listen: "127.0.0.1:0" }
+"#;
+    let edge = Tidegate::start(pixel);
     let text = edge.told(&["cert", "ca"]);
     for platform in ["Windows", "macOS", "iOS", "Android", "Firefox", "Linux"] {
         assert!(text.contains(platform), "{platform} is missing:\n{text}");

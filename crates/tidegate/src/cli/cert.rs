@@ -55,7 +55,8 @@ fn read(setup: &Setup) -> Result<(Ca, PathBuf), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let message = format!(
                 "there is no certificate authority in the state folder {}: it is made when Tidegate \
-                 first runs there; name the folder of your Tidegate with --state DIR",
+                 first runs there with a door that needs one (pixel, or an encrypted listener); name \
+                 the folder of your Tidegate with --state DIR",
                 state.display()
             );
             return Err(Failure::new(Exit::Wrong, message));
