@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use store::disk::Completeness;
-use store::freshness::Rules;
+use store::freshness::{Rules, SetCookie};
 use store::{Seed, Store};
 use vocab::Now;
 
@@ -57,6 +57,18 @@ impl Cache {
         let reads = kept.map(|it| it.reads.clone()).unwrap_or_default();
         let (clock, tell) = (around.clock, Arc::clone(&around.tell));
         Arc::new(Self { wanted, store, rules: settings.rules(of_door), clock, reads, tell })
+    }
+
+    /// The same store under rules that differ in what becomes of `Set-Cookie`.
+    pub fn with_cookies(&self, cookies: SetCookie) -> Arc<Self> {
+        Arc::new(Self {
+            wanted: self.wanted.clone(),
+            store: Arc::clone(&self.store),
+            rules: Rules { cookies, ..self.rules },
+            clock: self.clock,
+            reads: self.reads.clone(),
+            tell: Arc::clone(&self.tell),
+        })
     }
 
     /// Opens its store, so that no client waits for that. Waits for the disk.

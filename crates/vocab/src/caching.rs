@@ -83,9 +83,9 @@ reasons! {
         Authorization = 11, "authorization",
             "it came for a name and password, and the origin says neither public, must-revalidate \
              nor s-maxage";
-        /// It sets a cookie and does not say how long it may be kept.
+        /// It sets a cookie: it does not say how long it may be kept, or the cache stores none such.
         SetCookie = 12, "set-cookie",
-            "it sets a cookie, and the origin does not say how long it is fresh";
+            "it sets a cookie, which is for one person";
         /// `Vary: *`.
         VaryStar = 13, "vary-star", "it varies by more than the request's fields (Vary: *)";
         /// `Vary` names more, or fields larger, than can be kept.

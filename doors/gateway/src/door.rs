@@ -9,7 +9,7 @@ use crate::leaving::Left;
 use crate::matching::Table;
 use crate::pools::{Means, Pool, PoolChange, PoolState, Unchanged, Watch};
 use crate::request;
-use crate::route::{self, Route};
+use crate::route::{self, Caches, Route};
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use crate::uploads::Uploads;
@@ -311,10 +311,11 @@ impl Setup {
             let before = before.and_then(|setup| setup.cache.as_deref());
             Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
         });
+        let caches = cache.clone().map(Caches::of_store);
         let (numbers, base) = (Numbers::new(), parts.base.as_path());
         let around = route::Around {
             pools: &pools,
-            cache: cache.as_ref(),
+            caches: caches.as_ref(),
             base,
             numbers: &numbers,
             folders: parts.folders.as_ref(),

@@ -290,12 +290,12 @@ async fn passed(
     response: Response<Body>,
 ) -> Response<Body> {
     // Another route, for other methods, may keep what this one changes.
-    let Some(cache) = &trip.setup.cache else { return response };
-    if trip.route.cache.is_none() {
+    let Some(all) = &trip.setup.cache else { return response };
+    let Some(cache) = &trip.route.cache else {
         let (head, body) = response.into_parts();
-        cache.changed(&question, &head).await;
+        all.changed(&question, &head).await;
         return Response::from_parts(head, body);
-    }
+    };
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.route.silence_max().unwrap_or(trip.setup.settings.response_timeout.0.0);
     let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));

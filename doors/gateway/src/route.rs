@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use store::freshness::SetCookie;
 use upstream::origins::ResponseTimeout;
 use vocab::Complaint;
 
@@ -93,10 +94,29 @@ pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     wrong
 }
 
+/// The gateway's store, under the rules that routes choose among.
+pub(crate) struct Caches {
+    /// What sets a cookie is not stored.
+    strict: Arc<Cache>,
+    /// What sets a cookie is for everybody.
+    lenient: Arc<Cache>,
+}
+
+impl Caches {
+    /// The store of `cache`.
+    pub(crate) fn of_store(cache: Arc<Cache>) -> Self {
+        Self { lenient: cache.with_cookies(SetCookie::Kept), strict: cache }
+    }
+
+    fn of(&self, settings: &RouteSettings) -> &Arc<Cache> {
+        if settings.store_set_cookie { &self.lenient } else { &self.strict }
+    }
+}
+
 /// What a route is made with.
 pub(crate) struct Around<'s> {
     pub(crate) pools: &'s BTreeMap<String, Arc<Pool>>,
-    pub(crate) cache: Option<&'s Arc<Cache>>,
+    pub(crate) caches: Option<&'s Caches>,
     pub(crate) base: &'s Path,
     pub(crate) numbers: &'s Numbers,
     pub(crate) folders: &'s dyn OpenFolders,
@@ -158,7 +178,7 @@ impl Route {
             guards,
             to,
             onward,
-            cache: around.cache.filter(|_| settings.cache).cloned(),
+            cache: around.caches.filter(|_| settings.cache).map(|it| Arc::clone(it.of(settings))),
             priority: settings.priority,
             request_fields,
             response_fields,

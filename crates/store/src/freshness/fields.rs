@@ -56,13 +56,20 @@ pub(crate) fn stored(rules: &Rules, fields: &HeaderMap) -> HeaderMap {
         stored.remove(name);
     }
     match rules.cookies {
-        SetCookie::Kept => {}
+        // Whether it is stored at all is judged by what is left here: the origin may have kept its cookie
+        // from reuse itself.
+        SetCookie::Kept | SetCookie::Refused => {}
         SetCookie::Dropped => {
             stored.remove(header::SET_COOKIE);
             stored.remove(&SET_COOKIE2);
         }
     }
     stored
+}
+
+/// Whether a client would store a cookie on its account.
+pub(crate) fn sets_cookie(fields: &HeaderMap) -> bool {
+    fields.contains_key(header::SET_COOKIE) || fields.contains_key(&SET_COOKIE2)
 }
 
 fn listed_in_connection(fields: &HeaderMap) -> Vec<HeaderName> {

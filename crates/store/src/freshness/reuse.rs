@@ -130,15 +130,23 @@ pub fn reuse(rules: &Rules, asked: &Asked<'_>, head: &Head, terms: &Terms) -> Re
         return Reuse::Never(NotReused::Vary);
     }
     let wishes = Wishes::of(rules, asked.fields);
+    if terms.is_foreign_to(rules) {
+        return ask(rules, &wishes, Doubt::Stale, Conditions::default());
+    }
     let freshness = freshness(head, terms, asked.now.unix_ms);
     let Some(why) = doubt(&wishes, freshness, terms) else { return Reuse::Fresh(freshness) };
     if let Some((why, refresh)) = allowed(rules, &wishes, freshness, terms, why) {
         return Reuse::Stale { freshness, why, refresh };
     }
-    match unfetched(rules, &wishes) {
+    ask(rules, &wishes, why, Conditions::of(head))
+}
+
+/// The origin is asked, unless client or settings forbid that.
+fn ask(rules: &Rules, wishes: &Wishes, why: Doubt, conditions: Conditions) -> Reuse {
+    match unfetched(rules, wishes) {
         Some(NotFetched::OnlyIfCached) => Reuse::Never(NotReused::OnlyIfCached),
         Some(NotFetched::Offline) => Reuse::Never(NotReused::Offline),
-        None => Reuse::Validate { why, conditions: Conditions::of(head) },
+        None => Reuse::Validate { why, conditions },
     }
 }
 

@@ -85,6 +85,8 @@ pub enum SetCookie {
     Kept,
     /// It goes to the client that caused the fetch, and to no other.
     Dropped,
+    /// The response is not stored: its body may be for one person, as its cookie is.
+    Refused,
 }
 
 /// A request, as the rules see it.
@@ -129,12 +131,13 @@ impl Rules {
         }
     }
 
-    /// A gateway before one's own origins: they steer it, by what they send.
+    /// A gateway before one's own origins: they steer it, by what they send, but a cookie is for whom
+    /// it was made.
     pub const fn reverse() -> Self {
         Self {
             side: Side::Reverse,
             requests: RequestControl::Ignored,
-            cookies: SetCookie::Kept,
+            cookies: SetCookie::Refused,
             ..Self::forward()
         }
     }

@@ -5,7 +5,7 @@
 
 use super::control::{Control, Flag, Wish, Wishes};
 use super::partial;
-use super::rules::{Answered, Asked, Audience, Rules, StaleUse};
+use super::rules::{Answered, Asked, Audience, Rules, SetCookie, StaleUse};
 use super::terms::{self, Basis, Terms, Validation};
 use super::{date, fields, tags, target, vary};
 use crate::head::{FIELDS_MAX, HEAD_BYTES_MAX, Head};
@@ -60,6 +60,9 @@ pub(crate) fn still_stored(rules: &Rules, head: &Head) -> Result<Terms, NotStore
 }
 
 fn on_terms(rules: &Rules, control: &Control, head: &Head) -> Result<Terms, NotStored> {
+    if rules.cookies == SetCookie::Refused && fields::sets_cookie(&head.fields) {
+        return Err(NotStored::SetCookie);
+    }
     tags::tags(&head.fields).map_err(|tags::TooMany| NotStored::Tags)?;
     size(&head.fields)?;
     let terms = Terms::under(rules, control, head);

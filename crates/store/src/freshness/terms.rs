@@ -6,8 +6,8 @@
 //! freshened or read from disk.
 
 use super::control::{self, Control, DELTA_SECS_MAX, Flag, Voice};
-use super::rules::{Audience, Rules};
-use super::{age, date, tags};
+use super::rules::{Audience, Rules, SetCookie};
+use super::{age, date, fields, tags};
 use crate::head::Head;
 use http::StatusCode;
 use http::header::{self, HeaderMap};
@@ -33,6 +33,8 @@ pub struct Terms {
     pub stale_if_error_secs: u32,
     /// Whether it never changes while it is fresh (RFC 8246).
     pub change: Change,
+    /// Whether it sets a cookie: rules that store no such response do not use one either.
+    pub sets_cookie: bool,
     /// What it can be purged by: `Surrogate-Key`, `Cache-Tag`.
     pub tags: Box<[Box<str>]>,
 }
@@ -115,6 +117,7 @@ impl Terms {
             } else {
                 Change::Possible
             },
+            sets_cookie: fields::sets_cookie(&head.fields),
             // Too many: it was not stored, or by another version.
             tags: tags::tags(&head.fields).unwrap_or_default(),
         }
@@ -126,6 +129,11 @@ impl Terms {
         let resident_ms = unix_ms.saturating_sub(head.received_ms);
         let secs = self.initial_age_ms.saturating_add(resident_ms) / 1000;
         u32::try_from(secs).map_or(DELTA_SECS_MAX, |secs| secs.min(DELTA_SECS_MAX))
+    }
+
+    /// Whether these rules would not store it, as those did by which it was.
+    pub(crate) fn is_foreign_to(&self, rules: &Rules) -> bool {
+        self.sets_cookie && rules.cookies == SetCookie::Refused
     }
 
     /// What forbids serving it at this age without asking. While it is fresh only `no-cache` does.

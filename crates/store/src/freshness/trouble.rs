@@ -51,6 +51,9 @@ pub fn rescue(
         }
         Trouble::Status(_) => return Err(NotRescued::NoError),
     };
+    if terms.is_foreign_to(rules) {
+        return Err(NotRescued::NotAllowed);
+    }
     let freshness = reuse::freshness(head, terms, asked.now.unix_ms);
     let ban = terms.ban_at(freshness.age_secs);
     match ban {

@@ -56,6 +56,29 @@ fn directives_forbid_storing() {
 }
 
 #[test]
+fn before_an_origin_what_sets_a_cookie_is_not_kept() {
+    let cc = "cache-control";
+    let cookie = ("set-cookie", "a=b");
+    let rows: &[(Pairs<'_>, &str)] = &[
+        (&[FRESH, cookie], "set-cookie"),
+        (&[FRESH, ("set-cookie2", "a=b")], "set-cookie"),
+        (&[(cc, "public, s-maxage=9"), cookie], "set-cookie"),
+        (&[("expires", "@60"), cookie], "set-cookie"),
+        // The origin itself takes it out.
+        (&[(cc, "max-age=9, no-cache=\"set-cookie\""), cookie], "stored"),
+        (&[(cc, "max-age=9, private=\"Set-Cookie\""), cookie], "stored"),
+        (&[FRESH], "stored"),
+    ];
+    for (response, expected) in rows {
+        assert_eq!(word(&Rules::reverse(), &[], 200, response), *expected, "{response:?}");
+    }
+    let kept = Rules { cookies: SetCookie::Kept, ..Rules::reverse() };
+    assert_eq!(word(&kept, &[], 200, &[FRESH, cookie]), "stored");
+    let posted = word(&Rules::reverse(), &[], 200, &[FRESH, cookie, ("content-location", URL)]);
+    assert_eq!(posted, "set-cookie");
+}
+
+#[test]
 fn what_came_for_a_password_is_kept_only_if_the_origin_says_so() {
     let cc = "cache-control";
     let rows = [

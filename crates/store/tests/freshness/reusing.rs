@@ -3,7 +3,10 @@
 
 use crate::scene::{Pairs, fields, get, in_trouble, said, second, stored};
 use http::{Method, StatusCode};
-use store::freshness::{Asked, NotFetched, Reuse, Rules, StaleUse, Trouble, explain, miss, reuse};
+use store::freshness::{
+    Asked, Conditions, Doubt, NotFetched, NotRescued, Reuse, Rules, SetCookie, StaleUse, Trouble,
+    explain, miss, rescue, reuse,
+};
 
 const CC: &str = "cache-control";
 
@@ -115,6 +118,30 @@ fn origins_say_when_they_are_asked() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn what_sets_a_cookie_is_not_used_under_rules_that_would_not_have_stored_it() {
+    let kept = Rules { cookies: SetCookie::Kept, ..Rules::reverse() };
+    let cookie: Pairs<'_> = &[
+        ("cache-control", "max-age=60, stale-if-error=600"),
+        ("etag", "\"a\""),
+        ("set-cookie", "a=b"),
+    ];
+    let (head, terms) = stored(&kept, &[], 200, cookie).unwrap();
+    let none = fields(&[]);
+    assert_eq!(said(&reuse(&kept, &get(&none, 1), &head, &terms)), "fresh");
+    let strict = Rules { stale: StaleUse::Always, ..Rules::reverse() };
+    for secs in [1, 90] {
+        let asked = get(&none, secs);
+        // Without conditions: a 304 would confirm the cookie.
+        let expected = Reuse::Validate { why: Doubt::Stale, conditions: Conditions::default() };
+        assert_eq!(reuse(&strict, &asked, &head, &terms), expected);
+        let rescued = rescue(&strict, &asked, &head, &terms, Trouble::Unreachable);
+        assert_eq!(rescued, Err(NotRescued::NotAllowed));
+    }
+    let offline = Rules { stale: StaleUse::Offline, ..Rules::reverse() };
+    assert_eq!(said(&reuse(&offline, &get(&none, 1), &head, &terms)), "never: Offline");
 }
 
 #[test]

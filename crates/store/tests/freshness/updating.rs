@@ -68,6 +68,8 @@ fn a_304_makes_it_as_young_as_itself() {
 
 #[test]
 fn a_304_may_end_what_is_stored() {
+    let cookie = after_304(&[("etag", "\"a\"")], &[("etag", "\"a\""), ("set-cookie", "a=b")]);
+    assert_eq!(cookie, Err(NotStored::SetCookie));
     let first: Pairs<'_> = &[("cache-control", "max-age=100"), ("etag", "\"a\"")];
     assert_eq!(after_304(first, &[("cache-control", "no-store")]), Err(NotStored::NoStore));
     assert_eq!(after_304(first, &[("vary", "*")]), Err(NotStored::VaryStar));

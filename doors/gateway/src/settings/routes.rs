@@ -85,6 +85,10 @@ pub struct RouteSettings {
     pub set_host: String,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
+    /// Whether the cache stores answers that set a cookie, and sends the cookie to whoever gets them, as
+    /// RFC 9111 (section 7.3) allows. Without, such an answer goes to who asked for it alone. Default
+    /// false.
+    pub store_set_cookie: bool,
     /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
     /// `queue` says otherwise. Default `normal`.
     pub priority: Priority,
@@ -145,6 +149,7 @@ impl Default for RouteSettings {
             rewrite: None,
             set_host: "keep".into(),
             cache: false,
+            store_set_cookie: false,
             priority: Priority::Normal,
             headers: FieldSettings::default(),
             compress: CompressChoice::default(),

@@ -7,6 +7,7 @@ use http_cache::Stale;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -89,4 +90,55 @@ fn what_is_stored_stands_in_for_a_pool_that_is_down_where_the_server_allows_it()
             }
         }
     }
+}
+
+/// A server that gives every visitor a session, and says that its pages may be kept.
+fn sessions(control: &'static str) -> Origin {
+    let count = AtomicUsize::new(0);
+    Origin::start(move |_, _, _| {
+        let number = count.fetch_add(1, SeqCst);
+        let cookie = format!("Set-Cookie: session={number}\r\n");
+        Reply::Keep(answer(control, "page").replacen("\r\n", &format!("\r\n{cookie}"), 1))
+    })
+}
+
+#[test]
+fn no_visitor_gets_the_cookie_of_another() {
+    for control in ["max-age=600", "public, s-maxage=600", "max-age=600, stale-if-error=600"] {
+        let server = sessions(control);
+        let gateway = start(cached(server.address), parts(""));
+        for number in 0..3 {
+            let said = get(&gateway, "/").to_ascii_lowercase();
+            assert!(said.contains(&format!("set-cookie: session={number}\r\n")), "{said}");
+            let status = "cache-status: tidegate;fwd=uri-miss;detail=set-cookie\r\n";
+            assert!(said.contains(status), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_route_may_share_cookies_and_take_that_back() {
+    let server = sessions("max-age=600");
+    let mut settings = cached(server.address);
+    settings.routes[0].store_set_cookie = true;
+    let gateway = start(settings.clone(), parts(""));
+    for _ in 0..2 {
+        let said = get(&gateway, "/").to_ascii_lowercase();
+        assert!(said.contains("set-cookie: session=0\r\n"), "{said}");
+    }
+    settings.routes[0].store_set_cookie = false;
+    gateway.door.reload(settings).unwrap();
+    for number in 1..3 {
+        let said = get(&gateway, "/").to_ascii_lowercase();
+        assert!(said.contains(&format!("set-cookie: session={number}\r\n")), "{said}");
+    }
+}
+
+#[test]
+fn a_cookie_that_the_server_keeps_from_reuse_keeps_nothing_else() {
+    let server = sessions("max-age=600, no-cache=\"Set-Cookie\"");
+    let gateway = start(cached(server.address), parts(""));
+    assert!(get(&gateway, "/").contains("session=0"));
+    let said = get(&gateway, "/").to_ascii_lowercase();
+    assert!(said.contains("tidegate;hit") && !said.contains("set-cookie"), "{said}");
 }

@@ -124,7 +124,10 @@ impl RouteSettings {
 
     fn check_cache(&self) -> Option<Complaint> {
         if !self.cache {
-            return None;
+            return self.store_set_cookie.then(|| {
+                Complaint::new("store_set_cookie", "the route has no cache")
+                    .remedy("write cache: true, or leave store_set_cookie out")
+            });
         }
         if self.pool.is_none() {
             let complaint =
