@@ -17,6 +17,7 @@ mod network;
 mod quantity;
 mod reason;
 mod request_number;
+mod scope;
 mod time;
 
 pub use address::{ADDRESS_TEXT_MAX, address_text, push_address, push_decimal};
@@ -31,4 +32,5 @@ pub use network::{Network, NetworkError};
 pub use quantity::{ByteSize, QuantityError, Span};
 pub use reason::{Action, Cause, ListId, RuleRef, Source};
 pub use request_number::{NoRequestNumber, RequestNumber};
+pub use scope::AddressScope;
 pub use time::Now;

@@ -201,7 +201,7 @@ mod tests {
 
     fn permits(destinations: Destinations, to: &str) -> bool {
         let doors: Vec<SocketAddr> =
-            ["192.0.2.80:443", "0.0.0.0:80"].iter().map(|it| it.parse().unwrap()).collect();
+            ["9.9.9.80:443", "0.0.0.0:80"].iter().map(|it| it.parse().unwrap()).collect();
         let client = "192.168.1.7".parse().unwrap();
         let reach = Reach { client, destinations, off_limits: &[] };
         let own = ["192.168.1.20", "127.0.0.1"].map(|it| it.parse().unwrap());
@@ -211,15 +211,15 @@ mod tests {
     #[test]
     fn nobody_is_led_to_ourselves_or_nearer_than_he_is() {
         for (to, guarded, public) in [
-            ("198.51.100.1:443", true, true),
+            ("8.8.8.8:443", true, true),
             ("192.168.1.9:443", true, false),
             ("169.254.169.254:80", false, false),
             // Our own doors, by their address and by any of this machine's.
-            ("192.0.2.80:443", false, false),
-            ("[::ffff:192.0.2.80]:443", false, false),
+            ("9.9.9.80:443", false, false),
+            ("[::ffff:9.9.9.80]:443", false, false),
             ("127.0.0.1:80", false, false),
             // A neighbour of theirs.
-            ("192.0.2.81:443", true, true),
+            ("9.9.9.81:443", true, true),
             // Where the operator himself says that the name is; no nearer than the client all the same.
             ("192.168.1.20:443", true, true),
             ("127.0.0.1:443", false, false),

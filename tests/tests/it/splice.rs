@@ -13,16 +13,16 @@ use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::tidegate::Tidegate;
 use tidegate_tests::{Scratch, wait};
 
-const UPSTREAM: &str = "203.0.113.54";
-const PIXEL: &str = "203.0.113.80";
-const ORIGIN: &str = "203.0.113.10";
-const ONE: &str = "203.0.113.101";
-const OTHER: &str = "203.0.113.102";
+const UPSTREAM: &str = "192.31.196.54";
+const PIXEL: &str = "192.31.196.80";
+const ORIGIN: &str = "192.31.196.10";
+const ONE: &str = "192.31.196.101";
+const OTHER: &str = "192.31.196.102";
 
 const YAML: &str = r#"
 policy: { lists: [{ name: mine, rules: ["||shop.example^", "||loop.example^", "||near.example^"] }] }
-pixel: { listen: ["http://203.0.113.80:80", "https://203.0.113.80:443"], addresses: [203.0.113.80] }
-dns: { listen: ["udp://203.0.113.53:53"], upstreams: ["udp://203.0.113.54:53"] }
+pixel: { listen: ["http://192.31.196.80:80", "https://192.31.196.80:443"], addresses: [192.31.196.80] }
+dns: { listen: ["udp://192.31.196.53:53"], upstreams: ["udp://192.31.196.54:53"] }
 admin: { listen: "127.0.0.1:0" }
 "#;
 
@@ -47,8 +47,8 @@ impl Drop for Street {
 impl Street {
     /// The calling thread stays inside.
     fn open(name: &str) -> Self {
-        let addresses = [UPSTREAM, PIXEL, ORIGIN, ONE, OTHER, "203.0.113.53"];
-        let namespace = Namespace::new(name, &addresses, "203.0.113.53");
+        let addresses = [UPSTREAM, PIXEL, ORIGIN, ONE, OTHER, "192.31.196.53"];
+        let namespace = Namespace::new(name, &addresses, "192.31.196.53");
         namespace.enter();
         let at = |text: &str| Reply::Address(text.parse::<Ipv4Addr>().unwrap());
         let upstream = Resolver::start_at(

@@ -10,9 +10,9 @@ use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::tidegate::Tidegate;
 use tidegate_tests::{Scratch, wait};
 
-const DNS: &str = "203.0.113.53";
-const UPSTREAM: &str = "203.0.113.54";
-const PIXEL: &str = "203.0.113.80";
+const DNS: &str = "192.31.196.53";
+const UPSTREAM: &str = "192.31.196.54";
+const PIXEL: &str = "192.31.196.80";
 const SITE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 10);
 const SHOP: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 11);
 

@@ -120,10 +120,10 @@ mod tests {
     fn a_named_host_may_stand_anywhere_but_at_a_metadata_service() {
         let lines = &["media.example", "*.cdn.example"];
         assert!(permits(lines, "Media.example", "10.0.0.5:80"));
-        assert!(permits(lines, "a.b.cdn.example", "203.0.113.5:80"));
+        assert!(permits(lines, "a.b.cdn.example", "9.9.9.9:80"));
         assert!(!permits(lines, "media.example", "169.254.169.254:80"));
-        assert!(!permits(lines, "cdn.example", "203.0.113.5:80"));
-        assert!(!permits(lines, "evilcdn.example", "203.0.113.5:80"));
+        assert!(!permits(lines, "cdn.example", "9.9.9.9:80"));
+        assert!(!permits(lines, "evilcdn.example", "9.9.9.9:80"));
         assert!(!permits(lines, "other.example", "10.0.0.5:80"));
     }
 
@@ -132,10 +132,10 @@ mod tests {
         assert!(permits(&["10.0.0.0/8"], "anything.example", "10.1.2.3:7500"));
         assert!(permits(&["127.0.0.1"], "127.0.0.1", "127.0.0.1:80"));
         assert!(!permits(&["10.0.0.0/8"], "anything.example", "192.168.0.1:80"));
-        assert!(permits(&["public"], "anything.example", "203.0.113.5:80"));
+        assert!(permits(&["public"], "anything.example", "9.9.9.9:80"));
         assert!(!permits(&["public"], "anything.example", "10.0.0.1:80"));
         assert!(!permits(&["public"], "127.0.0.1", "127.0.0.1:80"));
-        assert!(!permits(&[], "203.0.113.5", "203.0.113.5:80"));
+        assert!(!permits(&[], "9.9.9.9", "9.9.9.9:80"));
         assert!(!permits(&["0.0.0.0/0"], "169.254.169.254", "169.254.169.254:80"));
     }
 
