@@ -12,7 +12,7 @@ pub use self::line::{BadPattern, PATTERN_BYTES_MAX};
 pub use self::regexes::{REGEXES_BARE_MAX, REGEXES_MAX};
 
 use self::grams::{Counts, Gram, Grams};
-use self::line::{Anchor, Line};
+use self::line::{Anchor, Line, MatchedUrl};
 use self::regexes::{Bare, LITERAL_BYTES_MIN, Lazy};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -235,6 +235,7 @@ impl Patterns {
 
     fn find(&self, url: &[u8]) -> Option<usize> {
         let lower = url.to_ascii_lowercase();
+        let matched = MatchedUrl::new(&lower);
         // Whether a whole pattern fits does not depend on where its gram was found: each is tried
         // once, or a long URL of one letter would cost its length squared.
         let mut tried: Option<HashSet<u32>> = None;
@@ -251,7 +252,7 @@ impl Patterns {
                     let piece = body.as_bytes()[gram..].split(|byte| *byte == b'*').next();
                     piece.is_some_and(|piece| lower[at..].starts_with(piece))
                         && first_try(id)
-                        && line::fits(body.as_bytes(), start, end, &lower)
+                        && line::fits(body.as_bytes(), start, end, &matched)
                 }
                 Kind::Regex => first_try(id) && self.matches(id, body, url),
             };

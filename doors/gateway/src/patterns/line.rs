@@ -3,6 +3,7 @@
 //! It reads text and keeps nothing. Called when patterns are compiled, and by `check`.
 
 use super::regexes;
+use std::cell::OnceCell;
 use std::fmt;
 
 /// Longest pattern: longer than any URL part that an attack list names.
@@ -72,28 +73,81 @@ fn glob(text: &str) -> Result<Line<'_>, BadPattern> {
     Ok(Line::Glob { body, start, end })
 }
 
+/// Path and query in lower case, with the places at which a pattern may end that says so.
+pub(super) struct MatchedUrl<'u> {
+    bytes: &'u [u8],
+    ends: OnceCell<[PatternEnd; 2]>,
+}
+
+/// Ends of a path or of a query: any place from where only what servers pass over follows.
+#[derive(Clone, Copy)]
+struct PatternEnd {
+    first: usize,
+    last: usize,
+}
+
+/// What servers and file systems take off the end of a path before they look for a file, so that
+/// `/x.bak/`, `/x.bak.` and `/x.bak%20` are `/x.bak` to some of them.
+const AFTER_PATH: [&[u8]; 6] = [b"/", b".", b" ", b"%20", b"%2f", b"%5c"];
+/// The same for a query.
+const AFTER_QUERY: [&[u8]; 6] = [b"&", b"+", b".", b"/", b" ", b"%20"];
+
+impl<'u> MatchedUrl<'u> {
+    /// Of path and query, in lower case.
+    pub(super) const fn new(bytes: &'u [u8]) -> Self {
+        Self { bytes, ends: OnceCell::new() }
+    }
+
+    /// Where the path ends, and where all of it does. Found once, and only for patterns that ask.
+    fn ends(&self) -> &[PatternEnd; 2] {
+        self.ends.get_or_init(|| {
+            let path_end = memchr::memchr(b'?', self.bytes).unwrap_or(self.bytes.len());
+            [(path_end, AFTER_PATH), (self.bytes.len(), AFTER_QUERY)].map(|(last, passed_over)| {
+                let mut rest = &self.bytes[..last];
+                while let Some(shorter) = passed_over.iter().find_map(|it| rest.strip_suffix(*it)) {
+                    rest = shorter;
+                }
+                PatternEnd { first: rest.len(), last }
+            })
+        })
+    }
+
+    /// Whether what ends here ends the path, or all of it.
+    fn may_end_at(&self, at: usize) -> bool {
+        self.ends().iter().any(|end| (end.first..=end.last).contains(&at))
+    }
+
+    /// Whether `piece` stands at or behind `from` and ends the path, or all of it.
+    fn ends_with(&self, piece: &[u8], from: usize) -> bool {
+        self.ends().iter().any(|end| {
+            // Whatever is found here begins too late to end before `first`.
+            let start = from.max(end.first.saturating_sub(piece.len()));
+            let within = self.bytes.get(start..end.last);
+            within.is_some_and(|within| memchr::memmem::find(within, piece).is_some())
+        })
+    }
+}
+
 /// Whether the whole pattern fits `url`; both are in lower case. Each piece is taken where it
 /// stands first, which is right because only `*` stands between pieces.
-pub(super) fn fits(body: &[u8], start: Anchor, end: Anchor, url: &[u8]) -> bool {
-    let mut rest = url;
+pub(super) fn fits(body: &[u8], start: Anchor, end: Anchor, url: &MatchedUrl<'_>) -> bool {
+    let mut at = 0;
     let mut pieces = body.split(|byte| *byte == b'*').peekable();
     let mut is_first = true;
     while let Some(piece) = pieces.next() {
         let from_start = is_first && start == Anchor::Fixed;
         let to_end = pieces.peek().is_none() && end == Anchor::Fixed;
         is_first = false;
-        rest = match (from_start, to_end) {
-            (true, true) => return rest == piece,
-            (true, false) => match rest.strip_prefix(piece) {
-                Some(rest) => rest,
+        match (from_start, to_end) {
+            (true, true) => return url.bytes.starts_with(piece) && url.may_end_at(piece.len()),
+            (true, false) if url.bytes.starts_with(piece) => at = piece.len(),
+            (true, false) => return false,
+            (false, true) => return url.ends_with(piece, at),
+            (false, false) => match memchr::memmem::find(&url.bytes[at..], piece) {
+                Some(found) => at += found + piece.len(),
                 None => return false,
             },
-            (false, true) => return rest.ends_with(piece),
-            (false, false) => match memchr::memmem::find(rest, piece) {
-                Some(at) => &rest[at + piece.len()..],
-                None => return false,
-            },
-        };
+        }
     }
     true
 }

@@ -26,12 +26,50 @@ fn stars_and_anchors_hold() {
     assert_eq!(patterns.hit("/administrator"), Some(1));
     assert_eq!(patterns.hit("/x/admin"), None);
     assert_eq!(patterns.hit("/site.bak"), Some(2));
-    assert_eq!(patterns.hit("/site.bak?x"), None);
+    assert_eq!(patterns.hit("/site.bak.html"), None);
     assert_eq!(patterns.hit("/cgi-bin/a/b.sh?x=1&cmd=ls"), Some(3));
     assert_eq!(patterns.hit("/cgi-bin/cmd="), None);
     assert_eq!(patterns.hit("/exact"), Some(4));
-    assert_eq!(patterns.hit("/exact/"), None);
+    assert_eq!(patterns.hit("/exact/x"), None);
     assert_eq!(patterns.hit("/deep/any"), Some(5));
+}
+
+#[test]
+fn an_end_is_an_end_whatever_servers_pass_over_there() {
+    let patterns = patterns(".bak|\n|/exact|\n/a*b/|\n?cmd=ls|");
+    for url in [
+        "/x/a.bak",
+        "/x/a.bak?",
+        "/x/a.bak?x",
+        "/x/a.bak?x=.html",
+        "/x/a.bak/",
+        "/x/a.bak//",
+        "/x/a.bak%20",
+        "/x/a.bak%20%20/?x",
+        "/x/a.BAK.",
+        "/x/a.bak./.",
+        "/x/a%3Fb.bak%20?q",
+        "/x/a.bak%2F",
+        "/x/a.bak%5c",
+        "/?file=a.bak",
+        "/?file=a.bak&",
+    ] {
+        assert_eq!(patterns.hit(url), Some(1), "{url}");
+    }
+    for url in ["/exact?", "/exact/", "/EXACT%20", "/exact.?a=b"] {
+        assert_eq!(patterns.hit(url), Some(2), "{url}");
+    }
+    for url in ["/a1b/", "/a1b//?x", "/ab/./"] {
+        assert_eq!(patterns.hit(url), Some(3), "{url}");
+    }
+    for url in ["/?cmd=ls", "/x?cmd=ls%20", "/x?cmd=ls&", "/x?cmd=ls+"] {
+        assert_eq!(patterns.hit(url), Some(4), "{url}");
+    }
+    for url in
+        ["/a.bakx", "/bak", "/a.bak/x", "/x/exact", "/exactly", "/a1b", "/x?cmd=lsof", "/a.baK%21"]
+    {
+        assert_eq!(patterns.hit(url), None, "{url}");
+    }
 }
 
 #[test]
@@ -51,6 +89,10 @@ fn a_long_url_of_one_letter_is_held_against_a_pattern_once() {
     let patterns = patterns("a*b|\naa*aa*c|");
     let started = std::time::Instant::now();
     assert_eq!(patterns.hit(&"a".repeat(64 << 10)), None);
+    assert_eq!(
+        patterns.hit(&format!("/aa{}?{}", ".%20/".repeat(8 << 10), "&+".repeat(8 << 10))),
+        None
+    );
     // Once each is microseconds; the square of the length would be minutes.
     assert!(started.elapsed().as_secs() < 10);
 }

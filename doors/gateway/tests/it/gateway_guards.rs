@@ -62,6 +62,20 @@ fn blocked_urls_get_the_answer_that_is_set_and_reach_no_server() {
 }
 
 #[test]
+fn a_pattern_for_the_end_is_not_evaded_by_what_servers_pass_over() {
+    let server = Origin::start(|_, _, _| ok("x"));
+    let settings = guarded(server.address, |route| route.block = Some(block(&[".bak|"])));
+    let gateway = start(settings, parts(""));
+    for end in ["", "?", "?x", "/", "/?x", "//", "%20", "%20/", ".", "./.", ";v=1", ";v=1/", "/;v"]
+    {
+        let answer = get(&gateway, &format!("/x/a.bak{end}"));
+        assert_eq!(status(&answer), "403", "{end}: {answer}");
+    }
+    assert_eq!(server.connections(), 0);
+    assert_eq!(status(&get(&gateway, "/x/a.bak.html")), "200");
+}
+
+#[test]
 fn a_tarpit_begins_an_answer_and_does_not_end_it() {
     let server = Origin::start(|_, _, _| ok("x"));
     let tarpit = AnswerSettings::Silence(Silence::Tarpit);
