@@ -17,6 +17,7 @@ pub mod hop_by_hop;
 pub mod html;
 mod incoming;
 pub mod interim;
+pub mod internal;
 pub mod kind;
 pub mod limits;
 pub mod mime;

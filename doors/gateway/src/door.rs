@@ -1,6 +1,7 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
 use crate::caller::Caller;
+use crate::claims::Overrides;
 use crate::fields::FieldRules;
 use crate::folders::OpenFolders;
 use crate::forwarded::Telling;
@@ -75,6 +76,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
+    /// Whether strangers may ask for another method in a field.
+    pub(crate) overrides: Overrides,
     pub(crate) left: Left,
     pub(crate) pools: BTreeMap<String, Arc<Pool>>,
     pub(crate) uploads: Uploads,
@@ -311,6 +314,7 @@ impl Setup {
             let before = before.and_then(|setup| setup.cache.as_deref());
             Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
         });
+        let (request_fields, response_fields) = settings.headers.compile();
         let caches = cache.clone().map(Caches::of_store);
         let (numbers, base) = (Numbers::new(), parts.base.as_path());
         let around = route::Around {
@@ -320,6 +324,7 @@ impl Setup {
             numbers: &numbers,
             folders: parts.folders.as_ref(),
             body_max: settings.body_max.bytes(),
+            fields: (&request_fields, &response_fields),
             before: before.map_or(&[], |setup| &setup.routes),
         };
         let uploads = uploads(&settings, parts, before)?;
@@ -349,8 +354,9 @@ impl Setup {
         let block = block.map(Arc::new);
         let hosts: Vec<_> = routes.iter().map(|route| route.takes.host.as_ref()).collect();
         let table = Table::new(&hosts);
-        let (request_fields, response_fields) = settings.headers.compile();
+        let by_method = routes.iter().any(|route| !route.takes.methods.is_empty());
         Ok(Self {
+            overrides: if by_method { Overrides::None } else { Overrides::OfPosts },
             trusted,
             routes,
             table,

@@ -32,6 +32,8 @@ pub(crate) enum FieldChange {
     /// Sets the field where there is none.
     Default(HeaderName, Text),
     Remove(HeaderName),
+    /// Leaves the field in the message where it is taken out otherwise.
+    Pass(HeaderName),
 }
 
 /// What a message gets: the same rule with its value.
@@ -192,6 +194,8 @@ impl FieldRules {
                     Change::Default(name.clone(), text.value(facts)?)
                 }
                 FieldChange::Remove(name) => Change::Remove(name.clone()),
+                // Done already, by not taking it out.
+                FieldChange::Pass(_) => return None,
             })
         })
     }
@@ -200,6 +204,18 @@ impl FieldRules {
     pub(crate) fn literals(&self, name: &HeaderName) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(move |rule| match rule {
             FieldChange::Set(it, text) if it == name => text.literal(),
+            FieldChange::Set(..)
+            | FieldChange::Add(..)
+            | FieldChange::Default(..)
+            | FieldChange::Remove(_)
+            | FieldChange::Pass(_) => None,
+        })
+    }
+
+    /// Fields that are not taken out.
+    pub(crate) fn passed(&self) -> impl Iterator<Item = &HeaderName> {
+        self.0.iter().filter_map(|rule| match rule {
+            FieldChange::Pass(name) => Some(name),
             FieldChange::Set(..)
             | FieldChange::Add(..)
             | FieldChange::Default(..)

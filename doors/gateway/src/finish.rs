@@ -15,6 +15,7 @@ use http::{HeaderMap, Method, Request, Response, Version};
 use http_body::Body as _;
 use http_engine::Body;
 use http_engine::encoding::Accepted;
+use http_engine::internal;
 use std::sync::Arc;
 
 /// What an answer gets.
@@ -93,6 +94,7 @@ impl Finish {
 
     fn change(&self, headers: &mut HeaderMap) {
         if let Some(route) = &self.route {
+            internal::take_out(headers, &route.passed.response);
             public::make(route, headers);
         }
         fields::apply(&self.changes, headers);

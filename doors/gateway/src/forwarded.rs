@@ -1,11 +1,13 @@
 //! Who the client is, and what servers behind are told about it.
 //!
 //! `X-Forwarded-*` and `Forwarded` are what anybody can write. They are believed only from the proxies
-//! that the settings trust; from anybody else they are replaced, and their look-alikes are dropped.
-//! Called by `request` and `passing`.
+//! that the settings trust; from anybody else they are replaced, and so is whatever else only such a
+//! proxy may say (`claims`). Called by `request` and `passing`.
 
 use crate::caller::Caller;
+use crate::claims::{self, Overrides};
 use crate::settings::ForwardedStyle;
+use http::Method;
 use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
 use std::net::{IpAddr, SocketAddr};
 use vocab::Network;
@@ -16,19 +18,6 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 /// RFC 9440 §2.2.
 const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
-/// What a stranger says is dropped, whether we say it or not: servers behind may believe it.
-static STRANGERS: [HeaderName; 9] = [
-    FOR,
-    PROTO,
-    FORWARDED_HOST,
-    PORT,
-    FORWARDED,
-    CLIENT_CERT,
-    HeaderName::from_static("client-cert-chain"),
-    HeaderName::from_static("x-real-ip"),
-    HeaderName::from_static("x-forwarded-server"),
-];
-
 /// Who is believed, and in which words servers behind are told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Telling<'s> {
@@ -64,13 +53,22 @@ impl Telling<'_> {
         client
     }
 
-    /// Sets what servers behind are told.
-    pub(crate) fn tell(&self, headers: &mut HeaderMap, caller: &Caller) {
+    /// Takes out what a peer that is not trusted has no business to say, but for the names in `passed`;
+    /// and from anybody what some servers would take for it.
+    pub(crate) fn disbelieve(
+        &self,
+        headers: &mut HeaderMap,
+        (caller, passed): (&Caller, &[HeaderName]),
+        method: (&Method, Overrides),
+    ) {
         drop_look_alikes(headers);
-        let believed = self.trusts(caller.peer);
-        if !believed {
-            drop_strangers(headers);
+        if !self.trusts(caller.peer) {
+            claims::take_out(headers, passed, method);
         }
+    }
+
+    /// Sets what servers behind are told, in fields that [`Self::disbelieve`] has looked at.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap, caller: &Caller) {
         if let Some(secured) = &caller.secured
             && let Some(shown) = &secured.client_certificate
         {
@@ -137,18 +135,6 @@ fn standard_for(element: &str) -> Option<IpAddr> {
     node.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
-/// Drops what only a proxy that is trusted may say. Nearly no request has any of it, and looking at the few
-/// names that it has, those that begin alike, costs less than asking the map for each of these.
-fn drop_strangers(headers: &mut HeaderMap) {
-    let begins_alike =
-        |name: &&HeaderName| matches!(name.as_str().as_bytes(), [b'c' | b'f' | b'x', ..]);
-    if headers.keys().filter(begins_alike).any(|name| STRANGERS.contains(name)) {
-        for field in &STRANGERS {
-            headers.remove(field);
-        }
-    }
-}
-
 /// Drops fields with an underscore or a dot: `X_Forwarded_For` is `X-Forwarded-For` to a server that
 /// makes environment variables of fields (CGI, WSGI).
 fn drop_look_alikes(headers: &mut HeaderMap) {
@@ -189,6 +175,11 @@ mod tests {
         Telling { trusted, style }
     }
 
+    fn disbelieve(telling: Telling<'_>, fields: &mut HeaderMap, peer: &str) {
+        let method = (&Method::GET, Overrides::OfPosts);
+        telling.disbelieve(fields, (&caller(peer), &[]), method);
+    }
+
     const SPOOF: &[(&str, &str)] = &[
         ("host", "app.example"),
         ("x-forwarded-for", "10.0.0.1"),
@@ -198,6 +189,8 @@ mod tests {
         ("forwarded", "for=10.0.0.1"),
         ("x-real-ip", "10.0.0.1"),
         ("client-cert", ":AA==:"),
+        ("remote-user", "root"),
+        ("x-original-url", "/admin"),
         ("x_forwarded_for", "10.0.0.1"),
         ("x.forwarded.for", "10.0.0.1"),
     ];
@@ -221,6 +214,7 @@ mod tests {
             let mut fields = headers(SPOOF);
             let telling = telling(&[], style);
             assert_eq!(telling.client(ip("203.0.113.9"), &fields), ip("203.0.113.9"));
+            disbelieve(telling, &mut fields, "203.0.113.9");
             telling.tell(&mut fields, &caller("203.0.113.9"));
             assert_eq!(fields, headers(told), "{style:?}");
         }
@@ -236,6 +230,7 @@ mod tests {
         assert_eq!(telling.client(ip("10.0.0.1"), &broken), ip("10.0.0.2"));
         let mut fields =
             headers(&[("x-forwarded-for", "203.0.113.9"), ("x-forwarded-proto", "https")]);
+        disbelieve(telling, &mut fields, "10.0.0.1");
         telling.tell(&mut fields, &caller("10.0.0.1"));
         let chain: Vec<_> = fields.get_all(FOR).iter().collect();
         assert_eq!(chain, ["203.0.113.9", "10.0.0.1"]);

@@ -6,6 +6,7 @@
 
 mod cached;
 mod caller;
+mod claims;
 mod decide;
 mod dice;
 mod door;

@@ -1,6 +1,7 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
 use crate::caller::Caller;
+use crate::claims::Overrides;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
 use crate::finish::Finish;
@@ -223,6 +224,9 @@ pub(crate) async fn act(
             if method == Method::CONNECT && route.pool().is_none() {
                 return Outcome::Refused(Refusal::Method);
             }
+            let strange = (&**caller, route.passed.request.as_slice());
+            let overrides = if route.cache.is_some() { Overrides::None } else { setup.overrides };
+            setup.telling().disbelieve(request.headers_mut(), strange, (&method, overrides));
             match to {
                 Destination::Pool(pool) => {
                     let trip = Trip { setup, route: &route, pool, caller, now };

@@ -5,7 +5,7 @@
 
 use crate::fields::{FieldChange, FieldRules, Text};
 use crate::folders::{Mount, OpenFolders};
-use crate::guards::{Block, Guards, Numbers};
+use crate::guards::{Block, Guards, Numbers, check_copied};
 use crate::matching::Match;
 use crate::onward::{HostSent, Rewriting};
 use crate::own::Own;
@@ -14,7 +14,7 @@ use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
 use crate::settings::{HostSetting, Priority, RouteSettings, Settings, UploadMode};
 use http::Extensions;
-use http::header::HOST;
+use http::header::{HOST, HeaderName};
 use http_cache::Cache;
 use http_engine::encoding::Offer;
 use std::collections::BTreeMap;
@@ -48,6 +48,8 @@ pub(crate) struct Route {
     pub(crate) priority: Priority,
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
+    /// Fields that are not taken out.
+    pub(crate) passed: PassedFields,
     /// What answers are offered, if anything.
     pub(crate) compress: Option<Offer>,
     pub(crate) public: Public,
@@ -63,6 +65,30 @@ pub(crate) struct Route {
     pub(crate) uploads: Option<UploadMode>,
     /// Protocols for which connections may leave HTTP.
     pub(crate) upgrade: Vec<String>,
+}
+
+/// Fields that messages keep, though they lose their like.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PassedFields {
+    /// Of strangers' requests: what rules let through, and what an authority says.
+    pub(crate) request: Vec<HeaderName>,
+    /// Of answers.
+    pub(crate) response: Vec<HeaderName>,
+}
+
+impl PassedFields {
+    fn of(
+        all: (&FieldRules, &FieldRules),
+        own: (&FieldRules, &FieldRules),
+        settings: &RouteSettings,
+    ) -> Self {
+        let copied = settings.forward_auth.iter().flat_map(|it| &it.copy_headers);
+        let copied = copied.filter_map(|name| check_copied(name).ok());
+        Self {
+            request: all.0.passed().chain(own.0.passed()).cloned().chain(copied).collect(),
+            response: all.1.passed().chain(own.1.passed()).cloned().collect(),
+        }
+    }
 }
 
 /// How people call the block that is asked before a route is sought.
@@ -122,6 +148,8 @@ pub(crate) struct Around<'s> {
     pub(crate) folders: &'s dyn OpenFolders,
     /// The gateway's `body_max`, in bytes.
     pub(crate) body_max: u64,
+    /// What is done to fields on every route: of requests, and of answers.
+    pub(crate) fields: (&'s FieldRules, &'s FieldRules),
     /// The routes until now.
     pub(crate) before: &'s [Arc<Route>],
 }
@@ -162,6 +190,7 @@ impl Route {
         let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
         let to = destination(settings, around, before)?;
         let (mut request_fields, response_fields) = settings.headers.compile();
+        let passed = PassedFields::of(around.fields, (&request_fields, &response_fields), settings);
         let host = settings.host_sent().map_err(|why| vec![Complaint::new("set_host", why)])?;
         if let HostSetting::Text(host) = &host {
             request_fields = request_fields.after(FieldChange::Set(HOST, Text::plain(host)));
@@ -182,6 +211,7 @@ impl Route {
             priority: settings.priority,
             request_fields,
             response_fields,
+            passed,
             compress: settings.compress.offer(),
             public,
             body_max: settings.body_max.map(|size| size.bytes()),

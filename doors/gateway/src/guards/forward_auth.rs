@@ -5,6 +5,7 @@
 //! Called by `guards`.
 
 use super::{Turned, Visit, Words};
+use crate::claims::Overrides;
 use crate::settings::ForwardAuthSettings;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
@@ -117,7 +118,9 @@ impl ForwardAuth {
         for name in &DROPPED {
             fields.remove(name);
         }
-        visit.setup.telling().tell(&mut fields, visit.caller);
+        let telling = visit.setup.telling();
+        telling.disbelieve(&mut fields, (visit.caller, &[]), (&Method::GET, Overrides::None));
+        telling.tell(&mut fields, visit.caller);
         let method = HeaderValue::from_str(visit.method.as_str()).ok()?;
         fields.insert(METHOD, method);
         fields.insert(URI, HeaderValue::from_str(&visit.wish.path).ok()?);

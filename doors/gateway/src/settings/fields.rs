@@ -2,7 +2,10 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
+use crate::claims::{Claim, claim};
 use crate::fields::{FieldChange, FieldRules, Text, field_name};
+use http::HeaderName;
+use http_engine::internal::is_internal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocab::Complaint;
@@ -35,8 +38,8 @@ pub struct FieldSettings {
     pub response: Vec<FieldRule>,
 }
 
-/// One change: exactly one of `set`, `add`, `default` and `remove` names a field. Fields that frame
-/// messages (`Content-Length`, `Connection` and their like) and `Via` are refused.
+/// One change: exactly one of `set`, `add`, `default`, `remove` and `pass` names a field. Fields that
+/// frame messages (`Content-Length`, `Connection` and their like) and `Via` are refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldRule {
@@ -48,6 +51,10 @@ pub struct FieldRule {
     pub default: Option<String>,
     /// The field that is taken out.
     pub remove: Option<String>,
+    /// The field that is let through, though strangers may not send it (in requests: `Remote-User`,
+    /// `X-HTTP-Method-Override` and many more) or though it is for the gateway alone (in answers:
+    /// `X-Accel-Redirect` and its like).
+    pub pass: Option<String>,
     /// Text in which `{client}`, `{host}`, `{scheme}`, `{path}` and `{query}` stand for what the
     /// request has; `{{` and `}}` for braces.
     pub value: Option<String>,
@@ -56,14 +63,17 @@ pub struct FieldRule {
 impl FieldSettings {
     /// Everything that is wrong.
     pub(super) fn check(&self) -> Vec<Complaint> {
-        let lists = [("request", &self.request), ("response", &self.response)];
+        let lists = [
+            ("request", &self.request, Direction::Request),
+            ("response", &self.response, Direction::Response),
+        ];
         let mut complaints = Vec::new();
-        for (name, rules) in lists {
+        for (name, rules, direction) in lists {
             if rules.len() > RULES_MAX {
                 complaints.push(Complaint::new(name, format!("at most {RULES_MAX} rules")));
             }
             let wrong = rules.iter().enumerate().filter_map(|(index, rule)| {
-                rule.compile().err().map(|it| it.under(&format!("{name}.{index}")))
+                rule.compile(direction).err().map(|it| it.under(&format!("{name}.{index}")))
             });
             complaints.extend(wrong);
         }
@@ -72,15 +82,23 @@ impl FieldSettings {
 
     /// The rules for requests and for answers, of settings that were checked.
     pub(crate) fn compile(&self) -> (FieldRules, FieldRules) {
-        let compiled = |rules: &[FieldRule]| {
-            FieldRules::new(rules.iter().filter_map(|rule| rule.compile().ok()).collect())
+        let compiled = |rules: &[FieldRule], direction| {
+            FieldRules::new(rules.iter().filter_map(|rule| rule.compile(direction).ok()).collect())
         };
-        (compiled(&self.request), compiled(&self.response))
+        let request = compiled(&self.request, Direction::Request);
+        (request, compiled(&self.response, Direction::Response))
     }
 }
 
+/// Which messages a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Request,
+    Response,
+}
+
 impl FieldRule {
-    fn compile(&self) -> Result<FieldChange, Complaint> {
+    fn compile(&self, direction: Direction) -> Result<FieldChange, Complaint> {
         let field = |path: &str, text: &str| {
             field_name(text).map_err(|why| Complaint::new(path, why.to_string()))
         };
@@ -90,22 +108,51 @@ impl FieldRule {
             }
             None => Err(Complaint::new("value", "the rule says no value")),
         };
-        let names = (&self.set, &self.add, &self.default, &self.remove);
+        let names = (&self.set, &self.add, &self.default, &self.remove, &self.pass);
         match names {
-            (Some(name), None, None, None) => Ok(FieldChange::Set(field("set", name)?, value()?)),
-            (None, Some(name), None, None) => Ok(FieldChange::Add(field("add", name)?, value()?)),
-            (None, None, Some(name), None) => {
+            (Some(name), None, None, None, None) => {
+                Ok(FieldChange::Set(field("set", name)?, value()?))
+            }
+            (None, Some(name), None, None, None) => {
+                Ok(FieldChange::Add(field("add", name)?, value()?))
+            }
+            (None, None, Some(name), None, None) => {
                 Ok(FieldChange::Default(field("default", name)?, value()?))
             }
-            (None, None, None, Some(name)) if self.value.is_none() => {
+            (None, None, None, Some(name), None) if self.value.is_none() => {
                 Ok(FieldChange::Remove(field("remove", name)?))
             }
-            (None, None, None, Some(_)) => {
-                Err(Complaint::new("value", "what is removed has no value"))
+            (None, None, None, None, Some(name)) if self.value.is_none() => {
+                let name = field("pass", name)?;
+                passable(&name, direction)?;
+                Ok(FieldChange::Pass(name))
             }
-            (_, _, _, _) => Err(Complaint::new("", "a rule does one thing to one field")
-                .remedy("write { set: NAME, value: \"...\" }, or add, default or remove")),
+            (None, None, None, Some(_), None) | (None, None, None, None, Some(_)) => {
+                Err(Complaint::new("value", "what is removed or let through gets no value"))
+            }
+            (_, _, _, _, _) => Err(Complaint::new("", "a rule does one thing to one field")
+                .remedy("write { set: NAME, value: \"...\" }, or add, default, remove or pass")),
         }
+    }
+}
+
+/// Whether letting this field through makes a difference.
+fn passable(name: &HeaderName, direction: Direction) -> Result<(), Complaint> {
+    let nothing = || {
+        Complaint::new("pass", format!("nothing takes {name} out here"))
+            .remedy("leave the rule out")
+    };
+    match direction {
+        Direction::Request => match claim(name.as_str()) {
+            Some(Claim::Ours) => {
+                let complaint = Complaint::new("pass", format!("the gateway writes {name} itself"));
+                Err(complaint.remedy("name the proxy in front, which may say it, in trusted"))
+            }
+            Some(_) => Ok(()),
+            None => Err(nothing()),
+        },
+        Direction::Response if is_internal(name.as_str()) => Ok(()),
+        Direction::Response => Err(nothing()),
     }
 }
 
@@ -122,6 +169,11 @@ mod tests {
             value: value.map(str::to_owned),
             ..FieldRule::default()
         };
+        let pass = |name: &str, value: Option<&str>| FieldRule {
+            pass: some(name),
+            value: value.map(str::to_owned),
+            ..FieldRule::default()
+        };
         let settings = FieldSettings {
             request: vec![
                 rule(Some("X-A"), None, Some("{client}")),
@@ -132,12 +184,16 @@ mod tests {
                 FieldRule::default(),
                 rule(Some("Content-Length"), None, Some("1")),
                 rule(Some("X-A"), None, Some("a\nb")),
+                pass("Remote-User", None),
+                pass("X-Forwarded-Prefix", Some("x")),
+                pass("X-Forwarded-For", None),
+                pass("X-A", None),
             ],
-            response: vec![FieldRule {
-                add: some("A"),
-                value: some("{nobody}"),
-                ..Default::default()
-            }],
+            response: vec![
+                FieldRule { add: some("A"), value: some("{nobody}"), ..Default::default() },
+                FieldRule { pass: some("X-Accel-Expires"), ..Default::default() },
+                FieldRule { pass: some("Remote-User"), ..Default::default() },
+            ],
         };
         let paths: Vec<_> = settings.check().into_iter().map(|it| it.path).collect();
         let expected = [
@@ -147,7 +203,11 @@ mod tests {
             "request.5",
             "request.6.set",
             "request.7.value",
+            "request.9.value",
+            "request.10.pass",
+            "request.11.pass",
             "response.0.value",
+            "response.2.pass",
         ];
         assert_eq!(paths, expected);
     }

@@ -1,14 +1,16 @@
 //! The head that a script writes before its body (RFC 3875 §6).
 //!
-//! Pure. Lines may end in LF or CRLF. Fields that belong to the connection are dropped, names and
-//! values that are none end the answer: what a script echoes from a stranger must not become a head
-//! of the stranger's. Called by `exchange`.
+//! Pure. Lines may end in LF or CRLF. Fields that belong to the connection are dropped, and so are those
+//! by which a script tells its server what to send (`X-Accel-Redirect`, `X-Sendfile`): they name what is
+//! inside. Names and values that are none end the answer: what a script echoes from a stranger must not
+//! become a head of the stranger's. Called by `exchange`.
 
 use http::StatusCode;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
     TRANSFER_ENCODING, UPGRADE,
 };
+use http_engine::internal::is_internal;
 use std::fmt;
 
 /// The head of a script's answer, in bytes: nginx gives 4 to 8 KiB, frameworks need more.
@@ -78,7 +80,7 @@ pub(crate) fn parse(head: &[u8]) -> Result<Head, BadHead> {
             if length.replace(number).is_some_and(|earlier| earlier != number) {
                 return Err(BadHead::Length);
             }
-        } else if !is_of_connection(&name) {
+        } else if !is_of_connection(&name) && !is_internal(name.as_str()) {
             fields.try_append(name, value).map_err(|_| BadHead::TooLarge)?;
         }
         if fields.len() > FIELDS_MAX {
@@ -164,6 +166,16 @@ mod tests {
         assert_eq!(head.fields.len(), 3);
         assert_eq!(parse(b"Content-Length: 1\nContent-Length: 2\n"), Err(BadHead::Length));
         assert_eq!(parse(b"Content-Length: +1\n"), Err(BadHead::Length));
+    }
+
+    #[test]
+    fn what_a_script_says_to_its_server_alone_goes_no_further() {
+        let head = parse(
+            b"X-Accel-Redirect: /private/a\nX-Sendfile: /srv/a\nX-Reproxy-URL: http://10.0.0.1/\n\
+              Content-Type: text/plain\nX-Frame-Options: DENY\n",
+        )
+        .unwrap();
+        assert_eq!(head.fields.keys().collect::<Vec<_>>(), ["content-type", "x-frame-options"]);
     }
 
     #[test]

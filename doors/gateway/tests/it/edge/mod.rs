@@ -1,5 +1,6 @@
 //! The gateway's edge: how clients come in, and what is done to messages on their way.
 
+mod claims;
 mod fields;
 mod http2;
 mod interim;

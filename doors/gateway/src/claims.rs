@@ -1,0 +1,227 @@
+//! Fields in which a client claims what only a proxy in front of us may say: who it is, where its
+//! request leads, which certificate it has shown.
+//!
+//! Servers behind believe them, because they are meant to stand behind a proxy that writes them. From
+//! whom the settings trust they pass; from anybody else they are taken out, unless a rule passes them.
+//! Called by `request` once a route is found, and for what an authority is asked; by settings to check.
+
+use http::Method;
+use http::header::{HeaderMap, HeaderName};
+
+/// What a field claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// In fields that the gateway writes itself: where the client is, and how it came.
+    Ours,
+    /// Where the client is.
+    Client,
+    /// That another URL, host or scheme was asked for than the one which rules were held against.
+    Target,
+    /// That the method is another: see [`Overrides`].
+    Method,
+    /// Who the user is, as an authority in front would tell.
+    User,
+    /// Which certificate the client has shown.
+    Certificate,
+    /// What the software of the server is told by the one in front of it, or by itself.
+    Software,
+}
+
+/// What becomes of fields that ask for another method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overrides {
+    /// They pass with a `POST`, which is what forms and old proxies need them for.
+    OfPosts,
+    /// None passes: routes choose by method, or keep answers by URL.
+    None,
+}
+
+/// All claims in the order of their names; `*` stands for the rest of a name.
+const CLAIMS: [(&str, Claim); 70] = [
+    ("cf-access-authenticated-user-email", Claim::User), // Cloudflare Access
+    ("cf-connecting-ip", Claim::Client),                 // Cloudflare
+    ("cf-connecting-ipv6", Claim::Client),
+    ("client-cert", Claim::Ours), // RFC 9440
+    ("client-cert-chain", Claim::Certificate),
+    ("client-ip", Claim::Client),
+    ("fastly-client-ip", Claim::Client),
+    ("fly-client-ip", Claim::Client),
+    ("forwarded", Claim::Ours),         // RFC 7239
+    ("front-end-https", Claim::Target), // Microsoft
+    ("iv-creds", Claim::User),          // IBM
+    ("iv-groups", Claim::User),
+    ("iv-user", Claim::User),
+    ("oidc-claim-*", Claim::User), // mod_auth_openidc
+    ("proxy", Claim::Software),    // HTTP_PROXY of CGI scripts: httpoxy
+    ("remote-addr", Claim::Client),
+    ("remote-email", Claim::User), // Authelia
+    ("remote-groups", Claim::User),
+    ("remote-name", Claim::User),
+    ("remote-user", Claim::User),
+    ("ssl-client-*", Claim::Certificate),  // ingress-nginx
+    ("tailscale-user-*", Claim::User),     // tailscale serve
+    ("true-client-ip", Claim::Client),     // Akamai
+    ("x-accel-mapping", Claim::Software),  // has Rack name files: CVE-2025-61780
+    ("x-amzn-mtls-*", Claim::Certificate), // AWS load balancers
+    ("x-amzn-oidc-*", Claim::User),
+    ("x-arr-clientcert", Claim::Certificate), // IIS
+    ("x-arr-ssl", Claim::Certificate),
+    ("x-auth-request-*", Claim::User), // oauth2-proxy
+    ("x-authenticated-*", Claim::User),
+    ("x-authentik-*", Claim::User),
+    ("x-client-cert*", Claim::Certificate),
+    ("x-client-dn", Claim::Certificate),
+    ("x-client-ip", Claim::Client),
+    ("x-client-verify", Claim::Certificate),
+    ("x-cluster-client-ip", Claim::Client),
+    ("x-consumer-*", Claim::User), // Kong
+    ("x-envoy-*", Claim::Software),
+    ("x-forwarded-*", Claim::Target), // Prefix, Server, Uri, Method, Ssl, User, Tls-Client-Cert ...
+    ("x-forwarded-for", Claim::Ours),
+    ("x-forwarded-host", Claim::Ours),
+    ("x-forwarded-port", Claim::Ours),
+    ("x-forwarded-proto", Claim::Ours),
+    ("x-goog-authenticated-*", Claim::User), // Google's Identity-Aware Proxy
+    ("x-host", Claim::Target),
+    ("x-http-host-override", Claim::Target),
+    ("x-http-method", Claim::Method), // Microsoft, OData
+    ("x-http-method-override", Claim::Method),
+    ("x-method-override", Claim::Method),         // IBM
+    ("x-middleware-subrequest", Claim::Software), // has Next.js skip its checks: CVE-2025-29927
+    ("x-ms-client-principal*", Claim::User),      // Azure
+    ("x-original-*", Claim::Target), // Url (Symfony, IIS), Host, Uri, Method, Forwarded-For
+    ("x-originating-ip", Claim::Client),
+    ("x-pomerium-claim-*", Claim::User),
+    ("x-proxy-capabilities", Claim::Software), // what we can be told to send: ours to say
+    ("x-proxyuser-ip", Claim::Client),
+    ("x-real-ip", Claim::Client),
+    ("x-remote-*", Claim::User), // User, Group, Extra (Kubernetes), Addr, Ip
+    ("x-rewrite-url", Claim::Target), // Zend, IIS
+    ("x-scheme", Claim::Target),
+    ("x-sendfile-type", Claim::Software), // has Rack name files: CVE-2025-61780
+    ("x-ssl", Claim::Certificate),
+    ("x-ssl-*", Claim::Certificate),
+    ("x-tls-client-*", Claim::Certificate),
+    ("x-token-subject", Claim::User), // caddy-security
+    ("x-token-user-*", Claim::User),
+    ("x-url-scheme", Claim::Target),
+    ("x-vouch-*", Claim::User),              // vouch-proxy
+    ("x-waws-unencoded-url", Claim::Target), // Azure
+    ("x-webauth-*", Claim::User),            // Grafana, Gitea
+];
+
+/// Where in [`CLAIMS`] the names of each letter begin and end.
+const BY_LETTER: [(u8, u8); 26] = by_letter();
+
+const fn by_letter() -> [(u8, u8); 26] {
+    let mut ranges = [(0, 0); 26];
+    let mut at = 0;
+    while at < CLAIMS.len() {
+        let letter = (CLAIMS[at].0.as_bytes()[0] - b'a') as usize;
+        if ranges[letter].1 == 0 {
+            ranges[letter].0 = at as u8;
+        }
+        ranges[letter].1 = at as u8 + 1;
+        at += 1;
+    }
+    ranges
+}
+
+/// What the field `name`, in lower case, claims; none for most.
+pub(crate) fn claim(name: &str) -> Option<Claim> {
+    let letter = name.as_bytes().first()?.wrapping_sub(b'a');
+    let (from, to) = *BY_LETTER.get(usize::from(letter))?;
+    let of_letter = &CLAIMS[usize::from(from)..usize::from(to)];
+    let whole = of_letter.iter().find(|(it, _)| *it == name);
+    let begun = || {
+        let begins = |it: &str| it.strip_suffix('*').is_some_and(|it| name.starts_with(it));
+        of_letter.iter().find(|(it, _)| begins(it))
+    };
+    whole.or_else(begun).map(|(_, claim)| *claim)
+}
+
+/// Takes out what a stranger claims, but for the names in `passed`. `overrides` is what becomes of
+/// fields that ask for another method than `method`.
+pub(crate) fn take_out(
+    headers: &mut HeaderMap,
+    passed: &[HeaderName],
+    (method, overrides): (&Method, Overrides),
+) {
+    let may_override = *method == Method::POST && overrides == Overrides::OfPosts;
+    let is_due = |name: &&HeaderName| match claim(name.as_str()) {
+        None => false,
+        Some(Claim::Method) if may_override => false,
+        Some(_) => !passed.contains(name),
+    };
+    // Nearly no request has any, and no name is copied then.
+    let there: Vec<HeaderName> = headers.keys().filter(is_due).cloned().collect();
+    for name in there {
+        headers.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn the_table_is_in_order_and_every_name_is_found_in_it() {
+        let names: Vec<_> = CLAIMS.iter().map(|(name, _)| *name).collect();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(names, sorted);
+        for (name, expected) in CLAIMS {
+            assert_eq!(claim(name), Some(expected), "{name}");
+            let longer = name.replace('*', "anything");
+            assert_eq!(claim(&longer), Some(expected), "{longer}");
+        }
+    }
+
+    #[test]
+    fn what_clients_have_to_say_themselves_is_no_claim() {
+        for name in [
+            "accept",
+            "authorization",
+            "cache-control",
+            "client",
+            "content-type",
+            "cookie",
+            "dpop",
+            "forwarded-for-me",
+            "origin",
+            "proxy-authorization",
+            "range",
+            "referer",
+            "remote",
+            "sec-fetch-site",
+            "te",
+            "user-agent",
+            "x-api-key",
+            "x-auth-token",
+            "x-auth-user",
+            "x-csrf-token",
+            "x-forwarded",
+            "x-request-id",
+            "x-requested-with",
+            "x-user-id",
+            "x",
+        ] {
+            assert_eq!(claim(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn another_method_is_asked_for_with_a_post_alone() {
+        let left = |method: &Method, overrides| {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-http-method-override", HeaderValue::from_static("DELETE"));
+            take_out(&mut headers, &[], (method, overrides));
+            headers.len()
+        };
+        assert_eq!(left(&Method::POST, Overrides::OfPosts), 1);
+        assert_eq!(left(&Method::GET, Overrides::OfPosts), 0);
+        assert_eq!(left(&Method::POST, Overrides::None), 0);
+    }
+}
