@@ -57,6 +57,14 @@ impl Tidegate {
         Self::begin(scratch, config, command)
     }
 
+    /// The same in the folder of its configuration, without a word about its state folder.
+    pub fn start_at_home(scratch: Scratch, yaml: &str) -> Self {
+        let config = scratch.write("tidegate.yaml", yaml);
+        let mut command = Command::new(binary());
+        command.current_dir(scratch.path()).env_remove("STATE_DIRECTORY");
+        Self::begin(scratch, config, command)
+    }
+
     /// Starts it where the folder `name` of `scratch` has a file system of its own with room for `bytes`.
     /// Needs root.
     pub fn start_on_a_small_disk(scratch: Scratch, yaml: &str, name: &str, bytes: u64) -> Self {

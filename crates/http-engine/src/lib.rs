@@ -6,6 +6,7 @@
 //! web and gateway doors, the admin, and by DNS over HTTPS.
 
 pub mod authority;
+pub mod beneath;
 pub mod body;
 pub mod client;
 pub mod conditional;
@@ -24,6 +25,7 @@ pub mod mime;
 pub mod multipart;
 mod pace;
 mod patience;
+pub mod private_files;
 pub mod quick;
 pub mod range;
 pub mod refuse;

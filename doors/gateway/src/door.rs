@@ -17,6 +17,7 @@ use crate::uploads::Uploads;
 use crate::ways;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
+use http_engine::private_files::PrivateFiles;
 use http_engine::{Limits, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
@@ -44,6 +45,8 @@ pub struct Parts {
     pub folders: Arc<dyn OpenFolders>,
     /// The folder from which relative paths of pattern files start.
     pub base: PathBuf,
+    /// Files and folders that no server's word has sent, whatever folder it may name files in.
+    pub private: Arc<PrivateFiles>,
     /// What the cache finds around it.
     pub cache: Around,
     /// Who signs the certificate of `https` listeners that have none as files.
@@ -263,10 +266,14 @@ impl Door {
 }
 
 /// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
-pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+pub fn check_files(
+    settings: &Settings,
+    base: &Path,
+    private: &Arc<PrivateFiles>,
+) -> Vec<Complaint> {
     let mut complaints = secure::check_files(settings, base);
     complaints.extend(ways::check_files(settings, base));
-    complaints.extend(route::check_files(settings, base));
+    complaints.extend(route::check_files(settings, base, private));
     complaints
 }
 
@@ -321,6 +328,7 @@ impl Setup {
             pools: &pools,
             caches: caches.as_ref(),
             base,
+            private: &parts.private,
             numbers: &numbers,
             folders: parts.folders.as_ref(),
             body_max: settings.body_max.bytes(),

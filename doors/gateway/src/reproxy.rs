@@ -36,6 +36,7 @@ use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, if_range, parse_date, precondition,
 };
 use http_engine::html::Reader;
+use http_engine::private_files::PrivateFiles;
 use http_engine::{Body, interim};
 use std::path::Path;
 use std::pin::pin;
@@ -121,11 +122,16 @@ enum Place {
 
 impl Reproxy {
     /// Of settings that were checked; relative folders start from `base`.
-    pub(crate) fn new(settings: &ReproxySettings, base: &Path) -> Result<Self, Complaint> {
+    pub(crate) fn new(
+        settings: &ReproxySettings,
+        base: &Path,
+        private: &Arc<PrivateFiles>,
+    ) -> Result<Self, Complaint> {
         let files = settings.files.as_ref().map(|files| {
-            Folder::new(base.join(files)).map_err(|why| {
-                Complaint::new("reproxy.files", format!("{files}: {why}"))
-                    .remedy("name a folder that this process may read")
+            Folder::new(base.join(files), private).map_err(|why| {
+                Complaint::new("reproxy.files", format!("{files}: {why}")).remedy(
+                    "name a folder that this process may read, with nothing private above it",
+                )
             })
         });
         let mut urls = Allowed::default();

@@ -17,6 +17,7 @@ use http::Extensions;
 use http::header::{HOST, HeaderName};
 use http_cache::Cache;
 use http_engine::encoding::Offer;
+use http_engine::private_files::PrivateFiles;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,9 +100,13 @@ pub(crate) fn in_words(index: usize) -> String {
     format!("route {} of the gateway", index + 1)
 }
 
-/// Reads every file that the guards of routes name as the door would, relative ones from `base`,
-/// and says what is wrong with them.
-pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
+/// Reads every file that the guards of routes name as the door would, and opens the folders that
+/// servers may name files in, relative ones from `base`; says what is wrong with them.
+pub(crate) fn check_files(
+    settings: &Settings,
+    base: &Path,
+    private: &Arc<PrivateFiles>,
+) -> Vec<Complaint> {
     let numbers = Numbers::new();
     let mut wrong = Vec::new();
     if let Some(block) = &settings.block {
@@ -116,6 +121,9 @@ pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
         wrong.extend(made.map(|why| why.under("block").under(&place)));
         let guards = Guards::open(route, base, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
+        let reproxy = route.reproxy.as_ref();
+        let reproxy = reproxy.and_then(|it| Reproxy::new(it, base, private).err());
+        wrong.extend(reproxy.map(|why| why.under(&place)));
     }
     wrong
 }
@@ -144,6 +152,7 @@ pub(crate) struct Around<'s> {
     pub(crate) pools: &'s BTreeMap<String, Arc<Pool>>,
     pub(crate) caches: Option<&'s Caches>,
     pub(crate) base: &'s Path,
+    pub(crate) private: &'s Arc<PrivateFiles>,
     pub(crate) numbers: &'s Numbers,
     pub(crate) folders: &'s dyn OpenFolders,
     /// The gateway's `body_max`, in bytes.
@@ -187,7 +196,10 @@ impl Route {
         };
         let before = around.before.get(index).map(Arc::as_ref);
         let guards = Guards::open(settings, around.base, before.map(|route| &route.guards))?;
-        let reproxy = settings.reproxy.as_ref().map(|reproxy| Reproxy::new(reproxy, around.base));
+        let reproxy = settings
+            .reproxy
+            .as_ref()
+            .map(|reproxy| Reproxy::new(reproxy, around.base, around.private));
         let to = destination(settings, around, before)?;
         let (mut request_fields, response_fields) = settings.headers.compile();
         let passed = PassedFields::of(around.fields, (&request_fields, &response_fields), settings);

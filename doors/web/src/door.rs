@@ -5,13 +5,14 @@ use crate::quick::Lane;
 use crate::request;
 use crate::secure::Ends;
 use crate::settings::{SiteSettings, caps, claimed_twice};
-use crate::site::{Logs, Site};
+use crate::site::{Logs, Site, SiteContext};
 use crate::store::Watcher;
 use crate::table::Table;
 use crate::tls::{self, Fronts};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::Either;
+use http_engine::private_files::PrivateFiles;
 use http_engine::{Limits, Versions, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
@@ -32,6 +33,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// The folder from which relative roots start.
     pub base: PathBuf,
+    /// Files and folders that no site serves, whatever its root.
+    pub private: Arc<PrivateFiles>,
     /// Who signs the certificates of sites that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Takes a line for the administrator: what came of a certificate that has changed.
@@ -187,8 +190,13 @@ pub fn flush_logs_of_core() {
 
 /// Opens every folder and every certificate as [`Door::new`] would, relative ones from `base`, and
 /// says what is wrong with them.
-pub fn check_folders(settings: &[SiteSettings], base: &Path) -> Vec<Complaint> {
-    let sites = Sites::open(settings, (base, Logs::Leave), &Watcher::off(), None);
+pub fn check_folders(
+    settings: &[SiteSettings],
+    base: &Path,
+    private: &Arc<PrivateFiles>,
+) -> Vec<Complaint> {
+    let context = SiteContext { base, logs: Logs::Leave, private, watcher: &Watcher::off() };
+    let sites = Sites::open(settings, &context, None);
     let mut complaints = sites.err().unwrap_or_default();
     complaints.extend(tls::check_files(settings, base));
     complaints
@@ -201,7 +209,9 @@ impl State {
         watcher: &Arc<Watcher>,
         before: Option<&Sites>,
     ) -> Result<Self, Vec<Complaint>> {
-        let sites = Sites::open(settings, (&parts.base, Logs::Open), watcher, before)?;
+        let (base, private) = (parts.base.as_path(), &parts.private);
+        let context = SiteContext { base, logs: Logs::Open, private, watcher };
+        let sites = Sites::open(settings, &context, before)?;
         Ok(Self { sites, fronts: Fronts::open(settings, parts)? })
     }
 
@@ -214,17 +224,16 @@ impl State {
 impl Sites {
     fn open(
         settings: &[SiteSettings],
-        at: (&Path, Logs),
-        watcher: &Arc<Watcher>,
+        context: &SiteContext<'_>,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
         let (mut all, mut complaints) = (Vec::new(), claimed_twice(settings));
         for (index, site) in settings.iter().enumerate() {
-            if let Some(same) = before.and_then(|before| before.same((index, site), at.0)) {
+            if let Some(same) = before.and_then(|before| before.same((index, site), context.base)) {
                 all.push(same);
                 continue;
             }
-            match Site::open((index, site), at, watcher) {
+            match Site::open((index, site), context) {
                 Ok(site) => all.push(Arc::new(site)),
                 Err(wrong) => {
                     complaints.extend(wrong.into_iter().map(|it| it.under(&index.to_string())));

@@ -9,11 +9,12 @@ use crate::request::{self, Outcome, Refusal};
 use crate::root::NotOpened;
 use crate::secure::{Demand, Ends, Secured};
 use crate::settings::SiteSettings;
-use crate::site::{Logs, Site};
+use crate::site::{Logs, Site, SiteContext};
 use crate::store::Watcher;
 use crate::visit::{self, Standing, Visit};
 use http::{Request, Response};
 use http_engine::content::Content;
+use http_engine::private_files::PrivateFiles;
 use http_engine::{Body, Incoming};
 use ledger::Ledger;
 use std::fmt;
@@ -25,6 +26,7 @@ use vocab::{Complaint, Now, Source};
 /// Opens folders, and hears of what changes in them.
 pub struct Folders {
     ledger: Ledger,
+    private: Arc<PrivateFiles>,
     /// Started by the first folder.
     watcher: OnceLock<Arc<Watcher>>,
 }
@@ -76,22 +78,27 @@ impl fmt::Debug for Folder {
 }
 
 /// Opens a folder as [`Folders::open`] would, and says what is wrong with it.
-pub fn check_folder(settings: &SiteSettings, base: &Path) -> Vec<Complaint> {
-    let site = Site::open((0, settings), (base, Logs::Leave), &Watcher::off());
-    site.err().unwrap_or_default()
+pub fn check_folder(
+    settings: &SiteSettings,
+    base: &Path,
+    private: &Arc<PrivateFiles>,
+) -> Vec<Complaint> {
+    let context = SiteContext { base, logs: Logs::Leave, private, watcher: &Watcher::off() };
+    Site::open((0, settings), &context).err().unwrap_or_default()
 }
 
 impl Folders {
-    /// Whose scripts' complaints go to `ledger`.
-    pub const fn new(ledger: Ledger) -> Self {
-        Self { ledger, watcher: OnceLock::new() }
+    /// Folders whose scripts' complaints go to `ledger`, and that serve nothing of `private`.
+    pub const fn new(ledger: Ledger, private: Arc<PrivateFiles>) -> Self {
+        Self { ledger, private, watcher: OnceLock::new() }
     }
 
     /// Opens a folder, a relative root from `base`. Of the settings, where to listen, the hosts and
     /// the access log count for nothing. Complaints have paths relative to them.
     pub fn open(&self, settings: &SiteSettings, base: &Path) -> Result<Folder, Vec<Complaint>> {
         let watcher = self.watcher.get_or_init(Watcher::start);
-        let site = Site::open((0, settings), (base, Logs::Leave), watcher)?;
+        let context = SiteContext { base, logs: Logs::Leave, private: &self.private, watcher };
+        let site = Site::open((0, settings), &context)?;
         Ok(Folder { site: Arc::new(site), ledger: self.ledger.clone() })
     }
 }

@@ -1,7 +1,7 @@
 //! What is in a folder, for people as a page and for programs as JSON.
 //!
-//! It names nothing that could not be asked for: hidden names, links that lead out, devices. It reads
-//! no file. Called by `request` where a site lists its folders and one has no index page.
+//! It names nothing that could not be asked for: hidden names, private files, links that lead out,
+//! devices. It reads no file. Called by `request` where a site lists its folders and one has no index page.
 
 mod page;
 
@@ -15,7 +15,7 @@ use http::header::{
 };
 use http::{Response, StatusCode};
 use http_engine::{Body, reply};
-use rustix::fs::{AtFlags, Dir, FileType, OFlags, fstat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, OFlags, statat};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -90,7 +90,8 @@ pub(crate) async fn list(site: &Arc<Site>, below: Target, now: Now) -> Result<Li
 }
 
 fn read(site: &Site, below: &Target, now: Now) -> Result<Listed, NotOpened> {
-    let folder = site.root.open_at(below.path(), OFlags::RDONLY | OFlags::DIRECTORY, now)?;
+    let opened = site.root.open_at(below.path(), OFlags::RDONLY | OFlags::DIRECTORY, now)?;
+    let (root, folder) = (Arc::clone(&site.root.current(now)), opened.file);
     let names = Dir::read_from(&folder).map_err(|_| NotOpened::Failed)?;
     let (mut entries, mut extent) = (Vec::new(), Extent::All);
     for found in names {
@@ -107,10 +108,12 @@ fn read(site: &Site, below: &Target, now: Now) -> Result<Listed, NotOpened> {
         let path = Path::new(OsStr::from_bytes(name));
         let Ok(mut stat) = statat(&folder, path, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            // A link that is not followed, or leads to what is not served, is not there.
             let aim = site.root.open_at(&below.path().join(path), OFlags::PATH, now);
-            // A link that is not followed is not there.
-            let Some(behind) = aim.ok().and_then(|aim| fstat(aim).ok()) else { continue };
-            stat = behind;
+            let Ok(aim) = aim else { continue };
+            stat = aim.stat;
+        } else if root.hides(&opened.stat, path.as_os_str(), &stat) {
+            continue;
         }
         let facts = Facts::new(&stat);
         let (sort, slash) = match FileType::from_raw_mode(stat.st_mode) {

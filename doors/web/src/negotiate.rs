@@ -147,7 +147,7 @@ mod tests {
     use crate::compress::CompressChoice;
     use crate::look::{Stands, look};
     use crate::settings::SiteSettings;
-    use crate::site::Logs;
+    use crate::site::{Logs, SiteContext};
     use crate::store::Watcher;
 
     #[tokio::test]
@@ -161,7 +161,9 @@ mod tests {
             ..SiteSettings::default()
         };
         let watcher = Watcher::start();
-        let site = Site::open((0, &settings), (&root, Logs::Leave), &watcher).unwrap();
+        let (logs, private) = (Logs::Leave, Arc::default());
+        let context = SiteContext { base: &root, logs, private: &private, watcher: &watcher };
+        let site = Site::open((0, &settings), &context).unwrap();
         let now = transport::clock::now();
         let target = Target::parse("/a.css").unwrap();
         let kept = || match look(&site, "/a.css", &target, now) {

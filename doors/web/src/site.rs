@@ -20,6 +20,8 @@ use crate::settings::file_below_root;
 use crate::settings::written::{Hidden, Listing};
 use crate::store::{Store, Watcher};
 use http::HeaderValue;
+use http_engine::beneath::RootError;
+use http_engine::private_files::PrivateFiles;
 use std::path::Path;
 use std::sync::Arc;
 use transport::clock;
@@ -53,6 +55,17 @@ pub(crate) struct Site {
     pub(crate) hsts: Option<HeaderValue>,
 }
 
+/// What a site is opened with.
+#[derive(Clone, Copy)]
+pub(crate) struct SiteContext<'c> {
+    /// The folder from which relative paths start.
+    pub(crate) base: &'c Path,
+    pub(crate) logs: Logs,
+    /// What no site serves.
+    pub(crate) private: &'c Arc<PrivateFiles>,
+    pub(crate) watcher: &'c Arc<Watcher>,
+}
+
 /// Whether access logs are opened, which makes files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logs {
@@ -71,18 +84,14 @@ impl Site {
     /// Opens the site with this number; what is wrong is returned, with paths relative to its entry.
     pub(crate) fn open(
         (number, settings): (usize, &SiteSettings),
-        (base, logs): (&Path, Logs),
-        watcher: &Arc<Watcher>,
+        context: &SiteContext<'_>,
     ) -> Result<Self, Vec<Complaint>> {
+        let &SiteContext { base, logs, private, watcher } = context;
         let mut complaints = settings.check();
         let hosts = settings.hosts.iter().filter_map(|host| HostPattern::parse(host).ok());
         let path = base.join(&settings.root);
-        let root = Root::open(path, settings.symlinks, clock::now()).map_err(|why| {
-            complaints.push(
-                Complaint::new("root", format!("{}: {why}", settings.root))
-                    .remedy("name a folder that this user may read"),
-            );
-        });
+        let root = Root::open(&path, settings.symlinks, private, clock::now())
+            .map_err(|why| complaints.push(no_root(&settings.root, &why)));
         let auth = Auth::open(&settings.auth, base).map_err(|wrong| {
             for wrong in wrong.into_iter().map(|it| it.under("auth")) {
                 // What is wrong without a look at a file was found above.
@@ -133,4 +142,12 @@ impl Site {
             (Ok(_) | Err(()), _) => Err(complaints),
         }
     }
+}
+
+fn no_root(root: &str, why: &RootError) -> Complaint {
+    let complaint = Complaint::new("root", format!("{root}: {why}"));
+    complaint.remedy(match why {
+        RootError::Io(_) => "name a folder that this user may read",
+        RootError::Private => "name a folder for the site alone, outside the state folder",
+    })
 }

@@ -16,8 +16,9 @@ use self::kept::Trust;
 use self::tree::Mark;
 use crate::answer::Meta;
 use crate::path::Target;
-use crate::root::{Facts, Found, NotOpened, Open, Root};
+use crate::root::{Facts, Found, NotOpened, Root};
 use crate::rules::Rules;
+use http_engine::beneath::OpenFolder;
 use http_engine::content;
 use http_engine::encoding::Coding;
 use quick_cache::sync::Cache;
@@ -130,8 +131,8 @@ impl Store {
             return None;
         }
         let open = Arc::clone(&root.current(now));
-        let before = self.tree.swap(open.id, Relaxed);
-        if before != open.id {
+        let before = self.tree.swap(open.id(), Relaxed);
+        if before != open.id() {
             self.watcher.forget(before);
         }
         let (held, trust_ms) = self.hold(&open, place, seen, now)?;
@@ -148,8 +149,13 @@ impl Store {
             return None;
         }
         let meta = meta(held.facts);
-        let trust =
-            Trust::new(place.url, open.id, (place.file.clone(), held.facts), held.marks, trust_ms);
+        let trust = Trust::new(
+            place.url,
+            open.id(),
+            (place.file.clone(), held.facts),
+            held.marks,
+            trust_ms,
+        );
         let kept = Arc::new(Kept::new(meta, body, rules).trusted(trust, now));
         cache.insert(Key { path: place.url.into(), form: place.form }, Arc::clone(&kept));
         Some(kept)
@@ -184,7 +190,7 @@ impl Store {
     /// change goes unseen; or takes it as it was seen, if it has rested long enough.
     fn hold(
         &self,
-        open: &Arc<Open>,
+        open: &Arc<OpenFolder>,
         place: &Place<'_>,
         (file, facts): (&OwnedFd, Facts),
         now: Now,

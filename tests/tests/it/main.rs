@@ -39,4 +39,5 @@ mod splice_browser;
 mod start_and_stop;
 mod structured_errors;
 mod subscriptions;
+mod walls;
 mod why_equals_deed;

@@ -58,6 +58,7 @@ pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Fai
         cores: Arc::new(cores),
         drain: Drain::new(),
         policy,
+        private: Arc::default(),
         texts,
         ledger,
         signer,

@@ -91,6 +91,7 @@ impl Doors {
                     policy: Arc::clone(&app.policy),
                     ledger: app.ledger.clone(),
                     base: base.clone(),
+                    private: Arc::clone(&app.private),
                     signer: Some(Arc::clone(&app.signer)),
                     tell: Arc::new(|line| eprintln!("tidegate: {line}")),
                 };
@@ -105,8 +106,9 @@ impl Doors {
                     policy: Arc::clone(&app.policy),
                     ledger: app.ledger.clone(),
                     dialer: app.dialer(),
-                    folders: Arc::new(Folders::new(&app.ledger)),
+                    folders: Arc::new(Folders::new(&app.ledger, &app.private)),
                     base,
+                    private: Arc::clone(&app.private),
                     cache: around(app, "gateway"),
                     signer: Some(Arc::clone(&app.signer)),
                     tell: Arc::new(|line| eprintln!("tidegate: {line}")),

@@ -7,6 +7,7 @@ use door_gateway::{FolderSettings, OpenFolders, ScriptSettings, ServeFolder, Ser
 use door_web::{Carrier, FastcgiChoice, FastcgiSettings, Listing, SiteSettings};
 use http::Request;
 use http_engine::Incoming;
+use http_engine::private_files::PrivateFiles;
 use ledger::Ledger;
 use settings::Text;
 use std::path::Path;
@@ -20,8 +21,8 @@ pub(super) struct Folders(door_web::Folders);
 struct Folder(door_web::Folder);
 
 impl Folders {
-    pub(super) fn new(ledger: &Ledger) -> Self {
-        Self(door_web::Folders::new(ledger.clone()))
+    pub(super) fn new(ledger: &Ledger, private: &Arc<PrivateFiles>) -> Self {
+        Self(door_web::Folders::new(ledger.clone(), Arc::clone(private)))
     }
 }
 
@@ -48,10 +49,14 @@ impl ServeFolder for Folder {
 
 /// Opens every folder of the gateway as it would, and says what is wrong with them, with paths relative
 /// to its section.
-pub(crate) fn check(settings: &door_gateway::Settings, base: &Path) -> Vec<Complaint> {
+pub(crate) fn check(
+    settings: &door_gateway::Settings,
+    base: &Path,
+    private: &Arc<PrivateFiles>,
+) -> Vec<Complaint> {
     let folders = settings.folders();
     let wrong = folders.flat_map(|(index, folder)| {
-        let wrong = door_web::check_folder(&site(&folder), base).into_iter();
+        let wrong = door_web::check_folder(&site(&folder), base, private).into_iter();
         wrong.map(move |it| it.under(&format!("routes.{index}")))
     });
     wrong.collect()

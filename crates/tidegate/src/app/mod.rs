@@ -17,6 +17,7 @@ mod metrics;
 mod mint;
 mod origins;
 mod pools;
+pub(crate) mod private;
 mod reload;
 pub(crate) mod signer;
 pub(crate) mod state;
@@ -32,6 +33,7 @@ use cache_files::CacheFiles;
 use config::Plan;
 use doors::Doors;
 use http::HttpListeners;
+use http_engine::private_files::PrivateFiles;
 use ledger::Ledger;
 use policy::Policy;
 use state::StateDir;
@@ -58,6 +60,8 @@ pub(crate) struct App {
     /// Begun when the program is to end.
     drain: Drain,
     policy: Arc<ArcSwap<Policy>>,
+    /// What no door serves.
+    private: Arc<PrivateFiles>,
     texts: Arc<build::Texts>,
     ledger: Ledger,
     signer: Arc<Signer>,

@@ -9,7 +9,7 @@
 use super::build;
 use super::doors::{self, Doors};
 use super::http::Bound;
-use super::{App, Running, lists, memory};
+use super::{App, Running, lists, memory, private};
 use admin::model::{Reloaded, UpdatedList};
 use config::Plan;
 use policy::Policy;
@@ -122,6 +122,16 @@ impl App {
     }
 
     fn apply(&self, running: &mut Running, plan: Plan) -> Result<(), String> {
+        let before = self.private.paths();
+        let wanted = private::paths(&plan, self.state.path(), &self.setup);
+        // What was private stays so until the doors have taken the new plan.
+        self.private.replace(before.with(&wanted));
+        let outcome = self.take_plan(running, plan);
+        self.private.replace(if outcome.is_ok() { wanted } else { (*before).clone() });
+        outcome
+    }
+
+    fn take_plan(&self, running: &mut Running, plan: Plan) -> Result<(), String> {
         let say = |why: &dyn Display| why.to_string();
         let fresh = Doors::make(self, &plan)?;
         // A door that runs goes on with new settings; a new one begins. Until it has taken them,
@@ -167,6 +177,10 @@ impl App {
         self.ledger.apply(&plan.file.ledger);
         running.doors = doors;
         running.warnings = warnings(&plan);
+        let (setup, state) = (&self.setup, self.state.path());
+        let held = private::warnings(&plan, state, setup);
+        running.warnings.extend(held.iter().map(ToString::to_string));
+        running.warnings.extend(setup.state_note(&plan));
         running.warnings.extend(self.ledger.health().warnings);
         if plan.file.admin != self.admin {
             running.warnings.push("the admin section takes effect at the next start".into());

@@ -29,7 +29,8 @@ pub(super) fn open(
 ) -> Result<Arc<Signer>, Failure> {
     let cannot = |why: &dyn std::fmt::Display| Failure::new(Exit::NotStarted, why);
     // Not the path that this was started by: another binary may stand there since.
-    let program = Program { path: "/proc/self/exe".into(), args: arguments(setup) };
+    let state = dir.parent().unwrap_or(dir);
+    let program = Program { path: "/proc/self/exe".into(), args: arguments(setup, state) };
     let signer = Signer::by_process(program, dir, policy).map_err(|why| cannot(&why))?;
     signer.bundle(plan.file.signer.bundles);
     if plan.file.pixel.is_some() {
@@ -38,12 +39,11 @@ pub(super) fn open(
     Ok(Arc::new(signer))
 }
 
-fn arguments(setup: &Setup) -> Vec<OsString> {
-    let mut args: Vec<OsString> = Vec::new();
-    for (option, value) in [("--config", setup.config_path()), ("--state", setup.state_path())] {
-        if let Some(value) = value {
-            args.extend([option.into(), value.into()]);
-        }
+/// The state folder is always named: the process knows no environment to find it by.
+fn arguments(setup: &Setup, state: &Path) -> Vec<OsString> {
+    let mut args: Vec<OsString> = vec!["--state".into(), state.into()];
+    if let Some(config) = setup.config_path() {
+        args.extend(["--config".into(), config.into()]);
     }
     args.push("signer".into());
     args

@@ -3,6 +3,8 @@
 use super::{Failure, Setup};
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
+use http_engine::private_files::PrivateFiles;
+use std::sync::Arc;
 use transport::signer::Ca;
 use vocab::Complaint;
 
@@ -17,10 +19,12 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     remarks.extend(lists::without_rules(&rules));
     drop(rules);
     let base = plan.base(&state);
+    let private = app::private::paths(&plan, &state, setup);
+    let private = Arc::new(PrivateFiles::new(private));
     let mut named: Vec<Complaint> = Vec::new();
     if let Some(gateway) = &plan.file.gateway {
-        let mut found = door_gateway::check_files(gateway, base);
-        found.extend(app::folders::check(gateway, base));
+        let mut found = door_gateway::check_files(gateway, base, &private);
+        found.extend(app::folders::check(gateway, base, &private));
         named.extend(found.into_iter().map(|complaint| complaint.under("gateway")));
     }
     if let Some(proxy) = &plan.file.proxy {
@@ -29,7 +33,7 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     }
     // The built-in configuration's folder is made at the first start.
     if !plan.is_built_in() {
-        let found = door_web::check_folders(&plan.file.web, base);
+        let found = door_web::check_folders(&plan.file.web, base, &private);
         named.extend(found.into_iter().map(|complaint| complaint.under("web")));
     }
     complaints.extend(named.into_iter().map(|complaint| plan.placed(complaint)));
@@ -41,7 +45,8 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
                 println!("{}", plan.placed(told.clone()));
             }
         }
-        for told in plan.warnings().into_iter().chain(app::pixel_warnings(&plan)) {
+        let told = plan.warnings().into_iter().chain(app::pixel_warnings(&plan));
+        for told in told.chain(app::private::warnings(&plan, &state, setup)) {
             println!("{told}");
         }
         let age = Ca::read(&state.join("ca"))

@@ -11,6 +11,7 @@ mod import;
 mod lists;
 mod running;
 mod serve;
+mod state_place;
 mod why;
 
 pub(crate) use running::ADDRESS_FILE;
@@ -24,6 +25,9 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The configuration that is found where none is named.
+const CONFIGURATION: &str = "tidegate.yaml";
 
 /// One binary, five doors, one policy, one ledger.
 ///
@@ -44,7 +48,8 @@ pub(crate) struct Setup {
     /// The configuration file [default: ./tidegate.yaml if it exists, else the built-in one]
     #[arg(long, short, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// The state folder [default: `state_dir` of the configuration, else ./tidegate-state]
+    /// The state folder [default: `state_dir` of the configuration, else $STATE_DIRECTORY, else
+    /// /var/lib/tidegate for root and .tidegate-state beside the configuration for others]
     #[arg(long, value_name = "DIR", global = true)]
     state: Option<PathBuf>,
     /// The configuration itself, where a command has written it.
@@ -347,7 +352,7 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
 impl Setup {
     /// The configuration that applies: the named one, `./tidegate.yaml`, or the built-in one.
     pub(crate) fn plan(&self) -> Result<Plan, Failure> {
-        let found = Path::new("tidegate.yaml");
+        let found = Path::new(CONFIGURATION);
         let loaded = match (&self.text, &self.config) {
             (Some(text), _) => config::parse(text, Path::new("serve")),
             (None, Some(path)) => config::load(path),
@@ -360,19 +365,5 @@ impl Setup {
     /// The configuration file that was named.
     pub(crate) fn config_path(&self) -> Option<&Path> {
         self.config.as_deref()
-    }
-
-    /// The state folder that was named.
-    pub(crate) fn state_path(&self) -> Option<&Path> {
-        self.state.as_deref()
-    }
-
-    /// The state folder that applies.
-    pub(crate) fn state_dir(&self, plan: &Plan) -> PathBuf {
-        match (&self.state, &plan.file.state_dir) {
-            (Some(named), _) => named.clone(),
-            (None, Some(configured)) => PathBuf::from(configured),
-            (None, None) => PathBuf::from("tidegate-state"),
-        }
     }
 }

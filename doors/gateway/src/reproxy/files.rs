@@ -1,8 +1,8 @@
 //! A file that a server names, sent in place of its answer.
 //!
-//! The kernel resolves the path beneath the folder (`openat2`, `RESOLVE_BENEATH`): whatever form it
-//! has and whatever links stand in it, nothing outside opens, and only regular files do. The head is
-//! the server's, with what is known of the file where the server says nothing. Called by the parent module.
+//! Whatever form its path has and whatever links stand in it, nothing outside the folder opens,
+//! nothing private ([`http_engine::beneath`]), and only regular files do. The head is the server's,
+//! with what is known of the file where the server says nothing. Called by the parent module.
 
 use super::{Asked, Place, judge};
 use crate::pages;
@@ -10,27 +10,29 @@ use http::header::{
     ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
 };
 use http::{Method, Response, StatusCode, response};
+use http_engine::beneath::{FolderRoot, Links, OpenedFile, RootError};
 use http_engine::conditional::{ETag, format_date};
 use http_engine::content::{Content, Segment, read_now};
 use http_engine::multipart::Multipart;
+use http_engine::private_files::PrivateFiles;
 use http_engine::range::{Selections, select_several, unsatisfied};
 use http_engine::{Body, mime};
 use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
-use rustix::io::Errno;
+use rustix::fs::{FileType, OFlags, Stat};
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use transport::clock;
 use vocab::Now;
-
-/// A path is resolved anew when something on it was moved meanwhile, so often at most.
-const RESOLVE_TRIES: u32 = 4;
 
 /// The folder below which servers may name files.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub(super) struct Folder {
+    /// As servers write it.
+    path: PathBuf,
+    root: FolderRoot,
+}
 
 /// An open file.
 struct Opened {
@@ -41,38 +43,20 @@ struct Opened {
 }
 
 impl Folder {
-    /// The folder at `path`. Fails if there is none, and where the kernel cannot resolve beneath it.
-    pub(super) fn new(path: PathBuf) -> io::Result<Self> {
-        let folder = Self(path);
-        let inside = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        folder.resolve(Path::new("."), inside)?;
-        Ok(folder)
+    /// The folder at `path`. Fails if there is none, or a private one.
+    pub(super) fn new(path: PathBuf, private: &Arc<PrivateFiles>) -> Result<Self, RootError> {
+        let root = FolderRoot::open(&path, Links::Inside, Arc::clone(private), clock::now())?;
+        Ok(Self { path, root })
     }
 
     /// Opens what is named by its whole path.
-    fn open(&self, path: &[u8]) -> Option<Opened> {
-        let below = Path::new(OsStr::from_bytes(path)).strip_prefix(&self.0).ok()?;
+    fn open(&self, path: &[u8], now: Now) -> Option<Opened> {
+        let below = Path::new(OsStr::from_bytes(path)).strip_prefix(&self.path).ok()?;
         // A FIFO without a writer would have us wait.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = self.resolve(below, flags).ok()?;
-        let stat = fstat(&file).ok()?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let OpenedFile { file, stat } = self.root.open_beneath(below, flags, now).ok()?;
         let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         regular.then(|| Opened::new(file, &stat))
-    }
-
-    /// The folder is looked up each time: it may be a link that a deployment has changed.
-    fn resolve(&self, below: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let root = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(CWD, &self.0, root, Mode::empty())?;
-        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        let mut opened = Err(Errno::AGAIN);
-        for _ in 0..RESOLVE_TRIES {
-            opened = openat2(&root, below, flags, Mode::empty(), inside);
-            if opened.as_ref().err() != Some(&Errno::AGAIN) {
-                break;
-            }
-        }
-        opened
     }
 
     /// The answer with the file at `path` in place of its body.
@@ -84,7 +68,7 @@ impl Folder {
         expected: Option<u64>,
         now: Now,
     ) -> Response<Body> {
-        let Some(opened) = self.open(path) else {
+        let Some(opened) = self.open(path, now) else {
             return asked.reader().shown(pages::no_route());
         };
         if expected.is_some_and(|expected| expected != opened.len) {

@@ -275,7 +275,7 @@ fn a_file_that_changes_counts_after_a_reload_and_one_that_is_wrong_changes_nothi
     std::fs::write(&ca, "no certificate").unwrap();
     let complaints = gateway.door.reload(settings.clone()).unwrap_err();
     assert_eq!(complaints[0].path, "pools.app.tls.ca");
-    assert_eq!(check_files(&settings, Path::new("/"))[0].path, "pools.app.tls.ca");
+    assert_eq!(check_files(&settings, Path::new("/"), &Arc::default())[0].path, "pools.app.tls.ca");
     assert_eq!(status(&gateway), "HTTP/1.1 200 OK");
 }
 

@@ -6,9 +6,10 @@
 use super::tree::Mark;
 use crate::answer::{Due, Meta};
 use crate::path::Target;
-use crate::root::{Facts, Found, Open, Root};
+use crate::root::{Facts, Found, Root};
 use crate::rules::Rules;
 use bytes::Bytes;
+use http_engine::beneath::OpenFolder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use vocab::Now;
@@ -90,20 +91,20 @@ impl Kept {
     }
 
     /// Why it is trusted, while nobody has told of a change.
-    pub(crate) fn trust_of(&self, open: &Open) -> Option<&Trust> {
+    pub(crate) fn trust_of(&self, open: &OpenFolder) -> Option<&Trust> {
         self.trust.as_ref().filter(|_| self.is_unchanged(open))
     }
 
     /// Whether nobody has told of a change, and the last look at the file is not long past.
-    pub(crate) fn is_trusted(&self, open: &Open, now: Now) -> bool {
+    pub(crate) fn is_trusted(&self, open: &OpenFolder, now: Now) -> bool {
         self.trust.as_ref().is_some_and(|trust| now.mono_ms < trust.until_ms.load(Relaxed))
             && self.is_unchanged(open)
     }
 
     /// Whether nobody has told of a change, and the site's folder is the same.
-    pub(crate) fn is_unchanged(&self, open: &Open) -> bool {
+    pub(crate) fn is_unchanged(&self, open: &OpenFolder) -> bool {
         self.trust.as_ref().is_some_and(|trust| {
-            trust.folder == open.id && !trust.marks.iter().any(|mark| mark.is_changed())
+            trust.folder == open.id() && !trust.marks.iter().any(|mark| mark.is_changed())
         })
     }
 

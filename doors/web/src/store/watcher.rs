@@ -5,7 +5,7 @@
 //! Called by `store`.
 
 use super::tree::{Mark, NotWatched, Trees, Watch};
-use crate::root::Open;
+use http_engine::beneath::OpenFolder;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::fstatfs;
@@ -98,7 +98,7 @@ impl Watcher {
     /// one of them, within the moment that the thread takes to hear of it.
     pub(crate) fn follow<'f>(
         &self,
-        open: &Open,
+        open: &OpenFolder,
         files: impl Iterator<Item = &'f Path>,
     ) -> Result<Box<[Arc<Mark>]>, NotWatched> {
         let heard = self.heard.as_ref().ok_or(NotWatched::Impossible)?;
@@ -108,7 +108,7 @@ impl Watcher {
         if heard.is_deaf.load(Relaxed) {
             return Err(NotWatched::Impossible);
         }
-        files.map(|file| trees.follow(open.id, file, &mut watch)).collect()
+        files.map(|file| trees.follow(open.id(), file, &mut watch)).collect()
     }
 
     /// Forgets the folders of a site that is gone, or whose root is another now.

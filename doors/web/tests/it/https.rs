@@ -293,7 +293,7 @@ fn a_site_whose_certificate_cannot_be_used_is_refused_with_its_place() {
     wrong.tls.client_ca = Some("nowhere.pem".into());
     wrong.tls.certificate = Some("two.pem".into());
     wrong.tls.client_certificate = ClientCertificate::Require;
-    let complaints = door_web::check_folders(&[wrong], base.path());
+    let complaints = door_web::check_folders(&[wrong], base.path(), &std::sync::Arc::default());
     assert_eq!(complaints[0].path, "0.tls.client_ca");
 }
 

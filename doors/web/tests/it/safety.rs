@@ -1,6 +1,8 @@
 //! What is not served: anything outside the folder, anything hidden, anything blocked.
 
-use crate::support::{Answer, Edge, Folder, send};
+use crate::support::{Answer, Edge, Folder, send, site};
+use door_web::{CompressChoice, SiteSettings};
+use http_engine::private_files::{PrivateFiles, PrivatePaths};
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use vocab::{Action, Source};
@@ -119,4 +121,55 @@ fn the_policy_blocks_by_url_and_by_host() {
         rows.iter().all(|row| (row.action, row.source) == (Action::Block, Source::Policy)),
         "{rows:#?}"
     );
+}
+
+#[test]
+fn private_files_are_served_by_no_way_and_listed_nowhere() {
+    let base = www();
+    let www_path = base.path().join("www");
+    for (file, content) in [
+        ("www/state/ca/ca.key", "secret"),
+        ("www/edge.yaml", "secret"),
+        ("www/plain.css", "a{}"),
+        ("www/listed/plain.txt", "plain"),
+    ] {
+        base.write(file, content);
+    }
+    symlink("state", www_path.join("linked")).unwrap();
+    symlink("../edge.yaml", www_path.join("listed/link.yaml")).unwrap();
+    std::fs::hard_link(www_path.join("state/ca/ca.key"), www_path.join("listed/hard")).unwrap();
+    std::fs::hard_link(www_path.join("edge.yaml"), www_path.join("plain.css.gz")).unwrap();
+    let private = ["www/state", "www/state/ca", "www/edge.yaml"].map(|it| base.path().join(it));
+    let private = PrivateFiles::new(PrivatePaths { private: private.into(), public: Vec::new() });
+    let settings = SiteSettings {
+        listing: door_web::Listing::On,
+        fallback: Some("/edge.yaml".into()),
+        errors: [("404".to_owned(), "/state/ca/ca.key".to_owned())].into(),
+        compress: CompressChoice::Switch(true),
+        ..site("www", &[])
+    };
+    let edge = Edge::start_hiding(&base, &[settings], private);
+    for path in [
+        "/edge.yaml",
+        "/state/",
+        "/state",
+        "/state/ca/ca.key",
+        "/linked/ca/ca.key",
+        "/listed/link.yaml",
+        "/listed/hard",
+        "/plain.css.gz",
+        "/nothing",
+    ] {
+        let answer = edge.ask(&format!("GET {path}"), &[("accept-encoding", "gzip")]);
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(!answer.text().contains("secret"), "{path}");
+    }
+    let listed = edge.ask("GET /listed/?format=json", &[]).text();
+    assert!(listed.contains("plain.txt"), "{listed}");
+    assert!(!listed.contains("hard") && !listed.contains("yaml"), "{listed}");
+    let coded = edge.ask("GET /plain.css", &[("accept-encoding", "gzip")]);
+    assert_eq!((coded.status, coded.text().contains("secret")), (200, false));
+    // A backup of an editor, written beside it while the door runs.
+    base.write("www/edge.yaml~", "secret");
+    assert_eq!(edge.ask("GET /edge.yaml~", &[]).status, 404);
 }

@@ -2,6 +2,7 @@
 
 use arc_swap::ArcSwap;
 use door_web::{Door, Parts, SiteSettings};
+use http_engine::private_files::PrivateFiles;
 use ledger::{Filter, Ledger, Row, RuleTexts};
 use policy::{ListKind, ListSource, Policy, Profiles, compile};
 use settings::Text;
@@ -90,6 +91,19 @@ impl Edge {
     }
 
     pub(crate) fn start_with(base: &Folder, sites: &[SiteSettings], rules: &str) -> Self {
+        Self::begin(base, sites, rules, PrivateFiles::default())
+    }
+
+    /// The same with files that nobody is to get.
+    pub(crate) fn start_hiding(
+        base: &Folder,
+        sites: &[SiteSettings],
+        private: PrivateFiles,
+    ) -> Self {
+        Self::begin(base, sites, "", private)
+    }
+
+    fn begin(base: &Folder, sites: &[SiteSettings], rules: &str, private: PrivateFiles) -> Self {
         let state = Folder::new();
         let list =
             ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
@@ -101,6 +115,7 @@ impl Edge {
             policy: Arc::new(ArcSwap::from_pointee(policy)),
             ledger: ledger.clone(),
             base: base.path().to_owned(),
+            private: Arc::new(private),
             signer: None,
             tell: {
                 let told = Arc::clone(&told);

@@ -74,6 +74,7 @@ pub(crate) fn parts(rules: &str) -> Parts {
         dialer: Dialer::new(resolver, ClientTls::new()),
         folders: Arc::new(Told),
         base: scratch(),
+        private: Arc::default(),
         cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
         signer: None,
         tell: Arc::new(|_| {}),

@@ -1,0 +1,119 @@
+//! The place of the state folder, where neither the command line nor the configuration names one.
+//!
+//! Every command that is given the same configuration by the same user comes to the same folder, from
+//! wherever it is run. The signer's process is told, and seeks none.
+
+use super::Setup;
+use config::Plan;
+use rustix::fs::{Access, access};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Beside a configuration: hidden, so that a web server with that root does not serve it.
+const BESIDE: &str = ".tidegate-state";
+/// The same until 0.1, in the folder that Tidegate was started in.
+const FORMER: &str = "tidegate-state";
+/// For all users of a machine.
+const SYSTEM: &str = "/var/lib/tidegate";
+/// Below the folder that a user's programs keep their state in.
+const OF_USER: &str = "tidegate";
+/// Files by which a state folder is known.
+const MARKS: [&str; 4] = ["ca", "admin.token", "ledger.db", "lock"];
+
+impl Setup {
+    /// The state folder that was named on the command line.
+    pub(crate) fn state_path(&self) -> Option<&Path> {
+        self.state.as_deref()
+    }
+
+    /// The state folder that applies.
+    pub(crate) fn state_dir(&self, plan: &Plan) -> PathBuf {
+        match (&self.state, &plan.file.state_dir) {
+            (Some(named), _) => named.clone(),
+            (None, Some(configured)) => PathBuf::from(configured),
+            (None, None) if self.uses_former(plan) => PathBuf::from(FORMER),
+            (None, None) => self.default_state_dir(plan),
+        }
+    }
+
+    /// A sentence for an administrator whose state folder is where earlier versions had it.
+    pub(crate) fn state_note(&self, plan: &Plan) -> Option<String> {
+        let is_chosen = self.state.is_some() || plan.file.state_dir.is_some();
+        (!is_chosen && self.uses_former(plan)).then(|| {
+            format!(
+                "the state folder is ./{FORMER}, as with earlier versions; a new one would be {new}: \
+                 stop Tidegate, and mv {FORMER} {new}",
+                new = self.default_state_dir(plan).display()
+            )
+        })
+    }
+
+    /// State folders and configurations that are probably some Tidegate's own, by their places.
+    pub(crate) fn usual_places(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+        let here = Path::new("").to_path_buf();
+        let mut places: Vec<PathBuf> =
+            [Some(SYSTEM.into()), of_user()].into_iter().flatten().collect();
+        for folder in roots.iter().chain([&here]) {
+            places.extend([BESIDE, FORMER].map(|name| folder.join(name)));
+        }
+        places.retain(|place| is_state(place));
+        if self.text.is_some() {
+            places.extend(roots.iter().map(|root| root.join(super::CONFIGURATION)));
+        }
+        places
+    }
+
+    /// `true` where a command has written the configuration: there is no such file.
+    pub(crate) fn is_written_by_command(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// `true` where the former folder has an authority and the new one is not there: devices trust that
+    /// authority, and a second one would only confuse.
+    fn uses_former(&self, plan: &Plan) -> bool {
+        let has_authority = Path::new(FORMER).join("ca/ca.pem").exists();
+        has_authority && !self.default_state_dir(plan).exists()
+    }
+
+    fn default_state_dir(&self, plan: &Plan) -> PathBuf {
+        // systemd's StateDirectory=, several of them with colons between.
+        let given = std::env::var_os("STATE_DIRECTORY").unwrap_or_default();
+        let given = given.as_bytes().split(|byte| *byte == b':').next().unwrap_or_default();
+        let given = PathBuf::from(OsString::from_vec(given.to_vec()));
+        if given.is_absolute() {
+            return given;
+        }
+        let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let beside = folder.join(BESIDE);
+        let is_here = !plan.is_built_in() && folder.as_os_str().is_empty();
+        if rustix::process::geteuid().is_root() {
+            return if is_here || beside.is_dir() { beside } else { SYSTEM.into() };
+        }
+        let places = [Some(beside.clone()), of_user()];
+        places.into_iter().flatten().find(|place| is_usable(place)).unwrap_or(beside)
+    }
+}
+
+/// The XDG base directory for state.
+fn of_user() -> Option<PathBuf> {
+    let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    let named = std::env::var_os("XDG_STATE_HOME").and_then(absolute);
+    let home = || Some(std::env::var_os("HOME").and_then(absolute)?.join(".local/state"));
+    Some(named.or_else(home)?.join(OF_USER))
+}
+
+/// `true` for a folder that is there, or can be made.
+fn is_usable(place: &Path) -> bool {
+    if place.is_dir() {
+        return true;
+    }
+    let above =
+        place.ancestors().skip(1).find(|above| above.as_os_str().is_empty() || above.exists());
+    let above = above.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    access(above, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+fn is_state(place: &Path) -> bool {
+    MARKS.iter().any(|mark| place.join(mark).exists())
+}
