@@ -26,6 +26,16 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// Another program writes to the file at this moment.
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No space is left for it.
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
     /// A newer Tidegate wrote the file.
     Newer {
         /// The file.
@@ -49,6 +59,20 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// `true` for what may pass while the program runs: the ledger is opened as soon as it has.
+    pub(crate) const fn may_pass(&self) -> bool {
+        match self {
+            Self::ReadOnly { .. }
+            | Self::Busy { .. }
+            | Self::Full { .. }
+            | Self::Newer { .. }
+            | Self::Store { .. } => true,
+            Self::Folder { .. } | Self::Locked { .. } | Self::Thread { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,6 +89,16 @@ impl fmt::Display for OpenError {
             Self::Locked { path } => write!(
                 f,
                 "{}: another process holds the ledger; stop it, or name another folder with --state",
+                path.display()
+            ),
+            Self::Busy { path } => write!(
+                f,
+                "{}: another program has locked the ledger; end that program",
+                path.display()
+            ),
+            Self::Full { path } => write!(
+                f,
+                "{}: no space is left on the disk for the ledger; make room there, or name another folder with --state",
                 path.display()
             ),
             Self::Newer { path, found, known } => write!(

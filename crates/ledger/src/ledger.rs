@@ -18,7 +18,7 @@ use crate::setup::{Log, Settings};
 use crate::store::Store;
 use crate::store::read::Reader;
 use crate::writer::{Shared, Writer, lock, rows_wanted};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -41,14 +41,15 @@ struct Inner {
     shared: Arc<Shared>,
     /// Which requests become rows, as [`rows_code`] says.
     rows: AtomicU8,
-    path: PathBuf,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Opens the ledger in the folder `dir`, or begins one there, and starts its writer.
 ///
-/// A damaged file is set aside with a warning ([`Ledger::health`]) and a new one begun. A newer
-/// version's file, one that another process holds, and a folder that cannot be written are errors.
+/// A damaged file is set aside with a warning ([`Ledger::health`]) and a new one begun; beside a newer
+/// version's file another is begun. A file that cannot be opened for now, on a full disk for one, costs
+/// rows until it can be. A ledger that another process holds, and a folder that cannot be made, are
+/// errors.
 pub fn open(
     settings: &Settings,
     dir: &Path,
@@ -63,13 +64,14 @@ pub(crate) fn open_with_clock(
     rules: Arc<dyn RuleTexts>,
     clock: Clock,
 ) -> Result<Ledger, OpenError> {
-    let (store, warning) = Store::open(dir, clock())?;
-    let path = store.path().to_path_buf();
-    let shared = Arc::new(Shared::new(settings.clone(), rules));
-    if let Some(warning) = warning {
-        shared.warn(warning);
+    let opened = Store::open(dir, clock());
+    if let Err(why) = &opened
+        && !why.may_pass()
+    {
+        return Err(why.clone());
     }
-    let writer = Writer::new(shared.clone(), store, clock);
+    let shared = Arc::new(Shared::new(settings.clone(), rules));
+    let writer = Writer::new(shared.clone(), (dir, opened), clock);
     let thread = std::thread::Builder::new()
         .name("ledger".into())
         .spawn(move || writer.run())
@@ -78,7 +80,6 @@ pub(crate) fn open_with_clock(
         inner: Arc::new(Inner {
             shared,
             rows: AtomicU8::new(rows_code(rows_wanted(settings))),
-            path,
             writer: Mutex::new(Some(thread)),
         }),
     })
@@ -212,13 +213,17 @@ impl Ledger {
 
     fn reader(&self) -> Result<Reader, ReadError> {
         self.flush();
-        Reader::open(&self.inner.path)
+        let path = self.inner.shared.path.get();
+        let path = path.ok_or_else(|| ReadError("the ledger is not open".into()))?;
+        Reader::open(path)
     }
 }
 
 impl std::fmt::Debug for Ledger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ledger").field("path", &self.inner.path).finish_non_exhaustive()
+        f.debug_struct("Ledger")
+            .field("path", &self.inner.shared.path.get())
+            .finish_non_exhaustive()
     }
 }
 

@@ -16,13 +16,18 @@ pub(crate) mod write;
 use crate::error::OpenError;
 use dictionary::Dictionaries;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Version of the tables, kept in the file as `user_version`.
 const VERSION: u32 = 2;
+/// Bytes that the tables of a new ledger take on disk with their log and its index, about.
+const ROOM_BYTES_MIN: u64 = 1 << 20;
+/// Rights of its files: it tells who asked for what.
+const MODE: u32 = 0o600;
 /// `TGLG`: says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x5447_4c47;
 /// How long to wait for another process's lock before calling the file locked.
@@ -88,25 +93,33 @@ pub(crate) enum Cure {
 
 impl Store {
     /// Opens the store of the folder `dir`, or begins one. A damaged file is set aside under
-    /// another name, which is told in the warning.
+    /// another name; beside a newer version's or another program's, which stay as they are, a file of
+    /// another name is used. Both are told in the warning.
     pub(crate) fn open(dir: &Path, now_ms: u64) -> Result<(Self, Option<String>), OpenError> {
-        std::fs::create_dir_all(dir)
-            .map_err(|why| OpenError::Folder { path: dir.into(), why: why.to_string() })?;
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        made.map_err(|why| OpenError::Folder { path: dir.into(), why: why.to_string() })?;
         let lock = lock(dir)?;
         let path = dir.join(crate::FILE_NAME);
-        match connect(&path) {
-            Ok(connection) => Ok((Self::new(path, connection, lock), None)),
+        close_to_others(&path);
+        let (path, warning) = match connect(&path) {
+            Ok(connection) => return Ok((Self::new(path, connection, lock), None)),
             Err(Fault::Damaged(why)) => {
                 let aside = set_aside(&path, now_ms).map_err(|fault| OpenError::Store {
                     path: path.clone(),
                     why: format!("it is damaged ({why}) and cannot be renamed: {fault}"),
                 })?;
                 let warning = damage_warning(&path, &aside, &why);
-                let connection = connect(&path).map_err(|fault| fault.open_error(&path))?;
-                Ok((Self::new(path, connection, lock), Some(warning)))
+                (path, warning)
             }
-            Err(fault) => Err(fault.open_error(&path)),
-        }
+            Err(fault @ (Fault::Newer(_) | Fault::Foreign)) => {
+                let beside = suffixed(&path, &format!(".version-{VERSION}"));
+                let why = fault.open_error(&path);
+                (beside.clone(), format!("{why}; until then {} is used", beside.display()))
+            }
+            Err(fault @ Fault::Sqlite(_)) => return Err(fault.open_error(&path)),
+        };
+        let connection = connect(&path).map_err(|fault| fault.open_error(&path))?;
+        Ok((Self::new(path, connection, lock), Some(warning)))
     }
 
     fn new(path: PathBuf, connection: Connection, lock: File) -> Self {
@@ -166,8 +179,10 @@ impl Fault {
                     OpenError::ReadOnly { path }
                 }
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                    OpenError::Locked { path }
+                    OpenError::Busy { path }
                 }
+                // SQLite calls it an I/O error where its index has no room.
+                _ if !has_room(&path) => OpenError::Full { path },
                 _ => OpenError::Store { path, why: error.to_string() },
             },
         }
@@ -185,8 +200,22 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
+/// Takes the rights to the file and its companions away from everybody but their owner, where an
+/// earlier version has made them. What is another user's stays as it is.
+fn close_to_others(path: &Path) {
+    for companion in ["", "-wal", "-shm"] {
+        let path = suffixed(path, companion);
+        if path.metadata().is_ok_and(|facts| facts.mode() & 0o077 != 0) {
+            drop(std::fs::set_permissions(&path, Permissions::from_mode(MODE)));
+        }
+    }
+}
+
 /// Opens the file for writing and brings its tables about.
 fn connect(path: &Path) -> Result<Connection, Fault> {
+    // SQLite makes files that everybody may read, and its log and index with the rights of the file.
+    // Only where there is none: to close a file that is open elsewhere would end SQLite's locks on it.
+    drop(OpenOptions::new().write(true).create_new(true).mode(MODE).open(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -237,17 +266,24 @@ fn check(connection: &Connection, path: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
+/// `false` where the file's disk has no room for a ledger that begins.
+fn has_room(path: &Path) -> bool {
+    let disk = rustix::fs::statvfs(path.parent().unwrap_or(path));
+    disk.map_or(true, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= ROOM_BYTES_MIN)
+}
+
 /// Takes the folder's lock, which the system releases however the process ends.
 fn lock(dir: &Path) -> Result<File, OpenError> {
     let path = dir.join("ledger.lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(
-        |error| match error.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                OpenError::Folder { path: dir.into(), why: error.to_string() }
-            }
-            _ => OpenError::Store { path: path.clone(), why: error.to_string() },
-        },
-    )?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(MODE);
+    let file = options.open(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            OpenError::Folder { path: dir.into(), why: error.to_string() }
+        }
+        io::ErrorKind::StorageFull => OpenError::Full { path: path.clone() },
+        _ => OpenError::Store { path: path.clone(), why: error.to_string() },
+    })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
@@ -259,11 +295,6 @@ fn lock(dir: &Path) -> Result<File, OpenError> {
 
 /// Renames the file and what belongs to it; nothing is deleted.
 fn set_aside(path: &Path, now_ms: u64) -> io::Result<PathBuf> {
-    let suffixed = |base: &Path, suffix: &str| {
-        let mut name = base.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
     let seconds = now_ms / 1000;
     let aside = (0..1000)
         .map(|more| suffixed(path, &format!(".damaged-{}", seconds + more)))
@@ -277,6 +308,12 @@ fn set_aside(path: &Path, now_ms: u64) -> io::Result<PathBuf> {
         }
     }
     Ok(aside)
+}
+
+fn suffixed(base: &Path, suffix: &str) -> PathBuf {
+    let mut name = base.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 fn damage_warning(path: &Path, aside: &Path, why: &str) -> String {

@@ -7,14 +7,16 @@
 use crate::RuleTexts;
 use crate::clock::Clock;
 use crate::counters::{Counters, Sums};
+use crate::error::OpenError;
 use crate::notes::Book;
 use crate::queue::Queue;
 use crate::setup::{Log, Settings};
 use crate::store::retain::{Bounds, Progress};
 use crate::store::write::Batch;
 use crate::store::{Cure, Store, StoreError};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often the writer looks at the queue, and how often after a batch that was large.
@@ -30,6 +32,8 @@ const SIZE_EVERY: Duration = Duration::from_secs(5);
 /// While rows wait to be deleted above the largest size, this part of it more is the end: rows are
 /// dropped until the file is smaller.
 const OVERSIZE_PART: u64 = 8;
+/// How often a ledger that could not be opened is tried again.
+const OPEN_EVERY: Duration = Duration::from_secs(5);
 /// Warnings that are kept.
 const WARNINGS_MAX: usize = 16;
 
@@ -44,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) stored: AtomicU64,
     pub(crate) settings: Mutex<Settings>,
     pub(crate) warnings: Mutex<Warnings>,
+    /// The file, once it is open.
+    pub(crate) path: OnceLock<PathBuf>,
     orders: Mutex<Orders>,
     /// Rung for the writer: an order was given.
     ordered: Condvar,
@@ -91,6 +97,7 @@ impl Shared {
             stored: AtomicU64::new(0),
             settings: Mutex::new(settings),
             warnings: Mutex::default(),
+            path: OnceLock::new(),
             orders: Mutex::default(),
             ordered: Condvar::new(),
             obeyed: Condvar::new(),
@@ -136,7 +143,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The thread's own things.
 pub(crate) struct Writer {
     shared: Arc<Shared>,
-    store: Store,
+    dir: PathBuf,
+    /// None until it can be opened.
+    store: Option<Store>,
+    open_at: Instant,
     clock: Clock,
     buffers: Vec<Vec<u8>>,
     /// What was counted and stored so far.
@@ -167,11 +177,18 @@ impl Drop for Ended {
 }
 
 impl Writer {
-    pub(crate) fn new(shared: Arc<Shared>, store: Store, clock: Clock) -> Self {
+    /// The writer for the folder `dir`; `opened` came of the first try to open the store there.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        (dir, opened): (&Path, Result<(Store, Option<String>), OpenError>),
+        clock: Clock,
+    ) -> Self {
         let now = Instant::now();
-        Self {
+        let mut writer = Self {
             shared,
-            store,
+            dir: dir.into(),
+            store: None,
+            open_at: now,
             clock,
             buffers: Vec::new(),
             counted: Sums::zero(),
@@ -180,7 +197,36 @@ impl Writer {
             size_at: now,
             retaining: None,
             room: Room::Enough,
+        };
+        writer.take(opened);
+        writer
+    }
+
+    /// Takes the store that was opened, or says why there is none.
+    fn take(&mut self, opened: Result<(Store, Option<String>), OpenError>) {
+        match opened {
+            Ok((store, warning)) => {
+                warning.into_iter().for_each(|warning| self.shared.warn(warning));
+                lock(&self.shared.warnings).now = None;
+                // It is opened once; the same file takes the place of a damaged one.
+                let _ = self.shared.path.set(store.path().to_path_buf());
+                self.store = Some(store);
+            }
+            Err(why) => {
+                self.open_at = Instant::now() + OPEN_EVERY;
+                lock(&self.shared.warnings).now = Some(format!(
+                    "{why}; until the ledger is opened, rows are dropped and counted"
+                ));
+            }
         }
+    }
+
+    /// The store; tried again now and then where it could not be opened.
+    fn store(&mut self) -> Option<&mut Store> {
+        if self.store.is_none() && Instant::now() >= self.open_at {
+            self.take(Store::open(&self.dir, (self.clock)()));
+        }
+        self.store.as_mut()
     }
 
     /// Writes until it is closed.
@@ -200,8 +246,10 @@ impl Writer {
                 self.shared.obeyed.notify_all();
             }
             if close == Wanted::Yes {
-                // What fails here is read from the write-ahead log at the next start.
-                let _ = self.store.checkpoint();
+                if let Some(store) = &self.store {
+                    // What fails here is read from the write-ahead log at the next start.
+                    let _ = store.checkpoint();
+                }
                 return;
             }
             if self.retain() == Progress::More {
@@ -235,7 +283,8 @@ impl Writer {
     fn write(&mut self) {
         self.written_at = Instant::now();
         let mut rows = self.shared.queue.drain(&mut self.buffers) as u64;
-        if self.room == Room::None && rows > 0 {
+        let has_store = self.store().is_some();
+        if (self.room == Room::None || !has_store) && rows > 0 {
             self.shared.dropped_store.fetch_add(rows, Relaxed);
             self.buffers.iter_mut().for_each(Vec::clear);
             rows = 0;
@@ -245,6 +294,7 @@ impl Writer {
         if rows == 0 && counts.each().next().is_none() {
             return;
         }
+        let Some(store) = &mut self.store else { return };
         let anonymise = lock(&self.shared.settings).anonymise;
         let batch = Batch {
             buffers: &self.buffers,
@@ -253,7 +303,7 @@ impl Writer {
             anonymise,
             rules: &*self.shared.rules,
         };
-        match self.store.write(&batch) {
+        match store.write(&batch) {
             Ok(()) => {
                 self.counted = sums;
                 self.shared.stored.fetch_add(rows, Relaxed);
@@ -271,7 +321,10 @@ impl Writer {
     fn suffer(&mut self, error: &StoreError) {
         let renewed = match error.cure {
             Cure::Retry => Err(error.why.clone()),
-            Cure::Renew => self.store.renew(&error.why, (self.clock)()).map_err(|again| again.why),
+            Cure::Renew => match &mut self.store {
+                Some(store) => store.renew(&error.why, (self.clock)()).map_err(|again| again.why),
+                None => Err(error.why.clone()),
+            },
         };
         match renewed {
             Ok(warning) => self.shared.warn(warning),
@@ -279,7 +332,7 @@ impl Writer {
                 lock(&self.shared.warnings).now = Some(format!(
                     "{}: the ledger cannot be written: {why}; rows are dropped and counted until \
                      it can: look at the disk's space and rights",
-                    self.store.path().display()
+                    self.shared.path.get().unwrap_or(&self.dir).display()
                 ));
             }
         }
@@ -299,9 +352,10 @@ impl Writer {
 
     fn try_retain(&mut self) -> Result<Progress, StoreError> {
         let now = Instant::now();
+        let bounds = self.bounds();
+        let Some(store) = &mut self.store else { return Ok(Progress::Done) };
         if self.retaining.is_none() && now >= self.size_at.min(self.retain_at) {
-            let bounds = self.bounds();
-            let bytes = self.store.bytes()?;
+            let bytes = store.bytes()?;
             self.size_at = now + SIZE_EVERY;
             self.room = if bytes > bounds.bytes_max + bounds.bytes_max / OVERSIZE_PART {
                 Room::None
@@ -310,11 +364,11 @@ impl Writer {
             };
             if now >= self.retain_at || bytes > bounds.bytes_max {
                 self.retain_at = now + RETAIN_EVERY;
-                self.retaining = Some(self.store.cutoff((self.clock)(), bounds)?);
+                self.retaining = Some(store.cutoff((self.clock)(), bounds)?);
             }
         }
         let Some(cutoff) = self.retaining else { return Ok(Progress::Done) };
-        let progress = self.store.retain_step((self.clock)(), cutoff)?;
+        let progress = store.retain_step((self.clock)(), cutoff)?;
         if progress == Progress::Done {
             self.retaining = None;
         }

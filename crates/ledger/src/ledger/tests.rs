@@ -161,7 +161,7 @@ fn keeping_nothing_deletes_what_was_kept() {
     assert_eq!(subjects(&ledger, &Filter::default()).len(), 100);
     ledger.apply(&Settings { keep: Text(Span(Duration::ZERO)), ..Settings::default() });
     wait_until(|| {
-        let sizes = Reader::open(&ledger.inner.path).unwrap().sizes();
+        let sizes = Reader::open(ledger.inner.shared.path.get().unwrap()).unwrap().sizes();
         ["events", "names", "clients", "rules", "hour_names", "hour_clients"]
             .iter()
             .all(|table| sizes[table] == 0)
@@ -195,7 +195,12 @@ fn an_anonymised_client_is_stored_as_its_network() {
     ledger.record(event("www.example", Action::Pass));
     let page = ledger.rows(&Filter::default(), 1).unwrap();
     assert_eq!(page.rows[0].client.to_string(), "192.168.1.0");
-    assert!(!std::fs::read(&ledger.inner.path).unwrap().windows(4).any(|four| four == b"1.77"));
+    assert!(
+        !std::fs::read(ledger.inner.shared.path.get().unwrap())
+            .unwrap()
+            .windows(4)
+            .any(|four| four == b"1.77")
+    );
 }
 
 #[test]
@@ -234,6 +239,29 @@ fn a_second_process_is_told_that_the_ledger_is_held() {
     assert!(error.to_string().contains("stop it"));
     drop(first);
     assert!(open(&Settings::default(), folder.path(), Arc::new(OneList)).is_ok());
+}
+
+#[test]
+fn a_ledger_that_cannot_be_opened_yet_counts_and_is_opened_as_soon_as_it_can_be() {
+    let folder = Folder::new();
+    let path = folder.path().join(crate::FILE_NAME);
+    // As on a full disk, but for the reason: a folder is no file.
+    std::fs::create_dir(&path).unwrap();
+    let ledger = start(&folder, &Settings::default());
+    ledger.record(event("early.example", Action::Pass));
+    assert!(ledger.rows(&Filter::default(), 10).is_err());
+    let warnings = ledger.health().warnings;
+    assert!(warnings[0].contains("ledger.db") && warnings[0].contains("opened"), "{warnings:?}");
+    std::fs::remove_dir(&path).unwrap();
+    let begun = std::time::Instant::now();
+    while ledger.rows(&Filter::default(), 10).is_err() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "it is not opened again");
+        std::thread::yield_now();
+    }
+    ledger.record(event("late.example", Action::Pass));
+    assert_eq!(subjects(&ledger, &Filter::default()), ["late.example"]);
+    assert_eq!(ledger.totals(Range::Hour, AT_NOON).unwrap().of(Action::Pass), 2);
+    assert!(ledger.health().warnings.is_empty());
 }
 
 #[test]
@@ -319,7 +347,7 @@ fn a_killed_process_loses_nothing_that_was_stored() {
 
     let ledger = start(&folder, &Settings::default());
     assert_eq!(ledger.health().warnings, Vec::<String>::new());
-    let reader = Reader::open(&ledger.inner.path).unwrap();
+    let reader = Reader::open(ledger.inner.shared.path.get().unwrap()).unwrap();
     assert_eq!(reader.integrity(), "ok");
     assert!(reader.sizes()["events"] > 3000);
     let top = ledger.top(Top::Blocked, Range::Day, 1, AT_NOON).unwrap();

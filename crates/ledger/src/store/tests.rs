@@ -90,15 +90,23 @@ fn a_file_that_turns_out_damaged_while_running_is_set_aside_too() {
 }
 
 #[test]
-fn a_newer_file_is_refused_and_left_alone() {
+fn a_newer_file_is_left_alone_and_another_begun_beside_it() {
     let folder = Folder::new();
     drop(Store::open(folder.path(), NOON).unwrap());
     let path = folder.path().join(crate::FILE_NAME);
     let connection = Connection::open(&path).unwrap();
     connection.pragma_update(None, "user_version", 7).unwrap();
     drop(connection);
-    let error = Store::open(folder.path(), NOON).err().unwrap();
-    assert_eq!(error, OpenError::Newer { path, found: 7, known: VERSION });
+    for _ in 0..2 {
+        let (mut store, warning) = Store::open(folder.path(), NOON).unwrap();
+        let warning = warning.unwrap();
+        assert!(warning.contains("newer Tidegate") && warning.contains("version-2"), "{warning}");
+        assert_ne!(store.path(), path);
+        store_names(&mut store, &["a.example"], NOON).unwrap();
+    }
+    let left = Connection::open(&path).unwrap();
+    let version: u32 = left.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    assert_eq!((version, reader(&folder).sizes()["events"]), (7, 0));
     assert!(folder.files().iter().all(|name| !name.contains("damaged")));
 }
 
@@ -123,14 +131,14 @@ fn a_file_of_the_first_version_keeps_its_rows_and_takes_new_ones() {
 }
 
 #[test]
-fn another_programs_database_is_refused_and_left_alone() {
+fn another_programs_database_is_left_alone() {
     let folder = Folder::new();
     let path = folder.path().join(crate::FILE_NAME);
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch("CREATE TABLE theirs (x)").unwrap();
     drop(connection);
-    let error = Store::open(folder.path(), NOON).err().unwrap();
-    assert!(error.to_string().contains("another program's database"), "{error}");
+    let (_store, warning) = Store::open(folder.path(), NOON).unwrap();
+    assert!(warning.unwrap().contains("another program's database"));
     let left = Connection::open(&path).unwrap();
     assert!(left.execute_batch("SELECT x FROM theirs").is_ok());
 }
