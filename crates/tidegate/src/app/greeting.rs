@@ -3,6 +3,8 @@
 use super::App;
 use super::lists::Origin;
 use super::reload::size;
+use admin::TOKEN_FILE;
+use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;
 use vocab::{Listen, Scheme};
@@ -44,16 +46,22 @@ pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
         }
     }
     if let Some((_, admin)) = listeners.iter().find(|(door, _)| *door == "admin") {
-        let token = std::fs::read_to_string(app.state.path().join("admin.token"));
-        lines.push(format!(
-            "\n  dashboard    http://{}/?token={}",
-            reachable(admin.address),
-            token.unwrap_or_default().trim()
-        ));
+        lines.push(format!("\n  dashboard    {}", dashboard(app, reachable(admin.address))));
     }
     let warnings = app.warnings().into_iter().chain(app.signer.warnings(transport::clock::now()));
     lines.extend(warnings.map(|warning| format!("\n  note         {warning}")));
     lines
+}
+
+/// How to open the dashboard. The token is shown to a terminal alone: what is written to a file or a
+/// journal is read by others, and kept.
+fn dashboard(app: &App, address: SocketAddr) -> String {
+    let file = app.state.path().join(TOKEN_FILE);
+    let token = std::fs::read_to_string(&file).unwrap_or_default();
+    if std::io::stdout().is_terminal() {
+        return format!("http://{address}/?token={}", token.trim());
+    }
+    format!("http://{address}/  (its token is in {})", file.display())
 }
 
 /// An address that a client on this machine can use.

@@ -1,10 +1,21 @@
 //! The state folder: made on first use, readable by its owner alone, used by one process.
 
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+/// Held by the process that uses the folder.
+const LOCK: &str = "lock";
+/// Names in the folder that are ours, and beginnings of such names.
+const OURS: [&str; 4] = ["ca", "dns-cache", "lists", LOCK];
+const OURS_BEGIN: [&str; 4] = ["admin.", "allows.", "ledger.", "policy."];
+/// Names in it that are for everybody: the authority's certificate.
+const PUBLIC: [&str; 1] = ["ca.pem"];
+/// Folders within folders that are looked at, and files in all of them, at most.
+const DEPTH_MAX: u32 = 3;
+const FILES_MAX: usize = 10_000;
 
 /// The folder, and the lock that says it is in use; freed when this is dropped.
 #[derive(Debug)]
@@ -27,15 +38,19 @@ impl StateDir {
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         let failed = |error| StateError::NotWritable(path.into(), error);
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(path.join("lock"))
-            .map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let lock = match options.open(path.join(LOCK)) {
+            // Nobody else can have made the file either: the folder itself is locked.
+            Err(why) if why.kind() == io::ErrorKind::StorageFull => File::open(path),
+            lock => lock,
+        };
+        let lock = lock.map_err(failed)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { path: path.into(), _lock: lock }),
+            Ok(()) => {
+                close_to_others(path);
+                Ok(Self { path: path.into(), _lock: lock })
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::InUse(path.into())),
             Err(error) => Err(failed(error.into())),
         }
@@ -44,6 +59,51 @@ impl StateDir {
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Takes the rights to the folder and to our files in it away from everybody but their owner: somebody
+/// else, or an earlier version, may have made them. A folder with other files in it, such as one that
+/// was named by mistake, keeps its own rights. Best effort: what is another user's stays as it is.
+fn close_to_others(state: &Path) {
+    let mut is_shared = false;
+    let mut left = Vec::new();
+    for entry in std::fs::read_dir(state).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let begins = OURS_BEGIN.iter().any(|ours| name.starts_with(ours));
+        if begins || OURS.contains(&name.as_str()) {
+            left.push((entry.path(), 0));
+        } else if name != "www" && !name.contains("cache") {
+            // Neither the built-in site nor the disk tier of a cache, which sees to its own rights.
+            is_shared = true;
+        }
+    }
+    if !is_shared {
+        close(state);
+    }
+    let mut files = 0;
+    while let Some((path, depth)) = left.pop() {
+        files += 1;
+        let is_public = PUBLIC.iter().any(|public| path.ends_with(public));
+        let Ok(facts) = path.symlink_metadata() else { continue };
+        if is_public || facts.is_symlink() || files > FILES_MAX {
+            continue;
+        }
+        if facts.is_file() {
+            close(&path);
+        } else if facts.is_dir() && depth < DEPTH_MAX {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            left.extend(entries.map(|entry| (entry.path(), depth + 1)));
+        }
+    }
+}
+
+fn close(path: &Path) {
+    let Ok(facts) = path.metadata() else { return };
+    let mode = facts.mode() & 0o7777;
+    if mode & 0o077 != 0 && facts.uid() == rustix::process::geteuid().as_raw() {
+        // On a file system that cannot be written it stays as it is.
+        drop(std::fs::set_permissions(path, Permissions::from_mode(mode & !0o077)));
     }
 }
 

@@ -6,7 +6,7 @@
 //! decoder's window. Must be called within a local runtime. Called by downloads and subscriptions.
 
 use super::exchange::{FetchError, Outgoing, fetch};
-use super::record::{Record, Version, part_path};
+use super::record::{Record, Version, create_private, part_path};
 use super::url::Url;
 use crate::origins::{Origins, SendError};
 use bytes::Bytes;
@@ -270,7 +270,7 @@ impl Sink {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        Ok(Self { file: File::create(path)?, hash: Hash(Sha256::new()), bytes: 0, bytes_max })
+        Ok(Self { file: create_private(path)?, hash: Hash(Sha256::new()), bytes: 0, bytes_max })
     }
 }
 
@@ -336,6 +336,10 @@ impl Part {
         let is_same =
             before.is_some_and(|it| it.sha256 == sha256) && true_version(wanted).is_some();
         if !is_same {
+            if let Ok(before) = path.metadata() {
+                // Its owner may have let others read it. Where that cannot be said, nobody may.
+                drop(std::fs::set_permissions(&self.0, before.permissions()));
+            }
             std::fs::rename(&self.0, path).map_err(no_disk(path))?;
             if let Some(folder) = path.parent() {
                 // The rename itself must reach the disk.

@@ -8,8 +8,9 @@ use http::HeaderMap;
 use http::header::{ETAG, HeaderName, LAST_MODIFIED};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a source file that are read; what we write is shorter.
@@ -136,11 +137,16 @@ impl Record {
             std::fs::create_dir_all(folder)?;
         }
         let part = part_path(&beside);
-        let mut file = File::create(&part)?;
+        let mut file = create_private(&part)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         std::fs::rename(part, beside)
     }
+}
+
+/// Begins a file that its owner alone may read: lists say what somebody is kept from.
+pub(super) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 fn source_path(path: &Path) -> PathBuf {
