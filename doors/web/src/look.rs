@@ -39,6 +39,9 @@ pub(crate) fn look(site: &Site, url: &str, whole: &Target, now: Now) -> Stands {
     {
         return runnable(site, script, now);
     }
+    if !site.fastcgi.is_empty() && site.fastcgi.is_source(&whole.text()) {
+        return Stands::Nothing(NotOpened::Nothing);
+    }
     if let Some(kept) = site.store.get(url, store::Form::Plain, &site.root, now) {
         return Stands::File(Source::Kept(kept));
     }
@@ -72,7 +75,8 @@ fn runnable(site: &Site, script: Script, now: Now) -> Stands {
 /// A file that the settings name: a fallback, or a page for an error. A script is none.
 pub(crate) fn named(site: &Site, file: &Target, now: Now) -> Option<Source> {
     let whole = file.under(&site.path);
-    if site.fastcgi.script(&whole.text()).is_some() {
+    let text = whole.text();
+    if site.fastcgi.script(&text).is_some() || site.fastcgi.is_source(&text) {
         return None;
     }
     let url = whole.as_url();
@@ -98,6 +102,9 @@ fn folder(site: &Site, url: &str, (whole, below): (&Target, &Target), now: Now) 
                 Stands::Nothing(NotOpened::Nothing) => before.push(file),
                 found => return found,
             }
+            continue;
+        }
+        if site.fastcgi.is_source(&served.text()) {
             continue;
         }
         match site.root.find(file.path(), now) {

@@ -1,7 +1,7 @@
 //! From the path of a URL to a path below a site's root.
 //!
-//! Decoded once, never twice. What could name something outside the root is refused here by its
-//! form; `root` has the kernel refuse it again. Pure. Called by `request`, `look`, `rules` and
+//! Decoded once, never twice, and freed of dot segments (RFC 3986 §6.2.2.3). What could name something
+//! outside the root is refused here by its form; `root` refuses it again. Pure. Called by `request`, `look`, `rules` and
 //! `settings`.
 
 use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, percent_encode};
@@ -55,27 +55,26 @@ pub(crate) enum BadPath {
     Nul,
     /// A slash written as `%2F`: some would take it for one, others not.
     EncodedSlash,
-    /// A segment `..`.
+    /// A segment `..` that leads out of the root.
     Parent,
-    /// A segment `.`: clients resolve it before they ask (RFC 3986 §5.2.4).
-    Dot,
     /// No path at all: `*`.
     NotAPath,
 }
 
-impl BadPath {
-    /// Whether the path is nonsense (400), or names what is not there (404).
-    pub(crate) const fn is_nonsense(self) -> bool {
-        match self {
-            Self::Encoding | Self::Nul | Self::EncodedSlash | Self::Parent | Self::NotAPath => true,
-            Self::Dot => false,
-        }
-    }
-}
+impl BadPath {}
 
 /// The text of the target that a URL's path stands for; as it is where nothing in it is encoded, as in
 /// nearly all.
 pub(crate) fn plain_text(path: &str) -> Option<Cow<'_, str>> {
+    if is_plain(path) {
+        return Some(Cow::Borrowed(path));
+    }
+    let target = Target::parse(path).ok()?;
+    Some(Cow::Owned(target.text().into_owned()))
+}
+
+/// `true` for a path that is its own normal form, by a look at its bytes; most others are not.
+pub(crate) fn is_plain(path: &str) -> bool {
     let bytes = path.as_bytes();
     // A dot behind a slash may be a step up, and two slashes count as one.
     let is_odd = |at: usize| match bytes[at] {
@@ -83,11 +82,7 @@ pub(crate) fn plain_text(path: &str) -> Option<Cow<'_, str>> {
         b'/' => matches!(bytes.get(at + 1), Some(b'/' | b'.')),
         _ => false,
     };
-    if bytes.first() == Some(&b'/') && path.is_ascii() && !(0..bytes.len()).any(is_odd) {
-        return Some(Cow::Borrowed(path));
-    }
-    let target = Target::parse(path).ok()?;
-    Some(Cow::Owned(target.text().into_owned()))
+    bytes.first() == Some(&b'/') && path.is_ascii() && !(0..bytes.len()).any(is_odd)
 }
 
 impl Target {
@@ -95,21 +90,24 @@ impl Target {
     pub(crate) fn parse(path: &str) -> Result<Self, BadPath> {
         let inside = path.strip_prefix('/').ok_or(BadPath::NotAPath)?;
         let mut whole: Vec<u8> = Vec::with_capacity(path.len());
-        whole.push(b'/');
+        let mut form = Form::Folder;
         // Several slashes count as one.
         for segment in inside.split('/').filter(|segment| !segment.is_empty()) {
-            if whole.len() > 1 {
-                whole.push(b'/');
-            }
             let begin = whole.len();
+            whole.push(b'/');
             decode(segment, &mut whole)?;
-            match &whole[begin..] {
-                b".." => return Err(BadPath::Parent),
-                b"." => return Err(BadPath::Dot),
-                _ => {}
+            form = Form::Folder;
+            match &whole[begin + 1..] {
+                b"." => whole.truncate(begin),
+                b".." => {
+                    whole.truncate(begin);
+                    let above = whole.iter().rposition(|byte| *byte == b'/');
+                    whole.truncate(above.ok_or(BadPath::Parent)?);
+                }
+                _ => form = Form::File,
             }
         }
-        if inside.ends_with('/') && whole.len() > 1 {
+        if form == Form::Folder || inside.ends_with('/') {
             whole.push(b'/');
         }
         Ok(Self { whole })
@@ -213,8 +211,7 @@ impl fmt::Display for BadPath {
             Self::Encoding => "The path is not encoded as a URL should be",
             Self::Nul => "The path holds a NUL",
             Self::EncodedSlash => "The path holds an encoded slash",
-            Self::Parent => "The path leads upwards",
-            Self::Dot => "The path holds a segment that is a dot",
+            Self::Parent => "The path leads out of the site",
             Self::NotAPath => "The request names no path",
         })
     }
@@ -242,6 +239,21 @@ mod tests {
     }
 
     #[test]
+    fn dot_segments_are_resolved_within_the_root() {
+        check_path("/./a", "a", Form::File);
+        check_path("/dir/./f", "dir/f", Form::File);
+        check_path("/dir/../a", "a", Form::File);
+        check_path("/dir/%2e%2E/a", "a", Form::File);
+        check_path("/a/b/../../c/", "c", Form::Folder);
+        check_path("/a/.", "a", Form::Folder);
+        check_path("/a/b/..", "a", Form::Folder);
+        check_path("/a/..", "", Form::Folder);
+        check_path("/a//../b", "b", Form::File);
+        let hidden = |url| Target::parse(url).unwrap().is_hidden();
+        assert!(hidden("/a/../.git/x") && hidden("/./.env") && !hidden("/.git/../a"));
+    }
+
+    #[test]
     fn what_leads_out_is_refused() {
         for (url, why) in [
             ("/..", BadPath::Parent),
@@ -254,8 +266,8 @@ mod tests {
             ("/a%", BadPath::Encoding),
             ("/a%4", BadPath::Encoding),
             ("/a%zz", BadPath::Encoding),
-            ("/./a", BadPath::Dot),
-            ("/a/.", BadPath::Dot),
+            ("/./..", BadPath::Parent),
+            ("/a/../..", BadPath::Parent),
             ("*", BadPath::NotAPath),
             ("", BadPath::NotAPath),
         ] {

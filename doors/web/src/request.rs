@@ -7,7 +7,7 @@ use crate::listing;
 use crate::listing::Listed;
 use crate::look;
 use crate::pages;
-use crate::path::{BadPath, Target};
+use crate::path::{self, BadPath, Target};
 use crate::record::{Counted, Line};
 use crate::root::NotOpened;
 use crate::script;
@@ -135,12 +135,21 @@ fn read(head: &request::Parts, ends: &Ends) -> Wish {
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
     let authority = authority.unwrap_or_else(|| text(headers, &HOST));
     let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let target = Target::parse(head.uri.path());
     Wish {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(&head.method, &head.uri, headers),
-        url: [ends.scheme(), authority, path].concat(),
-        target: Target::parse(head.uri.path()),
+        url: match &target {
+            // Rules are held against the path that is served, whatever it was written like.
+            Ok(target) if !path::is_plain(head.uri.path()) => {
+                let query = head.uri.query().map(|query| ["?", query].concat());
+                let path = target.as_url();
+                [ends.scheme(), authority, &path, query.as_deref().unwrap_or("")].concat()
+            }
+            Ok(_) | Err(_) => [ends.scheme(), authority, path].concat(),
+        },
+        target,
     }
 }
 
@@ -218,10 +227,8 @@ pub(crate) fn shape(
         }
         (Outcome::Refused(Refusal::Method), _) => pages::method(),
         (Outcome::Refused(Refusal::Misdirected), _) => pages::misdirected(),
-        (Outcome::Refused(Refusal::Path(why)), _) if why.is_nonsense() => {
-            pages::bad_request(&why.to_string())
-        }
-        (Outcome::Refused(Refusal::Path(_)) | Outcome::NotOpened(NotOpened::Nothing), _)
+        (Outcome::Refused(Refusal::Path(why)), _) => pages::bad_request(&why.to_string()),
+        (Outcome::NotOpened(NotOpened::Nothing), _)
         // A file is a site's.
         | (Outcome::File(_), None) => pages::not_found(),
         (Outcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),

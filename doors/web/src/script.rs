@@ -20,11 +20,14 @@ pub(crate) async fn ask(
     visit: &Visit<'_>,
 ) -> Result<Answer, Failure> {
     let target = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let authority = head.uri.authority().map(http::uri::Authority::as_str);
     let secured = visit.ends.secured.as_deref();
     let call = Call {
         method: &head.method,
         version: head.version,
         headers: &head.headers,
+        // A name and password before it are nobody's business.
+        authority: authority.map(|it| it.rsplit_once('@').map_or(it, |(_, host)| host)),
         target,
         query: head.uri.query().unwrap_or(""),
         script_name: &script.name,

@@ -43,6 +43,8 @@ const UNKNOWN_BODY_BYTES_MAX: usize = 1 << 20;
 /// The programs of one site.
 pub(crate) struct Fastcgi {
     servers: Vec<(Pattern, Arc<Server>)>,
+    /// Patterns of endings, in lower case: what they match is a script's source, whatever its case.
+    sources: Vec<Pattern>,
 }
 
 /// One program.
@@ -95,13 +97,32 @@ impl Fastcgi {
             let pool = Pool::new(address, settings.keep, settings.connections);
             Some(Arc::new(Server { settings, pool }))
         };
-        let mut servers: Vec<_> = settings
-            .iter()
-            .filter_map(|(pattern, choice)| Some((Pattern::whole(pattern).ok()?, server(choice)?)))
-            .collect();
+        let compiled = |pattern: &str, choice: &FastcgiChoice| {
+            let case = choice.settings().ignore_case;
+            let pattern = if case { pattern.to_ascii_lowercase() } else { pattern.to_owned() };
+            Some((Pattern::whole(&pattern).ok()?, server(choice)?))
+        };
+        let mut servers: Vec<_> =
+            settings.iter().filter_map(|(pattern, choice)| compiled(pattern, choice)).collect();
         // The longest pattern says the most.
         servers.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
-        Self { servers }
+        // Others are of folders, where names of another case are other files.
+        let is_ending = |pattern: &&String| {
+            pattern.rsplit_once('*').is_some_and(|(_, ending)| ending.starts_with('.'))
+        };
+        let sources = settings.keys().filter(is_ending);
+        let sources = sources.filter_map(|it| Pattern::whole(&it.to_ascii_lowercase()).ok());
+        Self { servers, sources: sources.collect() }
+    }
+
+    /// `true` for a path that is a script's but for the case of its letters: it is not run, and its
+    /// source is not sent.
+    pub(crate) fn is_source(&self, path: &str) -> bool {
+        if self.sources.is_empty() || !path.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return false;
+        }
+        let path = path.to_ascii_lowercase();
+        self.sources.iter().any(|pattern| pattern.matches(&path))
     }
 
     /// Whether there is none.
@@ -112,9 +133,14 @@ impl Fastcgi {
     /// The script of a decoded path, which begins with a slash.
     pub(crate) fn script(&self, path: &str) -> Option<Script> {
         self.servers.iter().find_map(|(pattern, server)| {
-            let (name, path_info) = split(path, &server.settings.split_path);
+            let (name, path_info) = server.split(path);
+            let is_meant = if server.settings.ignore_case {
+                pattern.matches(&name.to_ascii_lowercase())
+            } else {
+                pattern.matches(name)
+            };
             let server = Arc::clone(server);
-            pattern.matches(name).then(|| Script {
+            is_meant.then(|| Script {
                 server,
                 name: name.to_owned(),
                 path_info: path_info.to_owned(),
@@ -128,7 +154,9 @@ impl Fastcgi {
             let index = &server.settings.index;
             let name = [folder, index].concat();
             let server = Arc::clone(server);
-            (!index.is_empty() && pattern.matches(&name)).then_some(Script {
+            let seen =
+                if server.settings.ignore_case { name.to_ascii_lowercase() } else { name.clone() };
+            (!index.is_empty() && pattern.matches(&seen)).then_some(Script {
                 server,
                 name,
                 path_info: String::new(),
@@ -202,6 +230,19 @@ impl Request {
             timeout: self.timeout,
             keep: self.keep,
         }
+    }
+}
+
+impl Server {
+    /// A path at the end of the script's name.
+    fn split<'p>(&self, path: &'p str) -> (&'p str, &'p str) {
+        let mark = &self.settings.split_path;
+        if !self.settings.ignore_case {
+            return split(path, mark);
+        }
+        // ASCII letters of both cases have one length.
+        let end = split(&path.to_ascii_lowercase(), &mark.to_ascii_lowercase()).0.len();
+        path.split_at(end)
     }
 }
 
@@ -312,6 +353,32 @@ mod tests {
         check("/a.jpg/x.php", "/a.jpg/x.php", "");
         check("/a.txt", "/a.txt", "");
         assert_eq!(split("/a/b", ""), ("/a/b", ""));
+    }
+
+    #[test]
+    fn a_script_of_another_case_is_run_if_that_is_wished_and_its_source_never_sent() {
+        let settings = |ignore_case| FastcgiSettings {
+            server: "tcp://127.0.0.1:1".into(),
+            ignore_case,
+            ..FastcgiSettings::default()
+        };
+        let fastcgi = |ignore_case| {
+            let choice = || FastcgiChoice::Detailed(settings(ignore_case));
+            Fastcgi::new(&BTreeMap::from([
+                ("*.php".to_owned(), choice()),
+                ("/In/*".to_owned(), choice()),
+            ]))
+        };
+        let (exact, any) = (fastcgi(false), fastcgi(true));
+        for path in ["/x.PHP", "/a/x.Php"] {
+            assert!(exact.script(path).is_none() && exact.is_source(path), "{path}");
+        }
+        for path in ["/x.txt", "/X.TXT", "/in/a", "/README"] {
+            assert!(exact.script(path).is_none() && !exact.is_source(path), "{path}");
+        }
+        let script = any.script("/A.PHP/x").unwrap();
+        assert_eq!((script.name.as_str(), script.path_info.as_str()), ("/A.PHP", "/x"));
+        assert!(any.script("/iN/a").is_some() && exact.script("/In/a").is_some());
     }
 
     #[test]

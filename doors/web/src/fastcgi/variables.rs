@@ -1,14 +1,15 @@
 //! What a script is told about its request: the variables of CGI/1.1 (RFC 3875 §4.1).
 //!
 //! Pure. A client's fields become `HTTP_…`, but for those that would pass for another thing: `Proxy`
-//! (scripts' libraries take `HTTP_PROXY` for their own setting), and names with an underscore (which
-//! would be the same variable as the one with a dash). Called by `request`, by way of `fastcgi`.
+//! (scripts' libraries take `HTTP_PROXY` for their own setting), and names with more than letters,
+//! digits and dashes (with an underscore it would be the variable of another field, with a dot none
+//! that a shell knows). Called by `request`, by way of `fastcgi`.
 
 use super::records::parameter;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::BytesMut;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
 use http::{Method, Version};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,6 +28,8 @@ pub(crate) struct Call<'r> {
     pub(crate) method: &'r Method,
     pub(crate) version: Version,
     pub(crate) headers: &'r HeaderMap,
+    /// Host and port of an absolute target, which stand over the field `Host` (RFC 9112 §3.2.2).
+    pub(crate) authority: Option<&'r str>,
     /// Path and query as the client sent them.
     pub(crate) target: &'r str,
     pub(crate) query: &'r str,
@@ -106,7 +109,11 @@ pub(crate) fn encode(call: &Call<'_>, more: &BTreeMap<String, String>) -> BytesM
     if let Some(kind) = call.headers.get(CONTENT_TYPE) {
         put("CONTENT_TYPE", kind.as_bytes());
     }
-    for name in call.headers.keys().filter(|name| is_told(name)) {
+    if let Some(authority) = call.authority {
+        put("HTTP_HOST", authority.as_bytes());
+    }
+    let stands_above = |name: &HeaderName| call.authority.is_some() && *name == HOST;
+    for name in call.headers.keys().filter(|name| is_told(name) && !stands_above(name)) {
         put(&variable(name), &joined(call.headers, name));
     }
     for (name, value) in more {
@@ -145,7 +152,8 @@ fn is_told(name: &HeaderName) -> bool {
         || *name == "proxy"
         || *name == http::header::TRANSFER_ENCODING
         || *name == http::header::CONNECTION;
-    !is_ours && !name.as_str().contains('_')
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !is_ours && name.as_str().bytes().all(is_plain)
 }
 
 fn variable(name: &HeaderName) -> String {
@@ -205,6 +213,7 @@ mod tests {
             method: &Method::POST,
             version: Version::HTTP_11,
             headers,
+            authority: None,
             target: "/a.php/b%20c?x=1",
             query: "x=1",
             script_name: "/a.php",
@@ -255,10 +264,24 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("proxy", "http://evil.example".parse().unwrap());
         headers.insert("x_forwarded_for", "10.0.0.1".parse().unwrap());
+        headers.insert("x.dot", "1".parse().unwrap());
+        headers.insert("x!", "1".parse().unwrap());
         headers.insert("x-fine", "yes".parse().unwrap());
         let all = read(&encode(&call(&headers), &BTreeMap::new()));
         let told: Vec<_> = all.keys().filter(|name| name.starts_with("HTTP_")).collect();
         assert_eq!(told, ["HTTP_X_FINE"]);
+    }
+
+    #[test]
+    fn the_host_of_an_absolute_target_stands_over_the_field() {
+        let mut headers = HeaderMap::new();
+        headers.insert("host", "a.example".parse().unwrap());
+        let told = |authority| {
+            let call = Call { authority, ..call(&headers) };
+            read(&encode(&call, &BTreeMap::new()))["HTTP_HOST"].clone()
+        };
+        assert_eq!(told(None), "a.example");
+        assert_eq!(told(Some("b.example:81")), "b.example:81");
     }
 
     #[test]

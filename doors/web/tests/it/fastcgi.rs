@@ -1,6 +1,6 @@
 //! A `FastCGI` server that misbehaves, and what the client gets then.
 
-use crate::support::{Edge, Folder, site};
+use crate::support::{DEADLINE, Edge, Folder, site};
 use door_web::{FastcgiChoice, SiteSettings};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -176,4 +176,46 @@ fn a_server_may_be_given_by_name() {
     assert_eq!(named.ask("GET /a.php", &[]).text(), "ok");
     let (_base, nobody) = edge(format!("tcp://nothing.invalid:{port}"));
     assert_eq!(nobody.ask("GET /a.php", &[]).status, 502);
+}
+
+/// An edge whose scripts are told, one after another, by `mpsc`.
+fn telling() -> (Folder, Edge, mpsc::Receiver<String>) {
+    let (tell, told) = mpsc::channel();
+    let address = server(move |mut stream| {
+        let Some(parameters) = read_request(&mut stream) else { return };
+        tell.send(String::from_utf8_lossy(&parameters).into_owned()).unwrap();
+        let answer =
+            [record(6, b"Content-Type: text/plain\r\n\r\nhi"), record(3, &[0; 8])].concat();
+        let _ = stream.write_all(&answer);
+    });
+    let (base, edge) = edge(address);
+    (base, edge, told)
+}
+
+#[test]
+fn a_script_is_told_the_host_of_an_absolute_target_and_no_field_with_a_dot() {
+    let (_base, edge, told) = telling();
+    let fields = [("x.dot", "1"), ("x-plain", "2"), ("x_under", "3")];
+    assert_eq!(edge.ask_host("a.example", "GET http://b.example/a.php", &fields).status, 200);
+    let variables = told.recv_timeout(DEADLINE).unwrap();
+    assert!(variables.contains("HTTP_HOSTb.example"), "{variables:?}");
+    assert!(variables.contains("SERVER_NAMEb.example"), "{variables:?}");
+    assert!(!variables.contains("a.example") && variables.contains("HTTP_X_PLAIN"));
+    assert!(!variables.contains("DOT") && !variables.contains("UNDER"), "{variables:?}");
+}
+
+#[test]
+fn a_path_with_dots_runs_the_script_that_it_comes_to_and_sends_no_source() {
+    let (base, edge, told) = telling();
+    base.write("www/b.PHP", "<?php source");
+    base.write("www/index.Php", "<?php source");
+    for path in ["/./a.php", "/x/../a.php", "/%2e/a.php"] {
+        assert_eq!(edge.ask(&format!("GET {path}"), &[]).status, 200, "{path}");
+        let variables = told.recv_timeout(DEADLINE).unwrap();
+        assert!(variables.contains("SCRIPT_NAME/a.php"), "{path}: {variables:?}");
+    }
+    for path in ["/b.PHP", "/./b.PHP", "/index.Php"] {
+        let answer = edge.ask(&format!("GET {path}"), &[]);
+        assert_eq!((answer.status, answer.text().contains("source")), (404, false), "{path}");
+    }
 }

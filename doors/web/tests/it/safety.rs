@@ -74,7 +74,7 @@ fn links_are_followed_inside_the_folder_and_never_out_of_it() {
 fn hidden_files_are_not_there() {
     let base = www();
     let edge = Edge::start(&base);
-    for path in ["/.env", "/%2eenv", "/.git/config", "/.git/", "/./plain.txt"] {
+    for path in ["/.env", "/%2eenv", "/.git/config", "/.git/", "/./.env"] {
         assert_eq!(edge.ask(&format!("GET {path}"), &[]).status, 404, "{path}");
     }
     assert_eq!(edge.ask("GET /.well-known/security.txt", &[]).text(), "contact");
@@ -172,4 +172,31 @@ fn private_files_are_served_by_no_way_and_listed_nowhere() {
     // A backup of an editor, written beside it while the door runs.
     base.write("www/edge.yaml~", "secret");
     assert_eq!(edge.ask("GET /edge.yaml~", &[]).status, 404);
+}
+
+#[test]
+fn dot_segments_are_resolved_and_change_nothing_that_is_refused() {
+    let base = www();
+    base.write("www/dir/f.txt", "f");
+    base.write("www/private/x.txt", "private");
+    let edge = Edge::start(&base);
+    for (path, body) in [
+        ("/./plain.txt", "plain"),
+        ("/dir/./f.txt", "f"),
+        ("/dir/../plain.txt", "plain"),
+        ("/gone/../plain.txt", "plain"),
+        ("/dir/%2E%2e/plain.txt", "plain"),
+        ("/.git/../plain.txt", "plain"),
+    ] {
+        let answer = edge.ask(&format!("GET {path}"), &[]);
+        assert_eq!((answer.status, answer.text()), (200, body.into()), "{path}");
+    }
+    for path in ["/dir/../.env", "/./.git/config", "/dir/.%2e/.git/config"] {
+        assert_eq!(edge.ask(&format!("GET {path}"), &[]).status, 404, "{path}");
+    }
+    // A rule of the policy is about the path that is served.
+    for path in ["/private/x.txt", "/./private/x.txt", "/dir/../private/x.txt", "//private/x.txt"] {
+        assert_eq!(edge.ask(&format!("GET {path}"), &[]).status, 403, "{path}");
+    }
+    assert_eq!(edge.ask("GET /dir/..", &[]).text(), "hello");
 }
