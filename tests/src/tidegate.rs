@@ -68,15 +68,31 @@ impl Tidegate {
     /// Starts it where the folder `name` of `scratch` has a file system of its own with room for `bytes`.
     /// Needs root.
     pub fn start_on_a_small_disk(scratch: Scratch, yaml: &str, name: &str, bytes: u64) -> Self {
+        Self::start_on_a_disk(scratch, yaml, (name, bytes), "")
+    }
+
+    fn start_on_a_disk(
+        scratch: Scratch,
+        yaml: &str,
+        (name, bytes): (&str, u64),
+        prepare: &str,
+    ) -> Self {
         let config = scratch.write("tidegate.yaml", yaml);
         let folder = scratch.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let script = "mount -t tmpfs -o size=$1 none \"$2\" && shift 2 && exec \"$@\"";
+        let script =
+            format!("mount -t tmpfs -o size=$1 none \"$2\" && {prepare} shift 2 && exec \"$@\"");
         let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", script, "sh", &bytes.to_string()]).arg(folder);
+        command.args(["--mount", "sh", "-c", &script, "sh", &bytes.to_string()]).arg(folder);
         command.arg(binary()).args(["run", "--config"]).arg(&config);
         command.arg("--state").arg(scratch.path().join("state"));
         Self::begin(scratch, config, command)
+    }
+
+    /// The same with no room left on that file system; files without content can be made.
+    pub fn start_on_a_full_disk(scratch: Scratch, yaml: &str, name: &str, bytes: u64) -> Self {
+        let fill = "dd if=/dev/zero of=\"$2/filled\" bs=4096 2>/dev/null";
+        Self::start_on_a_disk(scratch, yaml, (name, bytes), &format!("{{ {fill}; true; }} &&"))
     }
 
     /// `tidegate serve` with these arguments, in the folder `scratch`; temporary folders are made in

@@ -5,8 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders that hold nothing of ours.
-const NOT_OURS: [&str; 7] =
-    ["target", "node_modules", "dist", ".git", "tidegate-state", "artifacts", "corpus"];
+const NOT_OURS: [&str; 8] = [
+    "target",
+    "node_modules",
+    "dist",
+    ".git",
+    "tidegate-state",
+    ".tidegate-state",
+    "artifacts",
+    "corpus",
+];
 
 /// Every file below `root`, as paths from it, in order.
 pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {

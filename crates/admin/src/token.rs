@@ -43,8 +43,7 @@ impl Token {
         match fs::read_to_string(&path) {
             Ok(text) => {
                 let text = text.trim();
-                let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-                if !BY_HAND.contains(&text.len()) || !text.chars().all(fits) {
+                if !is_token(text) {
                     return Err(TokenError::Malformed(path));
                 }
                 if fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o077 != 0 {
@@ -62,6 +61,40 @@ impl Token {
         }
     }
 
+    /// Reason why what stands in a state folder is no token; none where nothing stands there.
+    pub fn trouble(state_dir: &Path) -> Option<TokenError> {
+        let path = state_dir.join(TOKEN_FILE);
+        match fs::read_to_string(&path) {
+            Ok(text) if is_token(text.trim()) => None,
+            Ok(_) => Some(TokenError::Malformed(path)),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => None,
+            Err(why) => Some(TokenError::Io(path, why)),
+        }
+    }
+
+    /// The token of a state folder, whatever stands there. What is no token is set aside and
+    /// another made; one that cannot be read or written is made for this run alone, and nobody
+    /// knows it. The text says so.
+    pub fn open_or_make(state_dir: &Path) -> Result<(Self, Option<String>), TokenError> {
+        let why = match Self::open(state_dir) {
+            Ok(token) => return Ok((token, None)),
+            Err(why @ TokenError::Random(_)) => return Err(why),
+            Err(why @ (TokenError::Malformed(_) | TokenError::Io(..))) => why,
+        };
+        let path = state_dir.join(TOKEN_FILE);
+        let aside = path.with_extension("token.damaged");
+        if matches!(why, TokenError::Malformed(_))
+            && fs::rename(&path, &aside).is_ok()
+            && let Ok(token) = Self::open(state_dir)
+        {
+            let kept = aside.display();
+            let told = format!("{}: no token stood there; it is kept as {kept}", path.display());
+            return Ok((token, Some(format!("{told}, and another was made"))));
+        }
+        let told = format!("{why}; until a restart nobody can use the dashboard and the API");
+        Ok((Self(random_hex()?.into()), Some(told)))
+    }
+
     /// The text, for the line that the binary prints at the start.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -76,6 +109,11 @@ impl Token {
         let differing = own.iter().zip(guess).fold(0, |bits, (a, b)| bits | (a ^ b));
         std::hint::black_box(differing) == 0
     }
+}
+
+fn is_token(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    BY_HAND.contains(&text.len()) && text.chars().all(fits)
 }
 
 /// 32 random bytes in hexadecimal.

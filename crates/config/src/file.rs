@@ -12,7 +12,7 @@ pub const DEFAULT_YAML: &str = include_str!("default.yaml");
 pub struct File {
     /// Folder for everything that is kept: certificates, compiled lists, the ledger, the admin
     /// token. No door serves what is in it. Default: systemd's `$STATE_DIRECTORY`; for root
-    /// `/var/lib/tidegate`, unless the configuration lies in the current folder; else
+    /// `/var/lib/tidegate`, where the configuration lies elsewhere than in the current folder; else
     /// `.tidegate-state` beside the configuration, or `tidegate` below `$XDG_STATE_HOME`
     /// (`~/.local/state`) where that cannot be written. `--state` on the command line outranks it.
     pub state_dir: Option<String>,

@@ -1,10 +1,10 @@
 //! Opening files beneath a folder, and nothing else.
 //!
 //! Every folder on the way is opened by itself, below the one before and without following a link;
-//! where links are to be followed, their text is walked in the same way. So nothing outside the root
-//! opens, whatever form a path has, and no private file or folder is passed or opened on any way
-//! ([`crate::private_files`]). Used by the web door for its sites and by the gateway for files that
-//! servers name.
+//! where links are to be followed, their text is walked in the same way. So nothing outside the
+//! root opens, whatever form a path has, and no private file or folder is passed or opened on any
+//! way ([`crate::private_files`]). Used by the web door for its sites and by the gateway for files
+//! that servers name.
 
 use crate::private_files::{FileIdentity, PrivateFiles, PrivateSet};
 use arc_swap::ArcSwap;
@@ -34,7 +34,7 @@ const STEPS_MAX: u32 = 1024;
 pub enum Links {
     /// None.
     Refuse,
-    /// Those that stay beneath the root; one to an absolute path does not.
+    /// Links that stay beneath the root; one to an absolute path does not.
     Inside,
     /// All.
     Follow,
@@ -63,16 +63,16 @@ pub struct OpenFolder {
 pub struct OpenedFile {
     /// The file.
     pub file: OwnedFd,
-    /// What is known of it.
+    /// Facts about it, as they were when it was opened.
     pub stat: Stat,
 }
 
 /// Reason why a folder cannot be a root.
 #[derive(Debug)]
 pub enum RootError {
-    /// It cannot be opened.
+    /// Failure to open it.
     Io(io::Error),
-    /// It is a private folder, or lies in one.
+    /// A private folder, or one inside of such.
     Private,
 }
 
@@ -155,8 +155,8 @@ impl OpenFolder {
             && Arc::ptr_eq(&self.private, &other.private)
     }
 
-    /// A number that no other root of this process has. Another folder at the same path gets another
-    /// number, and so does the same one when other paths become private.
+    /// A number that no other root of this process has. Another folder at the same path gets
+    /// another number, and so does the same one when other paths become private.
     pub fn id(&self) -> u64 {
         self.id
     }

@@ -1,9 +1,9 @@
 //! Files that no door serves: the state folder, the configuration, keys and password files.
 //!
-//! A file is known by device and inode, so that a link or another spelling of its path is refused like
-//! the file itself; and by its folder and name, so that a file which an editor or a renewal puts in
-//! its place is refused from its first moment. The binary names the paths; [`crate::beneath`] asks
-//! about every folder on its way and about what it opens.
+//! A file is known by device and inode, so that a link or another spelling of its path is refused
+//! like the file itself; and by its folder and name, so that a file which an editor or a renewal
+//! puts in its place is refused from its first moment. The binary names the paths;
+//! [`crate::beneath`] asks about every folder on its way and about what it opens.
 
 use arc_swap::ArcSwap;
 use rustix::fd::{AsFd, OwnedFd};
@@ -18,13 +18,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use vocab::Now;
 
-/// Private paths are looked up again so often. Their names hold at every moment; only what other names
-/// a new file may have been given (hard links) is found so late.
+/// Private paths are looked up again so often. Their names hold at every moment; only what other
+/// names a new file may have been given (hard links) is found so late.
 const LOOK_UP_AFTER_MS: u64 = 10_000;
 /// Files directly in a private folder that are known by their own identity too.
 const CHILDREN_MAX: usize = 64;
-/// Endings of files that programs leave beside another one with the same content: journals of SQLite,
-/// copies of editors and package managers.
+/// Endings of files that programs leave beside another one with the same content: journals of
+/// SQLite, copies of editors and package managers.
 const COMPANION_ENDINGS: [&str; 12] = [
     "",
     "~",
@@ -50,14 +50,15 @@ pub struct FileIdentity {
 /// Paths of what is not served, absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrivatePaths {
-    /// Files, and folders with everything below them. A path where nothing stands yet counts as well.
+    /// Files, and folders with everything below them. A path where nothing stands yet counts as
+    /// well.
     pub private: Vec<PathBuf>,
     /// Folders inside private ones that may be served as a root of their own.
     pub public: Vec<PathBuf>,
 }
 
 impl PrivatePaths {
-    /// These and those of `more`.
+    /// Both these paths and `more`.
     #[must_use]
     pub fn with(&self, more: &Self) -> Self {
         let mut both = self.clone();
@@ -76,7 +77,7 @@ pub struct PrivateSet {
     public: HashSet<FileIdentity>,
     /// Names by the folder they stand in.
     names: HashMap<FileIdentity, Vec<OsString>>,
-    /// How often the paths were replaced.
+    /// Number of replacements of the paths.
     generation: u64,
 }
 
@@ -113,8 +114,8 @@ impl PrivateFiles {
         self.paths.load_full()
     }
 
-    /// Makes these paths private in place of those before. Files that doors hold in memory are looked
-    /// at again within a second.
+    /// Makes these paths private in place of those before. Files that doors hold in memory are
+    /// looked at again within a second.
     pub fn replace(&self, paths: PrivatePaths) {
         if paths == **self.paths.load() {
             return;
@@ -145,8 +146,8 @@ impl PrivateFiles {
 }
 
 impl PrivateSet {
-    /// Looks the paths up. A path that this user cannot reach is known by its name alone: no door can
-    /// open what stands there either.
+    /// Looks the paths up. A path that this user cannot reach is known by its name alone: no door
+    /// can open what stands there either.
     fn look_up(paths: &PrivatePaths, generation: u64) -> Self {
         let mut set = Self { generation, ..Self::default() };
         for path in &paths.private {

@@ -46,10 +46,10 @@ struct Inner {
 
 /// Opens the ledger in the folder `dir`, or begins one there, and starts its writer.
 ///
-/// A damaged file is set aside with a warning ([`Ledger::health`]) and a new one begun; beside a newer
-/// version's file another is begun. A file that cannot be opened for now, on a full disk for one, costs
-/// rows until it can be. A ledger that another process holds, and a folder that cannot be made, are
-/// errors.
+/// A damaged file is set aside with a warning ([`Ledger::health`]) and a new one begun; beside a
+/// newer version's file another is begun. A file that cannot be opened for now, on a full disk for
+/// one, costs rows until it can be. A ledger that another process holds, and a folder that cannot
+/// be made, are errors.
 pub fn open(
     settings: &Settings,
     dir: &Path,

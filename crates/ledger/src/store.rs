@@ -93,8 +93,8 @@ pub(crate) enum Cure {
 
 impl Store {
     /// Opens the store of the folder `dir`, or begins one. A damaged file is set aside under
-    /// another name; beside a newer version's or another program's, which stay as they are, a file of
-    /// another name is used. Both are told in the warning.
+    /// another name; beside a newer version's or another program's, which stay as they are, a file
+    /// of another name is used. Both are told in the warning.
     pub(crate) fn open(dir: &Path, now_ms: u64) -> Result<(Self, Option<String>), OpenError> {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
         made.map_err(|why| OpenError::Folder { path: dir.into(), why: why.to_string() })?;
@@ -213,8 +213,9 @@ fn close_to_others(path: &Path) {
 
 /// Opens the file for writing and brings its tables about.
 fn connect(path: &Path) -> Result<Connection, Fault> {
-    // SQLite makes files that everybody may read, and its log and index with the rights of the file.
-    // Only where there is none: to close a file that is open elsewhere would end SQLite's locks on it.
+    // SQLite makes files that everybody may read, and its log and index with the rights of the
+    // file. Only where there is none: to close a file that is open elsewhere would end SQLite's
+    // locks on it.
     drop(OpenOptions::new().write(true).create_new(true).mode(MODE).open(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE

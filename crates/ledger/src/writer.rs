@@ -32,7 +32,7 @@ const SIZE_EVERY: Duration = Duration::from_secs(5);
 /// While rows wait to be deleted above the largest size, this part of it more is the end: rows are
 /// dropped until the file is smaller.
 const OVERSIZE_PART: u64 = 8;
-/// How often a ledger that could not be opened is tried again.
+/// Pause between two tries to open a ledger that could not be opened.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
 /// Warnings that are kept.
 const WARNINGS_MAX: usize = 16;

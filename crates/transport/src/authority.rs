@@ -71,6 +71,33 @@ impl CaCertificate {
         Self::from_pem(&pem).ok()
     }
 
+    /// Reason why the authority in `dir` could not be used, as far as its files tell; none where
+    /// there is no authority yet.
+    pub fn trouble(dir: &Path) -> Option<AuthorityError> {
+        let (cert, key) = (dir.join("ca.pem"), dir.join("ca.key"));
+        match (cert.exists(), key.exists()) {
+            (false, false) => return None,
+            (true, false) => return Some(AuthorityError::KeyMissing(key)),
+            (true | false, true) => {}
+        }
+        let pair = match read_key(&key) {
+            Ok(pair) => pair,
+            Err(why) => return Some(why),
+        };
+        let pem = match std::fs::read_to_string(&cert) {
+            Ok(pem) => pem,
+            // It is made again from the key.
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return None,
+            Err(why) => return Some(AuthorityError::Read(cert, why)),
+        };
+        if let Err(why) = Self::from_pem(&pem) {
+            return Some(AuthorityError::Broken(cert, why));
+        }
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
+        let is_its = public_key(&der) == Some(pair.subject_public_key_info());
+        (!is_its).then_some(AuthorityError::Mismatch(key))
+    }
+
     /// A certificate of an authority, in PEM.
     pub fn from_pem(pem: &str) -> Result<Self, String> {
         let der = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|why| why.to_string())?;

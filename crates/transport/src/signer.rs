@@ -210,6 +210,14 @@ impl Signer {
         }
     }
 
+    /// `true` while orders are taken: the authority is open, and its process runs.
+    pub fn answers(&self) -> bool {
+        match &self.desk {
+            Desk::Here(_) => true,
+            Desk::Process(keeper) => keeper.is_ready(),
+        }
+    }
+
     /// Which names share a leaf from now on.
     pub fn bundle(&self, way: Bundled) {
         self.bundles.choose(way);

@@ -1,7 +1,8 @@
 //! What is in a folder, for people as a page and for programs as JSON.
 //!
 //! It names nothing that could not be asked for: hidden names, private files, links that lead out,
-//! devices. It reads no file. Called by `request` where a site lists its folders and one has no index page.
+//! devices. It reads no file. Called by `request` where a site lists its folders and one has no
+//! index page.
 
 mod page;
 

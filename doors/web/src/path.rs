@@ -1,8 +1,8 @@
 //! From the path of a URL to a path below a site's root.
 //!
-//! Decoded once, never twice, and freed of dot segments (RFC 3986 §6.2.2.3). What could name something
-//! outside the root is refused here by its form; `root` refuses it again. Pure. Called by `request`, `look`, `rules` and
-//! `settings`.
+//! Decoded once, never twice, and freed of dot segments (RFC 3986 §6.2.2.3). What could name
+//! something outside the root is refused here by its form; `root` refuses it again. Pure. Called by
+//! `request`, `look`, `rules` and `settings`.
 
 use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, percent_encode};
 use std::borrow::Cow;

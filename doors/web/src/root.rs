@@ -1,8 +1,8 @@
 //! The folder of a site, and opening what is below it.
 //!
-//! Nothing outside the folder opens, unless the site says that links are to be followed, and nothing
-//! that is private ([`http_engine::beneath`]). Only regular files and folders do. Called by `look`,
-//! `store` and `listing`.
+//! Nothing outside the folder opens, unless the site says that links are to be followed, and
+//! nothing that is private ([`http_engine::beneath`]). Only regular files and folders do. Called by
+//! `look`, `store` and `listing`.
 
 use crate::compress::FileId;
 use crate::settings::written::Symlinks;

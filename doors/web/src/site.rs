@@ -55,13 +55,13 @@ pub(crate) struct Site {
     pub(crate) hsts: Option<HeaderValue>,
 }
 
-/// What a site is opened with.
+/// Surroundings that a site is opened in.
 #[derive(Clone, Copy)]
 pub(crate) struct SiteContext<'c> {
     /// The folder from which relative paths start.
     pub(crate) base: &'c Path,
     pub(crate) logs: Logs,
-    /// What no site serves.
+    /// Files and folders that no site serves.
     pub(crate) private: &'c Arc<PrivateFiles>,
     pub(crate) watcher: &'c Arc<Watcher>,
 }

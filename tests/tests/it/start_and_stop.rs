@@ -133,3 +133,78 @@ fn ctl_says_so_when_nothing_runs() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("not running") || said.contains("no Tidegate"), "{said}");
 }
+
+/// Asserts that a local name and a page are answered.
+fn answers_dns(edge: &Tidegate) {
+    let dns = edge.address("dns", "udp");
+    assert_eq!(dig_short(dns, &["www.example"]).trim(), "127.0.0.1");
+    let web = edge.address("web", "http");
+    assert_eq!(curl(&[&format!("http://{web}/")]).0, 200);
+}
+
+/// The notes of the start.
+fn notes(edge: &Tidegate) -> String {
+    edge.greeting.iter().filter(|line| line.contains(" note ")).cloned().collect()
+}
+
+#[test]
+fn an_authority_that_cannot_be_used_costs_certificates_alone_and_is_never_replaced() {
+    let other = Tidegate::start_in(with_page(), FIVE_DOORS);
+    let other_key = std::fs::read(other.state().join("ca/ca.key")).unwrap();
+    drop(other);
+    let edge = Tidegate::start_in(with_page(), FIVE_DOORS);
+    let state = edge.state();
+    let (_, mut scratch) = edge.stop_by("TERM");
+    let (pem, key) = (state.join("ca/ca.pem"), state.join("ca/ca.key"));
+    let (right_pem, right_key) = (std::fs::read(&pem).unwrap(), std::fs::read(&key).unwrap());
+    let swap = || std::fs::write(&key, &other_key).unwrap();
+    let remove_key = || std::fs::remove_file(&key).unwrap();
+    let spoil = || std::fs::write(&pem, "junk").unwrap();
+    let faults: [(&dyn Fn(), &str); 3] = [
+        (&remove_key, "ca.key is missing"),
+        (&spoil, "ca.pem is damaged"),
+        (&swap, "is not the key"),
+    ];
+    for (hurt, word) in faults {
+        std::fs::write(&pem, &right_pem).unwrap();
+        std::fs::write(&key, &right_key).unwrap();
+        hurt();
+        let before = (std::fs::read(&pem).unwrap(), std::fs::read(&key).ok());
+        let edge = Tidegate::start_in(scratch, FIVE_DOORS);
+        answers_dns(&edge);
+        let (said, checked) = (notes(&edge), edge.told(&["check"]));
+        assert!(said.contains(word) && checked.contains(word), "{word}: {said}\n{checked}");
+        let reloaded = edge.told(&["ctl", "reload"]);
+        assert!(reloaded.contains("reloaded") || !reloaded.is_empty(), "{reloaded}");
+        assert_eq!((std::fs::read(&pem).unwrap(), std::fs::read(&key).ok()), before, "{word}");
+        scratch = edge.stop_by("TERM").1;
+    }
+}
+
+#[test]
+fn a_newer_ledger_is_left_alone_and_a_token_that_is_none_is_made_again() {
+    let (_, scratch) = Tidegate::start_in(with_page(), FIVE_DOORS).stop_by("TERM");
+    scratch.write("state/admin.token", "");
+    let mut before = std::fs::read(scratch.path().join("state/ledger.db")).unwrap();
+    // The user version of SQLite's file header.
+    before[60..64].copy_from_slice(&999u32.to_be_bytes());
+    scratch.write("state/ledger.db", &before);
+    let edge = Tidegate::start_in(scratch, FIVE_DOORS);
+    answers_dns(&edge);
+    let said = notes(&edge);
+    assert!(said.contains("newer Tidegate") && said.contains("admin.token"), "{said}");
+    let newest = || edge.api("/api/requests")["requests"].as_array().map_or(0, Vec::len);
+    tidegate_tests::wait::until("a row", || (newest() > 0).then_some(()));
+    assert_eq!(std::fs::read(edge.state().join("ledger.db")).unwrap(), before);
+}
+
+#[test]
+fn a_full_disk_costs_the_log_and_no_door() {
+    let scratch = with_page();
+    let small = 1 << 20;
+    // The folder is full but for some files of no length.
+    let edge = Tidegate::start_on_a_full_disk(scratch, FIVE_DOORS, "state", small);
+    answers_dns(&edge);
+    let said = notes(&edge);
+    assert!(said.contains("no space") || said.contains("No space"), "{said}");
+}

@@ -18,10 +18,11 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
 use ledger::RuleTexts;
 use policy::{Policy, Profiles, Rules, Style};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use transport::{ClientTls, Cores, Drain};
 use upstream::origins::{Destinations, Dialer};
 use upstream::resolver::Resolver;
@@ -37,9 +38,16 @@ const WELCOME: &str = include_str!("../../assets/welcome.html");
 pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Failure> {
     let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
     let state = StateDir::open(&setup.state_dir(plan)).map_err(|why| cannot(&why))?;
-    if plan.is_built_in() {
-        write_welcome(state.path()).map_err(|why| cannot(&why))?;
+    let mut troubles = Vec::new();
+    let mut plan = Cow::Borrowed(plan);
+    if plan.is_built_in()
+        && let Err(why) = write_welcome(state.path())
+    {
+        let page = state.path().join("www/index.html");
+        troubles.push(format!("{}: {why}; there is no web door", page.display()));
+        plan.to_mut().file.web.clear();
     }
+    let plan = &*plan;
     let (policy, origin) = compile(plan, state.path(), None)?;
     leaves::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
@@ -70,10 +78,12 @@ pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Fai
         subscriptions: Subscriptions::default(),
         compiling: Mutex::default(),
         started: transport::clock::now(),
+        troubles: Mutex::default(),
         admin: plan.file.admin.clone(),
         dashboard: Arc::default(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
+    troubles.into_iter().for_each(|trouble| app.suffer(trouble));
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.tell_lists(plan);
@@ -234,7 +244,18 @@ impl App {
         let mut warnings =
             self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone();
         warnings.extend(self.subscriptions.warnings());
+        warnings.extend(self.troubles().iter().cloned());
         warnings
+    }
+
+    /// Goes on without something, and says so.
+    pub(super) fn suffer(&self, trouble: String) {
+        eprintln!("tidegate: {trouble}");
+        self.troubles().push(trouble);
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, Vec<String>> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The dialer of the doors that fetch.

@@ -2,6 +2,7 @@
 
 use super::pools::PoolFigures;
 use super::reload::size;
+use super::state::replace_file;
 use super::subscriptions::Smaller;
 use super::{App, Running, stores, why};
 use admin::model::{
@@ -32,16 +33,17 @@ impl App {
             Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() };
         let bound =
             running.http.bind("admin", &[entry], &self.cores).map_err(|why| why.to_string())?;
-        let token = Token::open(self.state.path()).map_err(|why| why.to_string())?;
+        let (token, trouble) =
+            Token::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
+        trouble.into_iter().for_each(|trouble| self.suffer(trouble));
         for listener in bound {
             settings.listen.0 = listener.address();
             // It is opened once, so that nobody has said so before.
             let _ = self.dashboard.set(listener.address());
-            super::state::replace_file(
-                &self.state.path().join(crate::cli::ADDRESS_FILE),
-                settings.listen.to_string().as_bytes(),
-            )
-            .map_err(|why| why.to_string())?;
+            let file = self.state.path().join(crate::cli::ADDRESS_FILE);
+            if let Err(why) = replace_file(&file, settings.listen.to_string().as_bytes()) {
+                self.suffer(format!("{}: {why}; ctl does not find this Tidegate", file.display()));
+            }
             let parts = admin::Parts {
                 control: Arc::new(Handle(Arc::clone(self))),
                 ledger: self.ledger.clone(),

@@ -53,8 +53,8 @@ pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
     lines
 }
 
-/// How to open the dashboard. The token is shown to a terminal alone: what is written to a file or a
-/// journal is read by others, and kept.
+/// The address of the dashboard, and the way to sign in. The token is shown to a terminal alone:
+/// what is written to a file or a journal is read by others, and kept.
 fn dashboard(app: &App, address: SocketAddr) -> String {
     let file = app.state.path().join(TOKEN_FILE);
     let token = std::fs::read_to_string(&file).unwrap_or_default();

@@ -60,7 +60,7 @@ pub(crate) struct App {
     /// Begun when the program is to end.
     drain: Drain,
     policy: Arc<ArcSwap<Policy>>,
-    /// What no door serves.
+    /// Files and folders that no door serves.
     private: Arc<PrivateFiles>,
     texts: Arc<build::Texts>,
     ledger: Ledger,
@@ -77,6 +77,8 @@ pub(crate) struct App {
     /// before `running`.
     compiling: Mutex<()>,
     started: Now,
+    /// Faults of the start that the program does without: each in a sentence.
+    troubles: Mutex<Vec<String>>,
     /// How the admin listener was opened; it stays so until the program ends.
     admin: admin::Settings,
     /// Where it listens, once it does.

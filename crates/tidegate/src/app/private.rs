@@ -1,7 +1,7 @@
 //! What of this program's own files no door serves, and the roots that hold some of it.
 //!
-//! Every file with a secret that a configuration names is listed here, beside the state folder and the
-//! configuration itself. The doors refuse them wherever a root reaches them
+//! Every file with a secret that a configuration names is listed here, beside the state folder and
+//! the configuration itself. The doors refuse them wherever a root reaches them
 //! ([`http_engine::private_files`]); `check` and the start say so. A setting that names another
 //! secret belongs into [`paths`].
 

@@ -37,7 +37,7 @@ impl App {
         let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(|failure| lines(failure.message))?;
         // It reads the same files; doors may want certificates for names that it must know of.
-        self.signer.reload().map_err(lines)?;
+        self.reload_signer().map_err(lines)?;
         self.apply(&mut running, plan).map_err(lines)?;
         let (lists, rules) = self.swap(policy, before);
         self.subscriptions.all_in_force();
@@ -45,6 +45,13 @@ impl App {
         let mut warnings = self.tell_lists(&running.plan);
         warnings.extend(running.warnings.iter().cloned().chain(self.subscriptions.warnings()));
         Ok(Reloaded { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
+    }
+
+    /// Has the signer read everything again. One that did not work before either is no reason to
+    /// keep old settings: why it does not is among the warnings.
+    fn reload_signer(&self) -> Result<(), String> {
+        let answered = self.signer.answers();
+        self.signer.reload().or_else(|why| if answered { Err(why) } else { Ok(()) })
     }
 
     /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many
@@ -58,7 +65,7 @@ impl App {
             .map_err(|failure| failure.message.trim_end().to_owned())?;
         // It comes to know of new names before the doors do, as with a reload. If it cannot,
         // blocking goes on without certificates for them.
-        let signer = self.signer.reload();
+        let signer = self.reload_signer();
         let size = self.swap(policy, before);
         self.tell_lists(&plan);
         signer.map_err(|why| format!("the signer keeps the lists of before: {why}"))?;

@@ -20,7 +20,9 @@ use transport::{MintPolicy, Signer, own_addresses};
 use vocab::{Listen, Scheme};
 
 /// The signer for a running program. With a pixel door its process starts now, since any handshake may
-/// need it; otherwise when a door first wants a certificate for itself.
+/// need it; otherwise when a door first wants a certificate for itself. An authority that cannot be
+/// opened costs handshakes and nothing else: it is tried again and again, and
+/// [`Signer::warnings`] says why it fails.
 pub(super) fn open(
     setup: &Setup,
     plan: &Plan,
@@ -33,8 +35,10 @@ pub(super) fn open(
     let program = Program { path: "/proc/self/exe".into(), args: arguments(setup, state) };
     let signer = Signer::by_process(program, dir, policy).map_err(|why| cannot(&why))?;
     signer.bundle(plan.file.signer.bundles);
-    if plan.file.pixel.is_some() {
-        signer.start().map_err(|why| cannot(&why))?;
+    if plan.file.pixel.is_some()
+        && let Err(why) = signer.start()
+    {
+        eprintln!("tidegate: there are no certificates for blocked names: {why}");
     }
     Ok(Arc::new(signer))
 }

@@ -1,10 +1,12 @@
 //! The state folder: made on first use, readable by its owner alone, used by one process.
 
+use admin::Token;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use transport::signer::Ca;
 
 /// Held by the process that uses the folder.
 const LOCK: &str = "lock";
@@ -62,9 +64,10 @@ impl StateDir {
     }
 }
 
-/// Takes the rights to the folder and to our files in it away from everybody but their owner: somebody
-/// else, or an earlier version, may have made them. A folder with other files in it, such as one that
-/// was named by mistake, keeps its own rights. Best effort: what is another user's stays as it is.
+/// Takes the rights to the folder and to our files in it away from everybody but their owner:
+/// somebody else, or an earlier version, may have made them. A folder with other files in it, such
+/// as one that was named by mistake, keeps its own rights. Best effort: what is another user's
+/// stays as it is.
 fn close_to_others(state: &Path) {
     let mut is_shared = false;
     let mut left = Vec::new();
@@ -105,6 +108,13 @@ fn close(path: &Path) {
         // On a file system that cannot be written it stays as it is.
         drop(std::fs::set_permissions(path, Permissions::from_mode(mode & !0o077)));
     }
+}
+
+/// Faults of what stands in a state folder: Tidegate would run without these.
+pub(crate) fn troubles(state: &Path) -> Vec<String> {
+    let authority = Ca::trouble(&state.join("ca")).map(|why| why.to_string());
+    let token = Token::trouble(state).map(|why| why.to_string());
+    authority.into_iter().chain(token).collect()
 }
 
 /// Replaces a file as a whole: written beside it, synced, renamed. A reader, or a crash, sees the

@@ -49,6 +49,9 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
         for told in told.chain(app::private::warnings(&plan, &state, setup)) {
             println!("{told}");
         }
+        for told in app::state::troubles(&state) {
+            println!("{told}");
+        }
         let age = Ca::read(&state.join("ca"))
             .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
         if let Some(age) = age {

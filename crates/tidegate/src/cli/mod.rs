@@ -21,6 +21,7 @@ use admin::model::UpdateRequest;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use config::Plan;
 use running::Wanted;
+use rustix::io::Errno;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ pub(crate) struct Setup {
     #[arg(long, short, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// The state folder [default: `state_dir` of the configuration, else $STATE_DIRECTORY, else
-    /// /var/lib/tidegate for root and .tidegate-state beside the configuration for others]
+    /// .tidegate-state beside the configuration, or /var/lib/tidegate for root]
     #[arg(long, value_name = "DIR", global = true)]
     state: Option<PathBuf>,
     /// The configuration itself, where a command has written it.
@@ -289,7 +290,9 @@ pub(crate) struct Failure {
 impl Failure {
     /// One line of explanation.
     pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
-        Self { exit, message: format!("tidegate: {message}\n") }
+        let message = message.to_string();
+        let remedy = remedy(&message).map_or_else(String::new, |remedy| format!("; {remedy}"));
+        Self { exit, message: format!("tidegate: {message}{remedy}\n") }
     }
 
     /// The complaints of a configuration, a line each.
@@ -366,4 +369,22 @@ impl Setup {
     pub(crate) fn config_path(&self) -> Option<&Path> {
         self.config.as_deref()
     }
+}
+
+/// Remedy for a limit of the system, wherever it was met: the error alone names none.
+fn remedy(message: &str) -> Option<&'static str> {
+    const REMEDIES: [(Errno, &str); 4] = [
+        (Errno::NOSPC, "make room on the disk, or name another state folder with --state"),
+        (Errno::DQUOT, "make room, or have the quota raised"),
+        (
+            Errno::MFILE,
+            "raise the limit on open files: ulimit -n 65536, or LimitNOFILE= of systemd",
+        ),
+        (Errno::NFILE, "raise the machine's limit on open files: sysctl fs.file-max"),
+    ];
+    let is_meant = |errno: &Errno| {
+        let code = format!("(os error {})", errno.raw_os_error());
+        message.contains(&code)
+    };
+    REMEDIES.iter().find(|(errno, _)| is_meant(errno)).map(|(_, remedy)| *remedy)
 }

@@ -1,7 +1,7 @@
 //! The place of the state folder, where neither the command line nor the configuration names one.
 //!
-//! Every command that is given the same configuration by the same user comes to the same folder, from
-//! wherever it is run. The signer's process is told, and seeks none.
+//! Every command that is given the same configuration by the same user comes to the same folder,
+//! from wherever it is run. The signer's process is told, and seeks none.
 
 use super::Setup;
 use config::Plan;
@@ -69,8 +69,8 @@ impl Setup {
         self.text.is_some()
     }
 
-    /// `true` where the former folder has an authority and the new one is not there: devices trust that
-    /// authority, and a second one would only confuse.
+    /// `true` where the former folder has an authority and the new one is not there: devices trust
+    /// that authority, and a second one would only confuse.
     fn uses_former(&self, plan: &Plan) -> bool {
         let has_authority = Path::new(FORMER).join("ca/ca.pem").exists();
         has_authority && !self.default_state_dir(plan).exists()
@@ -86,7 +86,8 @@ impl Setup {
         }
         let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let beside = folder.join(BESIDE);
-        let is_here = !plan.is_built_in() && folder.as_os_str().is_empty();
+        // Who tries the built-in one finds everything in the folder where that was done.
+        let is_here = plan.is_built_in() || is_current(folder);
         if rustix::process::geteuid().is_root() {
             return if is_here || beside.is_dir() { beside } else { SYSTEM.into() };
         }
@@ -101,6 +102,12 @@ fn of_user() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_STATE_HOME").and_then(absolute);
     let home = || Some(std::env::var_os("HOME").and_then(absolute)?.join(".local/state"));
     Some(named.or_else(home)?.join(OF_USER))
+}
+
+/// `true` for the folder that this program was started in.
+fn is_current(folder: &Path) -> bool {
+    let real = |folder: &Path| std::fs::canonicalize(folder).ok();
+    folder.as_os_str().is_empty() || real(folder).is_some_and(|it| real(Path::new(".")) == Some(it))
 }
 
 /// `true` for a folder that is there, or can be made.

@@ -194,6 +194,11 @@ impl Keeper {
         self.0.line().trouble.clone()
     }
 
+    /// `true` while a process takes orders.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.0.line().is_ready
+    }
+
     /// The number of the process that takes orders, and how many have come so far.
     pub(crate) fn process(&self) -> (Option<u32>, u64) {
         let line = self.0.line();

@@ -35,7 +35,8 @@ const AGAIN_MS: u64 = 60_000;
 pub struct Identity(Arc<ArcSwap<Current>>);
 
 struct Current {
-    certified: Arc<CertifiedKey>,
+    /// None while the signer has not answered yet: handshakes fail, and everything else goes on.
+    certified: Option<Arc<CertifiedKey>>,
     origin: Origin,
 }
 
@@ -64,13 +65,19 @@ impl Identity {
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| BadPem(why.to_string()))?;
         let certified =
             CertifiedKey::from_der(chain, key, &PROVIDER).map_err(|why| BadPem(why.to_string()))?;
-        Ok(Self::new(Current { certified: Arc::new(certified), origin: Origin::Files }))
+        Ok(Self::new(Current { certified: Some(Arc::new(certified)), origin: Origin::Files }))
     }
 
     /// A certificate for `subject`, signed by our authority; the signer asks no policy about it,
-    /// so it must be what the administrator wrote.
+    /// so it must be what the administrator wrote. Where the signer cannot begin, because its key
+    /// cannot be read or its disk is full, there is no certificate until it can.
     pub fn signed(signer: &Arc<Signer>, subject: Subject, now: Now) -> Result<Self, MintError> {
-        Ok(Self::new(Current::sign(signer, &Arc::new(subject), FIRST_MAX, now)?))
+        let subject = Arc::new(subject);
+        if signer.start().is_ok() {
+            return Ok(Self::new(Current::sign(signer, &subject, FIRST_MAX, now)?));
+        }
+        let origin = Origin::Signed { by: Arc::clone(signer), subject, fresh_ms: 0..0 };
+        Ok(Self::new(Current { certified: None, origin }))
     }
 
     fn new(current: Current) -> Self {
@@ -85,7 +92,8 @@ impl Identity {
     /// The certificate presented now, as DER.
     pub fn leaf(&self) -> Vec<u8> {
         let certified = self.certified(crate::clock::now());
-        certified.cert.first().map_or_else(Vec::new, |leaf| leaf.to_vec())
+        let leaf = certified.as_ref().and_then(|certified| certified.cert.first());
+        leaf.map_or_else(Vec::new, |leaf| leaf.to_vec())
     }
 
     /// The host names that the certificate presented now covers, `*.` in front of wildcards.
@@ -101,22 +109,25 @@ impl Identity {
     }
 
     /// What is presented at `now`.
-    fn certified(&self, now: Now) -> Arc<CertifiedKey> {
+    fn certified(&self, now: Now) -> Option<Arc<CertifiedKey>> {
         let current = self.0.load();
         if let Origin::Signed { by, subject, fresh_ms } = &current.origin
             && !fresh_ms.contains(&now.unix_ms)
+            // Without a first certificate every handshake would wait for a signer that does not
+            // work.
+            && (current.certified.is_some() || by.answers())
         {
             let again_ms = now.unix_ms..now.unix_ms + AGAIN_MS;
             // An old certificate is better than none: the clock may be what is wrong. And other
             // handshakes go on with it, while this one renews it.
             self.0.store(Arc::new(current.fresh(again_ms)));
             if let Ok(renewed) = Current::sign(by, subject, RENEWAL_MAX, now) {
-                let certified = Arc::clone(&renewed.certified);
+                let certified = renewed.certified.clone();
                 self.0.store(Arc::new(renewed));
                 return certified;
             }
         }
-        Arc::clone(&current.certified)
+        current.certified.clone()
     }
 }
 
@@ -130,7 +141,7 @@ impl Current {
                 Origin::Signed { by, subject, fresh_ms }
             }
         };
-        Self { certified: Arc::clone(&self.certified), origin }
+        Self { certified: self.certified.clone(), origin }
     }
 
     fn sign(
@@ -142,13 +153,13 @@ impl Current {
         let (certified, fresh_ms) = signer.own_leaf(subject, patience, now)?;
         let origin =
             Origin::Signed { by: Arc::clone(signer), subject: Arc::clone(subject), fresh_ms };
-        Ok(Self { certified: Arc::new(certified), origin })
+        Ok(Self { certified: Some(Arc::new(certified)), origin })
     }
 }
 
 impl ResolvesServerCert for Identity {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.certified(crate::clock::now()))
+        self.certified(crate::clock::now())
     }
 }
 
@@ -189,7 +200,7 @@ mod tests {
         let wanted = subject(&["dns.home.arpa"], &["192.0.2.53", "2001:db8::53"]);
         let now = crate::clock::now();
         let identity = Identity::signed(&signer("own"), wanted, now).unwrap();
-        let leaf = identity.certified(now).cert[0].clone();
+        let leaf = identity.certified(now).unwrap().cert[0].clone();
         let (_, leaf) = X509Certificate::from_der(&leaf).unwrap();
         let names = leaf.subject_alternative_name().unwrap().unwrap().value.general_names.clone();
         assert_eq!(
@@ -211,11 +222,11 @@ mod tests {
         let at = |days: u64| Now { unix_ms: now.unix_ms + days * DAY_MS, ..now };
         let identity =
             Identity::signed(&signer("renewal"), subject(&["dns.home.arpa"], &[]), now).unwrap();
-        let first = identity.certified(now);
-        assert!(Arc::ptr_eq(&first, &identity.certified(at(50))));
-        let second = identity.certified(at(60));
+        let first = identity.certified(now).unwrap();
+        assert!(Arc::ptr_eq(&first, &identity.certified(at(50)).unwrap()));
+        let second = identity.certified(at(60)).unwrap();
         assert!(!Arc::ptr_eq(&first, &second));
-        assert!(Arc::ptr_eq(&second, &identity.certified(at(61))));
+        assert!(Arc::ptr_eq(&second, &identity.certified(at(61)).unwrap()));
     }
 
     #[test]
@@ -237,7 +248,7 @@ mod tests {
         let (old, new) = (made("old.test"), made("new.test"));
         let held = old.clone();
         old.become_like(&new);
-        assert!(Arc::ptr_eq(&held.certified(now), &new.certified(now)));
+        assert!(Arc::ptr_eq(&held.certified(now).unwrap(), &new.certified(now).unwrap()));
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub struct FastcgiSettings {
     /// Where a script's name ends in the path; what follows is `PATH_INFO`. Empty: the whole path is
     /// the script. Default `.php`.
     pub split_path: String,
-    /// Whether the pattern and `split_path` hold whatever the case: `*.php` for `/X.PHP` too, where the
-    /// file system knows no case. Otherwise such a file is neither run nor sent: 404. Default false.
+    /// Pattern and `split_path` hold whatever the case: `*.php` for `/X.PHP` too, where the file
+    /// system knows no case. Otherwise such a file is neither run nor sent: 404. Default false.
     pub ignore_case: bool,
     /// More variables for the scripts, or others in place of ours. At most 256. Default none.
     pub params: BTreeMap<String, String>,
