@@ -1,10 +1,9 @@
 //! The client side: one connection to a server, HTTP/1.1 or HTTP/2, over any byte stream.
 //!
-//! It sends requests as they are handed in and adds nothing but framing; it knows no pool, no
-//! retry and no redirect. Over HTTP/1.1 a request without a body is written, and its answer read, by
-//! the caller's own future: no task, no channel (docs/adr/0025). The first request that is more than
-//! that hands the connection to hyper, for good; its work then runs as a task of the current
-//! thread, as that of HTTP/2 does always. Called by the origin pool and by DNS over HTTPS.
+//! It sends requests as they are handed in and adds nothing but framing; it knows no pool, no retry
+//! and no redirect. Over HTTP/1.1 a request is written, and its answer read, by the caller's own
+//! future: no task, no channel (docs/adr/0025), and one strict reader for every answer. HTTP/2 is
+//! hyper's, in a task of the current thread. Called by the origin pool and by DNS over HTTPS.
 
 pub(crate) mod answer_body;
 mod answer_head;
@@ -13,35 +12,50 @@ mod direct;
 mod exchange;
 mod request_head;
 mod room;
+mod upload;
 
 pub use answer_body::BadBody;
 pub use answer_head::BadHead;
 
-use crate::body::Body;
+use crate::admit::is_token;
+use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
-use crate::interim::{self, INTERIM_MAX};
 use crate::limits::{HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES};
 use crate::rt::LocalExec;
 use direct::Direct;
 use http::{Request, Response};
-use hyper::client::conn::{TrySendError, http1, http2};
-use hyper::ext::on_informational;
+use http_body::Body as _;
+use hyper::client::conn::{TrySendError, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
 
-/// Bytes of a response head, and of what hyper reads ahead of it. A head beyond it is an error.
-pub const RESPONSE_HEAD_BYTES_MAX: usize = 64 << 10;
-/// Header fields in a response; beyond it the response is an error. hyper's own default.
-pub const RESPONSE_HEADERS_MAX: usize = 100;
-/// The header list of an HTTP/2 response, by its own measure (RFC 9113 §6.5.2).
-const HTTP2_HEADER_LIST_BYTES_MAX: u32 = RESPONSE_HEAD_BYTES_MAX as u32;
+/// The bounds of an answer's head: one beyond them is an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerLimits {
+    /// Bytes of it; over HTTP/2 by its own measure (RFC 9113 §6.5.2). Default 64 KiB, as much as
+    /// those that nginx and Squid take by default, together.
+    pub head_bytes_max: usize,
+    /// Fields in it, over HTTP/1. Default 1,000.
+    pub fields_max: usize,
+}
+
+impl AnswerLimits {
+    /// The bounds where nobody sets others.
+    pub const DEFAULT: Self = Self { head_bytes_max: 64 << 10, fields_max: 1000 };
+}
+
+impl Default for AnswerLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 /// Requests that go out over HTTP/2 before the server has said how many it takes at once: more could
 /// be refused, and one whose body has begun cannot go out again.
 const HTTP2_STREAMS_AT_FIRST: usize = 1;
@@ -58,10 +72,8 @@ pub struct Sender(Form);
 
 #[derive(Debug)]
 enum Form {
-    /// HTTP/1.1 that has carried nothing but requests without a body.
-    Direct(Direct),
-    /// HTTP/1.1 in hyper's hands.
-    Http1(http1::SendRequest<Body>),
+    /// HTTP/1.1.
+    Direct(Direct, AnswerLimits),
     /// With what the server takes at once.
     Http2(http2::SendRequest<Body>, Arc<AtomicUsize>),
 }
@@ -73,6 +85,8 @@ pub enum Error {
     Closed,
     /// What came is not the head of an answer, or of one that two readers could read differently.
     BadHead(BadHead),
+    /// The body of the request failed on its way.
+    Body(BodyError),
     /// hyper's own error.
     Engine(hyper::Error),
 }
@@ -96,13 +110,21 @@ impl<I: AsyncRead + AsyncWrite + Unpin + Send> Io for I {}
 
 /// Speaks HTTP/1.1 over `io`. Upgrades ([`crate::upgrade`]) work.
 ///
-/// Requests must be sent within a `LocalSet` or a local runtime: a connection that goes to hyper
-/// becomes a task of it.
+/// Requests with a body must be sent within a `LocalSet` or a local runtime: what a server leaves
+/// unread when it answers becomes a task of it.
 pub fn connect_http1<I>(io: I) -> Sender
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    Sender(Form::Direct(Direct::new(Box::new(io))))
+    connect_http1_within(AnswerLimits::DEFAULT, io)
+}
+
+/// The same for answers within `limits`.
+pub fn connect_http1_within<I>(limits: AnswerLimits, io: I) -> Sender
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    Sender(Form::Direct(Direct::new(Box::new(io)), limits))
 }
 
 /// Opens HTTP/2 over `io`, on which ALPN has chosen `h2` (or by prior knowledge).
@@ -112,13 +134,22 @@ pub async fn connect_http2<I>(io: I) -> Result<Sender, hyper::Error>
 where
     I: AsyncRead + AsyncWrite + Unpin + 'static,
 {
+    connect_http2_within(AnswerLimits::DEFAULT, io).await
+}
+
+/// The same for answers within `limits`.
+pub async fn connect_http2_within<I>(limits: AnswerLimits, io: I) -> Result<Sender, hyper::Error>
+where
+    I: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let list_bytes_max = u32::try_from(limits.head_bytes_max).unwrap_or(u32::MAX);
     let (sender, mut connection) = http2::Builder::new(LocalExec)
         .timer(TokioTimer::new())
         .initial_max_send_streams(HTTP2_STREAMS_AT_FIRST)
         .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
         .initial_connection_window_size(HTTP2_UNREAD_BYTES_MAX)
         .max_send_buf_size(HTTP2_SEND_BUFFER_BYTES)
-        .max_header_list_size(HTTP2_HEADER_LIST_BYTES_MAX)
+        .max_header_list_size(list_bytes_max)
         .keep_alive_interval(HTTP2_PING_EVERY)
         .keep_alive_timeout(HTTP2_PING_TIMEOUT)
         .handshake(TokioIo::new(io))
@@ -133,24 +164,11 @@ where
     Ok(Sender(Form::Http2(sender, room)))
 }
 
-/// Has hyper go on with a connection on which nothing is under way.
-async fn hand_over(io: Box<dyn Io>) -> Result<http1::SendRequest<Body>, hyper::Error> {
-    let (sender, connection) = http1::Builder::new()
-        .max_buf_size(RESPONSE_HEAD_BYTES_MAX)
-        .max_headers(RESPONSE_HEADERS_MAX)
-        .handshake(TokioIo::new(io))
-        .await?;
-    // Its errors reach whoever waits for a response; nobody else needs them.
-    tokio::task::spawn_local(async move { drop(connection.with_upgrades().await) });
-    Ok(sender)
-}
-
 impl Sender {
     /// Waits until a request can be sent; an error means that the connection is gone.
     pub async fn ready(&mut self) -> Result<(), Error> {
         match &mut self.0 {
-            Form::Direct(direct) => direct.ready().await,
-            Form::Http1(sender) => sender.ready().await.map_err(Error::Engine),
+            Form::Direct(direct, _) => direct.ready().await,
             Form::Http2(sender, _) => sender.ready().await.map_err(Error::Engine),
         }
     }
@@ -159,8 +177,7 @@ impl Sender {
     /// done with the connection.
     pub fn is_ready(&mut self) -> bool {
         match &mut self.0 {
-            Form::Direct(direct) => direct.is_here(),
-            Form::Http1(sender) => sender.is_ready(),
+            Form::Direct(direct, _) => direct.is_here(),
             Form::Http2(sender, _) => sender.is_ready(),
         }
     }
@@ -169,8 +186,7 @@ impl Sender {
     /// too once its server has said anything unasked. Costs no system call unless something came.
     pub fn is_closed(&mut self) -> bool {
         match &mut self.0 {
-            Form::Direct(direct) => direct.is_closed(),
-            Form::Http1(sender) => sender.is_closed(),
+            Form::Direct(direct, _) => direct.is_closed(),
             Form::Http2(sender, _) => sender.is_closed(),
         }
     }
@@ -179,7 +195,7 @@ impl Sender {
     /// once (HTTP/2).
     pub fn share(&self) -> Option<Self> {
         match &self.0 {
-            Form::Direct(_) | Form::Http1(_) => None,
+            Form::Direct(..) => None,
             Form::Http2(sender, room) => Some(Self(Form::Http2(sender.clone(), Arc::clone(room)))),
         }
     }
@@ -188,7 +204,7 @@ impl Sender {
     /// what it has announced, and 1 until then.
     pub fn streams_max(&self) -> usize {
         match &self.0 {
-            Form::Direct(_) | Form::Http1(_) => 1,
+            Form::Direct(..) => 1,
             Form::Http2(_, room) => room.load(Relaxed),
         }
     }
@@ -196,7 +212,7 @@ impl Sender {
     /// Whether `request` would be kept until the first byte of its answer:
     /// [`SendError::unanswered`].
     pub fn keeps(&self, request: &Request<Body>) -> bool {
-        matches!(self.0, Form::Direct(_)) && request_head::is_lean(request)
+        matches!(self.0, Form::Direct(..)) && request.body().is_end_stream()
     }
 
     /// Sends `request` and waits for the head of its response. Dropping the future, or later the
@@ -205,67 +221,27 @@ impl Sender {
     /// Over HTTP/1.1 the target is written as given: a path for a server, an absolute URI for a
     /// proxy; `Host` is the caller's to set. Over HTTP/2 the URI must be absolute.
     ///
-    /// Interim answers (1xx) over HTTP/1.1 are for whoever [hears](crate::interim::hearing) them, up to
-    /// [`INTERIM_MAX`]; beyond, the request has failed. hyper passes over those of HTTP/2.
+    /// Interim answers (1xx) over HTTP/1.1 are for whoever [hears](crate::interim::hearing) them,
+    /// up to [`INTERIM_MAX`](crate::interim::INTERIM_MAX); beyond, the request has failed. hyper
+    /// passes over those of HTTP/2.
     pub async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
-        if let Form::Direct(direct) = &mut self.0 {
-            if request_head::is_lean(&request) {
-                return direct.send(request).await;
-            }
-            let Some(io) = direct.take() else { return Err(SendError::closed(request)) };
-            match hand_over(io).await {
-                Ok(sender) => self.0 = Form::Http1(sender),
-                Err(why) => return Err(SendError::unsent(Error::Engine(why), request)),
-            }
-        }
-        let answer = match &mut self.0 {
-            Form::Direct(_) => return Err(SendError::closed(request)),
-            Form::Http1(sender) => send_by_hyper(sender, request).await?,
-            Form::Http2(sender, _) => sender.try_send_request(request).await?,
-        };
-        Ok(answer.map(Incoming::from))
-    }
-}
-
-/// Sends over HTTP/1.1 in hyper's hands, and takes note of interim answers, which come in a task of the
-/// connection's own.
-async fn send_by_hyper(
-    sender: &mut http1::SendRequest<Body>,
-    mut request: Request<Body>,
-) -> Result<Response<hyper::body::Incoming>, SendError> {
-    let (heard, mut came) = mpsc::channel(INTERIM_MAX + 1);
-    on_informational(&mut request, move |interim| {
-        let mut copy = Response::new(());
-        *copy.status_mut() = interim.status();
-        copy.headers_mut().clone_from(interim.headers());
-        // One that finds no room is above the number at which all of them are refused.
-        let _ = heard.try_send(Box::new(copy));
-    });
-    let mut sending = pin!(sender.try_send_request(request));
-    let mut count = 0;
-    loop {
-        tokio::select! {
-            biased;
-            Some(interim) = came.recv() => {
-                count += 1;
-                if count > INTERIM_MAX {
-                    let why = Error::BadHead(BadHead::TooManyInterim);
+        match &mut self.0 {
+            Form::Direct(direct, limits) => direct.send(request, *limits).await,
+            Form::Http2(sender, _) => {
+                let answer = sender.try_send_request(request).await?;
+                if !answer.headers().keys().all(is_token) {
+                    let why = Error::BadHead(BadHead::Syntax);
                     return Err(SendError { why, unsent: None, unanswered: None });
                 }
-                interim::came(*interim);
+                Ok(answer.map(Incoming::of_answer))
             }
-            answered = &mut sending => return answered.map_err(SendError::from),
         }
     }
 }
 
 impl SendError {
-    fn unsent(why: Error, request: Request<Body>) -> Self {
-        Self { why, unsent: Some(Box::new(request)), unanswered: None }
-    }
-
     fn closed(request: Request<Body>) -> Self {
-        Self::unsent(Error::Closed, request)
+        Self { why: Error::Closed, unsent: Some(Box::new(request)), unanswered: None }
     }
 }
 
@@ -281,6 +257,7 @@ impl fmt::Display for Error {
         match self {
             Self::Closed => f.write_str("the connection was closed"),
             Self::BadHead(why) => why.fmt(f),
+            Self::Body(why) => why.fmt(f),
             Self::Engine(why) => why.fmt(f),
         }
     }
@@ -291,6 +268,7 @@ impl std::error::Error for Error {
         match self {
             Self::Closed => None,
             Self::BadHead(why) => Some(why),
+            Self::Body(why) => Some(why),
             Self::Engine(why) => Some(why),
         }
     }

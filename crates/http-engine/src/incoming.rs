@@ -1,13 +1,15 @@
 //! The body of a message that is being received.
 //!
 //! hyper's own, or that of an answer on a connection of ours ([`crate::client`]); neither reads
-//! anything before it is asked. Over HTTP/2 it notes besides when the client owes more of a request,
-//! so that a stream that stalls can be cut by itself. It keeps no byte. Made by the server and the
-//! client side, read by whoever has the message.
+//! anything before it is asked. Trailers that may not stand behind it are left out. Over HTTP/2 it
+//! notes besides when the client owes more of a request, so that a stream that stalls can be cut by
+//! itself. It keeps no byte. Made by the server and the client side, read by whoever has the
+//! message.
 
 use crate::body::BodyError;
 use crate::client::answer_body::AnswerBody;
 use crate::pace::{Course, Pace};
+use crate::trailers::{self, Behind};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use std::fmt;
@@ -19,6 +21,7 @@ use std::task::{Context, Poll};
 pub struct Incoming {
     source: Source,
     stream: Option<Arc<Pace>>,
+    behind: Behind,
 }
 
 /// Where it comes from.
@@ -34,20 +37,30 @@ enum Source {
 impl Incoming {
     /// The body of a request that nobody sends: ours, to ourselves.
     pub const fn none() -> Self {
-        Self { source: Source::None, stream: None }
+        Self { source: Source::None, stream: None, behind: Behind::Request }
     }
 
     /// A body that came with its head.
     pub(crate) fn whole(bytes: Bytes) -> Self {
         let source = if bytes.is_empty() { Source::None } else { Source::Whole(bytes) };
-        Self { source, stream: None }
+        Self { source, stream: None, behind: Behind::Answer }
     }
 
     /// The body of a request on a stream of HTTP/2.
     pub(crate) fn of_stream(body: hyper::body::Incoming, stream: &Arc<Pace>) -> Self {
         // Most requests have none: they are not waited for.
         let stream = (!body.is_end_stream()).then(|| Arc::clone(stream));
-        Self { source: Source::Engine(body), stream }
+        Self { source: Source::Engine(body), stream, behind: Behind::Request }
+    }
+
+    /// The body of a request over HTTP/1.
+    pub(crate) fn of_request(body: hyper::body::Incoming) -> Self {
+        Self { source: Source::Engine(body), stream: None, behind: Behind::Request }
+    }
+
+    /// The body of an answer over HTTP/2.
+    pub(crate) fn of_answer(body: hyper::body::Incoming) -> Self {
+        Self { source: Source::Engine(body), stream: None, behind: Behind::Answer }
     }
 
     /// What is left of it, if all of that has come.
@@ -64,15 +77,9 @@ impl Incoming {
     }
 }
 
-impl From<hyper::body::Incoming> for Incoming {
-    fn from(body: hyper::body::Incoming) -> Self {
-        Self { source: Source::Engine(body), stream: None }
-    }
-}
-
 impl From<AnswerBody> for Incoming {
     fn from(body: AnswerBody) -> Self {
-        Self { source: Source::Answer(Box::new(body)), stream: None }
+        Self { source: Source::Answer(Box::new(body)), stream: None, behind: Behind::Answer }
     }
 }
 
@@ -88,15 +95,19 @@ impl HttpBody for Incoming {
         if this.stream.as_ref().is_some_and(|stream| stream.course() == Course::Cut) {
             return Poll::Ready(Some(Err(BodyError::TooSlow)));
         }
+        let behind = this.behind;
         let body = match &mut this.source {
             Source::None | Source::Whole(_) => {
                 let bytes = this.take_whole().filter(|bytes| !bytes.is_empty());
                 return Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))));
             }
-            Source::Answer(body) => return body.poll_frame(cx).map_err(BodyError::Answer),
+            Source::Answer(body) => {
+                let frame = body.poll_frame(cx).map_err(BodyError::Answer);
+                return frame.map_ok(|frame| sifted(frame, behind));
+            }
             Source::Engine(body) => body,
         };
-        let frame = Pin::new(&mut *body).poll_frame(cx);
+        let frame = Pin::new(&mut *body).poll_frame(cx).map_ok(|frame| sifted(frame, behind));
         if let Some(stream) = &this.stream {
             match &frame {
                 Poll::Pending => stream.upload_waits(cx.waker()),
@@ -135,6 +146,14 @@ impl Drop for Incoming {
             stream.upload_over();
         }
     }
+}
+
+/// The frame with those trailers that go on.
+fn sifted(mut frame: Frame<Bytes>, behind: Behind) -> Frame<Bytes> {
+    if let Some(trailers) = frame.trailers_mut() {
+        trailers::sift(trailers, behind);
+    }
+    frame
 }
 
 impl fmt::Debug for Incoming {

@@ -5,9 +5,11 @@
 //! opens no connection, knows no TLS, keeps no log and asks no policy. Called by the pixel, proxy,
 //! web and gateway doors, the admin, and by DNS over HTTPS.
 
+mod admit;
 pub mod authority;
 pub mod beneath;
 pub mod body;
+mod breaking;
 pub mod client;
 pub mod conditional;
 pub mod content;
@@ -34,6 +36,7 @@ mod rt;
 pub mod scan;
 pub mod serve;
 mod taken;
+mod trailers;
 pub mod unprocessed;
 pub mod upgrade;
 mod watch;

@@ -79,6 +79,10 @@ pub(crate) const HTTP2_RESETS_OURS_MAX: usize = 128;
 /// queued, so that h2 cannot reset them. One more, and the connection ends: a page's worth of paused
 /// videos is below it, and each may hold a piece of 256 KiB.
 pub(crate) const HTTP2_STUCK_MAX: u32 = 16;
+/// HTTP/2: bytes that a client sends while no request begins and nothing of a body moves: some
+/// 250,000 pings, or as many frames that change nothing. Beyond it the connection ends. Four times
+/// what it may send ahead of bodies that nobody reads.
+pub(crate) const HTTP2_IDLE_BYTES_MAX: usize = 4 * HTTP2_CONNECTION_WINDOW_BYTES as usize;
 /// HTTP/2: bytes of one answer that wait for the client's window, in frames of its own; hyper's
 /// default is 400 KiB, which times 128 streams would be 50 MiB a connection.
 pub(crate) const HTTP2_SEND_BUFFER_BYTES: usize = 64 << 10;

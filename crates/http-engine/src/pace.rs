@@ -79,6 +79,11 @@ impl Pace {
         Arc::new(Self { watch, notes: Mutex::new(notes) })
     }
 
+    /// The connection that it is on.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
     /// Makes the running task the one that watches over this stream.
     pub(crate) fn run_by_this_task(self: &Arc<Self>) {
         RUNNING.set(Some(Arc::clone(self)));
@@ -128,6 +133,7 @@ impl Pace {
         let mut notes = self.notes();
         notes.moved(bytes);
         notes.upload_is(Upload::Within);
+        self.watch.stream_gave(bytes);
     }
 
     /// The request's body is over, or nobody reads it any more.
@@ -136,7 +142,7 @@ impl Pace {
     }
 
     /// Whether all of the answer has left; if not, `watcher` is woken when it has.
-    fn is_sent(&self, watcher: &Waker) -> bool {
+    pub(crate) fn is_sent(&self, watcher: &Waker) -> bool {
         let mut notes = self.notes();
         if notes.rooms_due > 0 {
             notes.last_room = Some(watcher.clone());

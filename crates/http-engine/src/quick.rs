@@ -9,11 +9,11 @@
 //! Called through [`crate::serve`] and [`crate::serve_quickly`].
 
 pub(crate) mod answer;
-mod framing;
+pub(crate) mod framing;
 pub(crate) mod head;
 pub(crate) mod lane;
 mod request;
-mod sending;
+pub(crate) mod sending;
 
 use crate::date;
 use bytes::Bytes;

@@ -17,6 +17,10 @@ pub enum Refusal {
     LengthAndEncoding,
     /// `Content-Length` stands more than once.
     TwoLengths,
+    /// `Content-Length` is no number.
+    BadLength,
+    /// The name of a field holds what none may.
+    BadName,
     /// HTTP/1.1 without `Host` (RFC 9112 §3.2).
     NoHost,
     /// More than one `Host`.
@@ -45,6 +49,8 @@ impl Refusal {
             Self::BareLf
             | Self::LengthAndEncoding
             | Self::TwoLengths
+            | Self::BadLength
+            | Self::BadName
             | Self::NoHost
             | Self::TwoHosts
             | Self::BadHost
@@ -178,6 +184,8 @@ impl fmt::Display for Refusal {
             Self::BareLf => "a line of the request ends in LF without CR",
             Self::LengthAndEncoding => "Content-Length stands beside Transfer-Encoding",
             Self::TwoLengths => "Content-Length stands more than once",
+            Self::BadLength => "Content-Length is no number",
+            Self::BadName => "the name of a field is none",
             Self::NoHost => "the request names no host",
             Self::TwoHosts => "the request names more than one host",
             Self::BadHost => "the Host field is no host",

@@ -4,7 +4,9 @@
 //! bounds, patience and the refusals of [`crate::refuse`], and calls the handler for what is left. It knows no door, no TLS and no socket: `io` is any byte
 //! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
+use crate::admit::admitted;
 use crate::body::{Body, BodyError};
+use crate::breaking::Breaking;
 use crate::incoming::Incoming;
 use crate::interim;
 use crate::limits::{
@@ -216,10 +218,10 @@ trait Exchange: 'static {
 
 /// HTTP/1 carries one at a time: what there is to note, the connection notes.
 impl Exchange for InFlight {
-    type Answer = Body;
+    type Answer = Breaking;
 
     fn received(&self, body: hyper::body::Incoming) -> Incoming {
-        Incoming::from(body)
+        Incoming::of_request(body)
     }
 
     fn run_by_this_task(&self) {}
@@ -228,8 +230,8 @@ impl Exchange for InFlight {
         Some(self.watch())
     }
 
-    fn answered(self, body: Body) -> Body {
-        body
+    fn answered(self, body: Body) -> Breaking {
+        Breaking::new(body, Arc::clone(self.watch()))
     }
 }
 
@@ -279,7 +281,9 @@ where
             // The stream's task is over when its answer is sent; the tunnel is not.
             request.extensions_mut().insert(Held::new(watch.begin_request()));
         }
-        let outcome = match refusal(&request, watch.take_faults()) {
+        let faults = watch.take_faults();
+        let refused_for = admitted(&mut request).err().or_else(|| refusal(&request, faults));
+        let outcome = match refused_for {
             None => Ok(handler(request.map(|body| exchange.received(body)))),
             Some(why) => Err(refused(why, version)),
         };

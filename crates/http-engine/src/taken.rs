@@ -1,9 +1,11 @@
 //! Bodies of HTTP/2 answers that say whether the client takes them.
 //!
-//! In HTTP/2 a client may keep a stream's window shut while the socket flows and pings are answered:
-//! nothing of that is seen from below. [`Taken`] wraps a body and notes when the next move is the
-//! client's; [`Piece`] is a frame of it and counts the bytes that leave. It cuts nothing: the notes
-//! go to the stream's [`Pace`], and [`crate::patience`] judges. Called by the server side for HTTP/2 only.
+//! In HTTP/2 a client may keep a stream's window shut while the socket flows and pings are
+//! answered: nothing of that is seen from below. [`Taken`] wraps a body and notes when the next
+//! move is the client's; [`Piece`] is a frame of it and counts the bytes that leave. It cuts
+//! nothing: the notes go to the stream's [`Pace`], and [`crate::patience`] judges. A body that
+//! fails says so once what came before it has left, for a stream that is reset loses what h2 has
+//! not sent of it. Called by the server side for HTTP/2 only.
 
 use crate::body::{Body, BodyError};
 use crate::pace::Pace;
@@ -20,6 +22,9 @@ pub(crate) struct Taken {
     stream: Arc<Pace>,
     /// While the client is to make room before more is asked of the body.
     room_due: Option<Due>,
+    failed: Option<BodyError>,
+    /// Flushes of the connection until the head was handed to h2.
+    flushes: u32,
 }
 
 /// Bytes that wait to be sent.
@@ -47,7 +52,20 @@ impl Drop for Due {
 impl Taken {
     /// hyper asks for the first piece once the stream has room.
     pub(crate) fn new(body: Body, stream: Arc<Pace>) -> Self {
-        Self { body, room_due: Some(Due::new(&stream)), stream }
+        let flushes = stream.watch().flushes();
+        Self { body, room_due: Some(Due::new(&stream)), stream, failed: None, flushes }
+    }
+
+    /// The failure of the body, once its head and all of its pieces have left.
+    fn poll_failure(&mut self, why: BodyError, cx: &mut Context<'_>) -> Poll<BodyError> {
+        let watch = self.stream.watch();
+        if watch.flushes() == self.flushes {
+            watch.wake_when_flushed(cx.waker());
+        } else if self.stream.is_sent(cx.waker()) {
+            return Poll::Ready(why);
+        }
+        self.failed = Some(why);
+        Poll::Pending
     }
 }
 
@@ -60,7 +78,13 @@ impl HttpBody for Taken {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Piece>, BodyError>>> {
         self.room_due = None;
+        if let Some(why) = self.failed.take() {
+            return self.poll_failure(why, cx).map(|why| Some(Err(why)));
+        }
         let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Err(why))) = frame {
+            return self.poll_failure(why, cx).map(|why| Some(Err(why)));
+        }
         if let Poll::Ready(Some(Ok(_))) = &frame {
             self.room_due = Some(Due::new(&self.stream));
         }

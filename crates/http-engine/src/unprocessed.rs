@@ -33,7 +33,7 @@ impl SendError {
     /// What became of the request, as far as HTTP/2 or the parser tells.
     pub fn fate(&self) -> Fate {
         let engine = match &self.why {
-            client::Error::Closed => return Fate::Unknown,
+            client::Error::Closed | client::Error::Body(_) => return Fate::Unknown,
             client::Error::BadHead(_) => return Fate::Misanswered,
             client::Error::Engine(engine) => engine,
         };

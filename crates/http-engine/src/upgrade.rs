@@ -2,18 +2,85 @@
 //!
 //! Take the upgrade from the request before answering, answer 101 (or 2xx to `CONNECT`), then
 //! await it in a task of its own. The stream is tokio's kind of byte stream, with whatever the
-//! client sent early still in it.
+//! other side sent early still in it.
 
+use crate::client::Io;
 use crate::watch::InFlight;
+use bytes::{Buf, Bytes};
+use http::{Extensions, Request, Response};
 use hyper_util::rt::TokioIo;
 use std::fmt;
-use std::sync::Arc;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 pub use hyper::ext::Protocol;
-pub use hyper::upgrade::{OnUpgrade, Upgraded, on};
+
+/// A connection that is about to leave HTTP, or does not.
+#[derive(Debug)]
+pub struct OnUpgrade(Leaving);
+
+#[derive(Debug)]
+enum Leaving {
+    /// Once hyper is through with it.
+    Engine(hyper::upgrade::OnUpgrade),
+    /// It has left.
+    Left(Box<UpgradedStream>),
+    /// It stays.
+    Not,
+}
+
+/// The cause for which a connection did not leave HTTP.
+#[derive(Debug)]
+pub enum UpgradeError {
+    /// Nothing was agreed on.
+    Stayed,
+    /// hyper's own error.
+    Engine(hyper::Error),
+}
 
 /// An upgraded connection as a tokio byte stream.
-pub type UpgradedStream = TokioIo<Upgraded>;
+pub struct UpgradedStream(Source);
+
+enum Source {
+    Engine(TokioIo<hyper::upgrade::Upgraded>),
+    /// A connection to a server, and what came with its answer.
+    Direct(Bytes, Box<dyn Io>),
+}
+
+/// The stream behind an answer that has left HTTP: an extension of it, for whoever takes it first.
+#[derive(Clone)]
+struct Behind(Arc<Mutex<Option<UpgradedStream>>>);
+
+/// A message that may be the last of its connection.
+pub trait MayLeave {
+    /// Whatever goes along with it.
+    fn extensions_mut(&mut self) -> &mut Extensions;
+}
+
+impl<B> MayLeave for Request<B> {
+    fn extensions_mut(&mut self) -> &mut Extensions {
+        self.extensions_mut()
+    }
+}
+
+impl<B> MayLeave for Response<B> {
+    fn extensions_mut(&mut self) -> &mut Extensions {
+        self.extensions_mut()
+    }
+}
+
+/// Takes the upgrade of the connection that `message` came over.
+pub fn on(message: &mut impl MayLeave) -> OnUpgrade {
+    let extensions = message.extensions_mut();
+    if let Some(Behind(stream)) = extensions.remove() {
+        let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+        return OnUpgrade(stream.map_or(Leaving::Not, |it| Leaving::Left(Box::new(it))));
+    }
+    OnUpgrade(extensions.remove().map_or(Leaving::Not, Leaving::Engine))
+}
 
 /// The protocol that doors let through where their settings say nothing.
 pub const WEBSOCKET: &str = "websocket";
@@ -63,9 +130,101 @@ impl fmt::Display for ProtocolError {
 impl std::error::Error for ProtocolError {}
 
 /// Waits for the upgrade and hands out the byte stream.
-pub async fn stream(upgrade: OnUpgrade) -> Result<UpgradedStream, hyper::Error> {
-    upgrade.await.map(TokioIo::new)
+pub async fn stream(upgrade: OnUpgrade) -> Result<UpgradedStream, UpgradeError> {
+    match upgrade.0 {
+        Leaving::Engine(engine) => match engine.await {
+            Ok(upgraded) => Ok(UpgradedStream(Source::Engine(TokioIo::new(upgraded)))),
+            Err(why) => Err(UpgradeError::Engine(why)),
+        },
+        Leaving::Left(stream) => Ok(*stream),
+        Leaving::Not => Err(UpgradeError::Stayed),
+    }
 }
+
+/// Notes with an answer that its connection `io` has left HTTP; `ahead` came behind the head.
+pub(crate) fn leave(extensions: &mut Extensions, ahead: Bytes, io: Box<dyn Io>) {
+    let stream = UpgradedStream(Source::Direct(ahead, io));
+    extensions.insert(Behind(Arc::new(Mutex::new(Some(stream)))));
+}
+
+impl AsyncRead for UpgradedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            Source::Engine(io) => Pin::new(io).poll_read(cx, buf),
+            Source::Direct(ahead, io) if ahead.is_empty() => Pin::new(io).poll_read(cx, buf),
+            Source::Direct(ahead, _) => {
+                let count = ahead.len().min(buf.remaining());
+                buf.put_slice(&ahead[..count]);
+                ahead.advance(count);
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+impl UpgradedStream {
+    fn sink(self: Pin<&mut Self>) -> Pin<&mut (dyn AsyncWrite + Unpin)> {
+        let sink: &mut (dyn AsyncWrite + Unpin) = match &mut self.get_mut().0 {
+            Source::Engine(io) => io,
+            Source::Direct(_, io) => io,
+        };
+        Pin::new(sink)
+    }
+}
+
+impl AsyncWrite for UpgradedStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.sink().poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.sink().poll_write_vectored(cx, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.0 {
+            Source::Engine(io) => io.is_write_vectored(),
+            Source::Direct(_, io) => io.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.sink().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.sink().poll_shutdown(cx)
+    }
+}
+
+impl fmt::Debug for UpgradedStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UpgradedStream")
+    }
+}
+
+impl fmt::Display for UpgradeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stayed => f.write_str("the connection did not leave HTTP"),
+            Self::Engine(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for UpgradeError {}
 
 /// Keeps the connection of an HTTP/2 `CONNECT` (RFC 9113 §8.5) counted as busy for as long as its
 /// tunnel lasts: an extension of the request, to be kept with the tunnel.

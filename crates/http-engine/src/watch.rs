@@ -6,6 +6,7 @@
 //! entry per request, and would count idle time between requests as a slow head.
 
 use crate::interim;
+use crate::limits::HTTP2_IDLE_BYTES_MAX;
 use crate::patience::{Awaits, Standing};
 use crate::scan::{Faults, HeadScan};
 use bytes::{Buf, Bytes};
@@ -14,7 +15,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
@@ -45,6 +46,11 @@ pub(crate) struct Watch {
     /// HTTP/1: interim answers to the request in flight, and whether some have not left.
     ahead: Mutex<Vec<u8>>,
     ahead_waits: AtomicBool,
+    /// Flushes that went through; wraps.
+    flushes: AtomicU32,
+    /// Tasks that wait for the next of them, and whether there are any.
+    flush_waiters: Mutex<Vec<Waker>>,
+    flush_awaited: AtomicBool,
 }
 
 /// Counts a request as in flight while it lives.
@@ -71,6 +77,9 @@ impl Watch {
             stuck: AtomicU32::new(0),
             ahead: Mutex::default(),
             ahead_waits: AtomicBool::new(false),
+            flushes: AtomicU32::new(0),
+            flush_waiters: Mutex::default(),
+            flush_awaited: AtomicBool::new(false),
         }
     }
 
@@ -150,6 +159,11 @@ impl Watch {
         self.count(bytes);
     }
 
+    /// HTTP/2: `bytes` of a request's body were taken.
+    pub(crate) fn stream_gave(&self, bytes: usize) {
+        self.count(bytes);
+    }
+
     /// HTTP/2: one more stream was cut that cannot be reset.
     pub(crate) fn stuck_begins(&self) {
         self.stuck.fetch_add(1, Relaxed);
@@ -179,6 +193,27 @@ impl Watch {
     /// Whether they have left. The connection's task is woken when they have.
     pub(crate) fn sent_ahead(&self) -> Poll<()> {
         if self.ahead_waits.load(Relaxed) { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    /// Flushes that went through so far; wraps.
+    pub(crate) fn flushes(&self) -> u32 {
+        self.flushes.load(Relaxed)
+    }
+
+    /// Has `waiter` woken by the next flush that goes through.
+    pub(crate) fn wake_when_flushed(&self, waiter: &Waker) {
+        let mut waiters = self.flush_waiters.lock().unwrap_or_else(PoisonError::into_inner);
+        waiters.push(waiter.clone());
+        self.flush_awaited.store(true, Relaxed);
+    }
+
+    fn flushed(&self) {
+        self.flushes.store(self.flushes().wrapping_add(1), Relaxed);
+        if self.flush_awaited.swap(false, Relaxed) {
+            let mut waiters = self.flush_waiters.lock().unwrap_or_else(PoisonError::into_inner);
+            let waiters = std::mem::take(&mut *waiters);
+            waiters.into_iter().for_each(Waker::wake);
+        }
     }
 
     fn take_ahead(&self) -> Vec<u8> {
@@ -221,19 +256,22 @@ pub(crate) struct Guarded<I> {
     watch: Arc<Watch>,
     /// What is left of interim answers that are being sent.
     ahead: Bytes,
+    /// HTTP/2: bytes that came since the connection was of use, when its figures were these.
+    idle_bytes: usize,
+    last_use: (u32, u32),
 }
 
 impl<I> Guarded<I> {
     /// `early` was read already and comes first.
     pub(crate) fn http1(io: I, early: Bytes, watch: Arc<Watch>, head_bytes_max: usize) -> Self {
         let scan = Some(HeadScan::new(head_bytes_max));
-        Self { io, early, scan, watch, ahead: Bytes::new() }
+        Self { io, early, scan, watch, ahead: Bytes::new(), idle_bytes: 0, last_use: (0, 0) }
     }
 
     /// The same for HTTP/2, which has framing that needs no second reading.
     pub(crate) fn http2(io: I, early: Bytes, watch: Arc<Watch>) -> Self {
         watch.in_head.store(false, Relaxed);
-        Self { io, early, scan: None, watch, ahead: Bytes::new() }
+        Self { io, early, scan: None, watch, ahead: Bytes::new(), idle_bytes: 0, last_use: (0, 0) }
     }
 
     fn note_read(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -241,7 +279,7 @@ impl<I> Guarded<I> {
             return Ok(());
         }
         // Answered pings are no sign that HTTP/2 is used: there, requests are.
-        let Some(scan) = &mut self.scan else { return Ok(()) };
+        let Some(scan) = &mut self.scan else { return self.note_idle(bytes.len()) };
         self.watch.moved();
         if scan.in_body() {
             self.watch.wait_ends(bytes.len());
@@ -257,6 +295,20 @@ impl<I> Guarded<I> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a malformed chunk size"));
         }
         self.watch.faults.fetch_or(faults.bits(), Relaxed);
+        Ok(())
+    }
+
+    /// HTTP/2: so many bytes came. Frames that bring nothing forward have an end.
+    fn note_idle(&mut self, bytes: usize) -> io::Result<()> {
+        let now = (self.watch.begun.load(Relaxed), self.watch.bytes.load(Relaxed));
+        if now != self.last_use {
+            (self.last_use, self.idle_bytes) = (now, 0);
+        }
+        self.idle_bytes = self.idle_bytes.saturating_add(bytes);
+        if self.idle_bytes > HTTP2_IDLE_BYTES_MAX {
+            let why = "frames without end that bring nothing forward";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
         Ok(())
     }
 
@@ -364,6 +416,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
             self.watch.ahead_waits.store(false, Relaxed);
             cx.waker().wake_by_ref();
         }
+        self.watch.flushed();
         Poll::Ready(Ok(()))
     }
 

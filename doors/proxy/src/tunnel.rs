@@ -46,7 +46,7 @@ pub(crate) async fn open(
         mode: trip.setup.settings.connect_sni,
     };
     let held = request.extensions_mut().remove::<upgrade::Held>();
-    let upgrading = upgrade::on(request);
+    let upgrading = upgrade::on(&mut request);
     tokio::task::spawn_local(async move {
         // The client may leave before it has heard that the tunnel stands.
         match upgrade::stream(upgrading).await {

@@ -6,7 +6,7 @@
 //! [`crate::Incoming`].
 
 use super::Io;
-use super::answer_head::Framing;
+use super::answer_head::{BadHead, Framing};
 use super::chunks::{Chunks, Next};
 use super::room::{self, STRETCH_BYTES};
 use bytes::Bytes;
@@ -14,7 +14,9 @@ use http::HeaderMap;
 use http_body::{Frame, SizeHint};
 use std::fmt;
 use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, ReadHalf};
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
 /// Why a body ended before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +34,31 @@ pub enum BadBody {
 /// A body being received.
 pub(crate) struct AnswerBody {
     /// Until its end.
-    io: Option<Box<dyn Io>>,
-    /// To whom the connection goes after its end; nobody: it is closed.
-    back: Option<oneshot::Sender<Box<dyn Io>>>,
+    source: Option<Source>,
     /// Read, and not handed out.
     ahead: Bytes,
     left: Left,
+}
+
+/// The connection that an answer comes over.
+pub(super) enum Source {
+    /// Nothing else is under way. After the end of the body it goes to whoever is named, or is
+    /// closed.
+    Whole(Box<dyn Io>, Option<oneshot::Sender<Box<dyn Io>>>),
+    /// The rest of the request is still being sent.
+    Half(ReadHalf<Box<dyn Io>>, Rest),
+}
+
+/// The rest of a request whose answer has begun: nothing more of it is sent if the answer breaks
+/// off or is dropped.
+pub(super) struct Rest(pub(super) Option<AbortHandle>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        if let Some(sending) = &self.0 {
+            sending.abort();
+        }
+    }
 }
 
 /// What is still to come.
@@ -51,20 +72,24 @@ enum Left {
 }
 
 impl AnswerBody {
-    /// A body that begins with `ahead` and goes on in `io`.
-    pub(super) fn new(
-        io: Box<dyn Io>,
-        back: Option<oneshot::Sender<Box<dyn Io>>>,
-        ahead: Bytes,
-        framing: Framing,
-    ) -> Self {
+    /// A body that begins with `ahead` and goes on in `source`; an error if a chunk is malformed
+    /// already.
+    pub(super) fn new(source: Source, ahead: Bytes, framing: Framing) -> Result<Self, BadHead> {
         let left = match framing {
             Framing::None => Left::Nothing,
             Framing::Length(length) => Left::Length(length),
             Framing::Chunked => Left::Chunked(Chunks::new()),
             Framing::UntilClose => Left::UntilClose,
         };
-        Self { io: Some(io), back, ahead, left }
+        let mut body = Self { source: Some(source), ahead, left };
+        if let Left::Chunked(chunks) = &mut body.left {
+            let first = chunks.skip_to_data(&mut body.ahead);
+            if first.is_err() {
+                return Err(BadHead::FirstChunk);
+            }
+            body.note(first);
+        }
+        Ok(body)
     }
 
     pub(crate) fn poll_frame(
@@ -78,8 +103,12 @@ impl AnswerBody {
             if matches!(self.left, Left::Nothing) {
                 return Poll::Ready(None);
             }
-            let Some(io) = &mut self.io else { return Poll::Ready(None) };
-            let piece = ready!(room::poll_read(&mut **io, cx, self.left.wants()));
+            let io: &mut (dyn AsyncRead + Unpin) = match &mut self.source {
+                Some(Source::Whole(io, _)) => io,
+                Some(Source::Half(io, _)) => io,
+                None => return Poll::Ready(None),
+            };
+            let piece = ready!(room::poll_read(io, cx, self.left.wants()));
             match piece {
                 Ok(piece) if !piece.is_empty() => self.ahead = piece,
                 Ok(_) if matches!(self.left, Left::UntilClose) => self.finish(),
@@ -164,19 +193,20 @@ impl AnswerBody {
     /// The end: the connection goes back, or is closed.
     fn finish(&mut self) {
         self.left = Left::Nothing;
-        let io = self.io.take();
-        if let (Some(io), Some(back)) = (io, self.back.take())
-            && self.ahead.is_empty()
-        {
-            // Nobody waits for it any more: it is closed by being dropped.
-            drop(back.send(io));
+        match self.source.take() {
+            Some(Source::Whole(io, Some(back))) if self.ahead.is_empty() => {
+                // Nobody waits for it any more: it is closed by being dropped.
+                drop(back.send(io));
+            }
+            // The answer is whole: its request may be too.
+            Some(Source::Half(_, mut rest)) => rest.0 = None,
+            Some(Source::Whole(..)) | None => {}
         }
     }
 
     fn fail(&mut self, why: BadBody) -> BadBody {
         self.left = Left::Nothing;
-        self.io = None;
-        self.back = None;
+        self.source = None;
         why
     }
 }

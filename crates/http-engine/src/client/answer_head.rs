@@ -1,10 +1,11 @@
 //! The head of an answer, read strictly, and how its body is framed (RFC 9112 §6.3, §9.3).
 //!
 //! httparse finds the pieces; this refuses what it forgives. Whatever two readers could take for
-//! different lengths is an error, never a guess: a cache or a second client stands behind. Pure.
-//! Called by [`super::exchange`].
+//! different lengths is an error, never a guess: a cache or a second client stands behind. What is
+//! merely untidy is put right on the way (RFC 9112 §5.1, §5.2): blanks before a colon go, folded
+//! lines become one. Pure. Called by [`super::exchange`].
 
-use super::{RESPONSE_HEAD_BYTES_MAX, RESPONSE_HEADERS_MAX};
+use super::AnswerLimits;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
@@ -15,19 +16,23 @@ use std::mem::MaybeUninit;
 
 /// Bytes read with a head that its fields may keep alive.
 const KEPT_BYTES_MAX: usize = 4 << 10;
+/// Fields for which there is room on the stack; few answers have more.
+const FIELDS_AT_FIRST: usize = 100;
 
 /// Why a head is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadHead {
-    /// It is no head of HTTP/1; folded lines and empty lines before it are none either.
+    /// It is no head of HTTP/1; one with empty lines before it is none either.
     Syntax,
-    /// It has more than [`RESPONSE_HEADERS_MAX`] fields.
+    /// It has more fields than [`AnswerLimits::fields_max`].
     TooManyFields,
-    /// It is longer than [`RESPONSE_HEAD_BYTES_MAX`].
+    /// It is longer than [`AnswerLimits::head_bytes_max`].
     TooLarge,
-    /// `Content-Length` is no number, or stands there twice.
+    /// `Content-Length` is no number, stands there twice, or is written in a way that not everybody
+    /// reads.
     Length,
-    /// `Transfer-Encoding` speaks of `chunked` and is not exactly that, or comes with HTTP/1.0.
+    /// `Transfer-Encoding` is neither `chunked` nor `identity`, is written in a way that not
+    /// everybody reads, or says `chunked` in HTTP/1.0.
     Coding,
     /// Both `Content-Length` and `Transfer-Encoding`: an attempt to split the answer.
     LengthAndCoding,
@@ -35,6 +40,25 @@ pub enum BadHead {
     Switched,
     /// More interim answers (1xx) than anybody needs.
     TooManyInterim,
+    /// The chunk that came with it is malformed.
+    FirstChunk,
+}
+
+/// The ways in which a request may end HTTP on its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaves {
+    Not,
+    /// `Upgrade`: by a 101.
+    ByUpgrade,
+    /// `CONNECT`: by a 2xx.
+    ByTunnel,
+}
+
+/// The request that an answer is read for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'r> {
+    pub(super) method: &'r Method,
+    pub(super) leaves: Leaves,
 }
 
 /// How the end of a body is known.
@@ -72,38 +96,70 @@ pub(super) enum Reading {
     Interim(Response<()>, usize),
     /// The answer's head, of so many bytes.
     Final(Head, usize),
+    /// An answer of so many bytes, behind which the connection speaks no HTTP.
+    Left(Response<()>, usize),
 }
 
-/// Reads the head of the answer to a request of `method` at the start of `bytes`.
-pub(super) fn read(bytes: &Bytes, method: &Method) -> Result<Reading, BadHead> {
+/// Reads the head of the answer to a request at the start of `bytes`.
+pub(super) fn read(
+    bytes: &Bytes,
+    asked: Asked<'_>,
+    limits: AnswerLimits,
+) -> Result<Reading, BadHead> {
     // httparse passes over empty lines, which here are left over from an answer before.
     if bytes.first().is_some_and(|byte| *byte != b'H') {
         return Err(BadHead::Syntax);
     }
-    let mut room = [const { MaybeUninit::<Header<'_>>::uninit() }; RESPONSE_HEADERS_MAX];
+    let mut room = [const { MaybeUninit::uninit() }; FIELDS_AT_FIRST];
+    match read_into(&mut room, bytes, asked, limits) {
+        Err(BadHead::TooManyFields) if limits.fields_max > FIELDS_AT_FIRST => {
+            let mut room = vec![MaybeUninit::uninit(); limits.fields_max];
+            read_into(&mut room, bytes, asked, limits)
+        }
+        read => read,
+    }
+}
+
+fn read_into<'b>(
+    room: &mut [MaybeUninit<Header<'b>>],
+    bytes: &'b Bytes,
+    asked: Asked<'_>,
+    limits: AnswerLimits,
+) -> Result<Reading, BadHead> {
     let mut parsed = httparse::Response::new(&mut []);
-    let config = ParserConfig::default();
-    let length = match config.parse_response_with_uninit_headers(&mut parsed, bytes, &mut room) {
-        Ok(Status::Complete(length)) if length <= RESPONSE_HEAD_BYTES_MAX => length,
-        Ok(Status::Partial) if bytes.len() < RESPONSE_HEAD_BYTES_MAX => {
+    let mut config = ParserConfig::default();
+    config.allow_spaces_after_header_name_in_responses(true);
+    config.allow_obsolete_multiline_headers_in_responses(true);
+    let length = match config.parse_response_with_uninit_headers(&mut parsed, bytes, room) {
+        Ok(Status::Complete(length)) if length <= limits.head_bytes_max => length,
+        Ok(Status::Partial) if bytes.len() < limits.head_bytes_max => {
             return Ok(Reading::Partial);
         }
         Ok(Status::Complete(_) | Status::Partial) => return Err(BadHead::TooLarge),
         Err(httparse::Error::TooManyHeaders) => return Err(BadHead::TooManyFields),
         Err(_) => return Err(BadHead::Syntax),
     };
+    if parsed.headers.len() > limits.fields_max {
+        return Err(BadHead::TooManyFields);
+    }
     let status = parsed.code.and_then(|code| StatusCode::from_u16(code).ok());
     let status = status.ok_or(BadHead::Syntax)?;
-    if status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(BadHead::Switched);
-    }
     let mut response = Response::new(());
     *response.status_mut() = status;
-    if status.is_informational() {
+    let has_left = match asked.leaves {
+        Leaves::Not => false,
+        Leaves::ByUpgrade => status == StatusCode::SWITCHING_PROTOCOLS,
+        Leaves::ByTunnel => status.is_success(),
+    };
+    if has_left || status.is_informational() {
+        if !has_left && status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(BadHead::Switched);
+        }
         // Its fields frame nothing: whatever they say of a length, no body follows (RFC 9112 §6.3).
         *response.headers_mut() =
             fields_of(parsed.headers, bytes, bytes, |_, _| Ok(Field::Counts))?;
-        return Ok(Reading::Interim(response, length));
+        let kind = if has_left { Reading::Left } else { Reading::Interim };
+        return Ok(kind(response, length));
     }
     if parsed.version == Some(0) {
         *response.version_mut() = Version::HTTP_10;
@@ -114,6 +170,16 @@ pub(super) fn read(bytes: &Bytes, method: &Method) -> Result<Reading, BadHead> {
         let reason = ReasonPhrase::try_from(reason.as_bytes()).map_err(|_| BadHead::Syntax)?;
         response.extensions_mut().insert(reason);
     }
+    finish(response, parsed.headers, (bytes, length), asked.method)
+}
+
+/// Adds the fields to a final answer whose head has so many of these bytes, and finds its framing.
+fn finish(
+    mut response: Response<()>,
+    fields: &[Header<'_>],
+    (bytes, length): (&Bytes, usize),
+    method: &Method,
+) -> Result<Reading, BadHead> {
     let mut notes = Notes::default();
     // Fields outlive their answer in caches: they should not keep more than themselves alive.
     let kept = if bytes.len() <= KEPT_BYTES_MAX {
@@ -121,8 +187,9 @@ pub(super) fn read(bytes: &Bytes, method: &Method) -> Result<Reading, BadHead> {
     } else {
         Bytes::copy_from_slice(&bytes[..length])
     };
-    *response.headers_mut() =
-        fields_of(parsed.headers, bytes, &kept, |name, value| notes.take(name, value))?;
+    *response.headers_mut() = fields_of(fields, bytes, &kept, |name, field| {
+        notes.take(name, field.value, || is_plainly_written(field, bytes))
+    })?;
     let framing = notes.framing(&response, method)?;
     let persistence = notes.persistence(response.version(), framing);
     Ok(Reading::Final(Head { response, framing, persistence }, length))
@@ -134,31 +201,56 @@ fn fields_of(
     parsed: &[Header<'_>],
     bytes: &[u8],
     kept: &Bytes,
-    mut note: impl FnMut(&HeaderName, &HeaderValue) -> Result<Field, BadHead>,
+    mut note: impl FnMut(&HeaderName, &Header<'_>) -> Result<Field, BadHead>,
 ) -> Result<HeaderMap, BadHead> {
     let mut fields = HeaderMap::with_capacity(parsed.len());
     for field in parsed {
         let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| BadHead::Syntax)?;
+        if note(&name, field)? == Field::Dropped {
+            continue;
+        }
         let value = if field.value.is_empty() {
-            HeaderValue::from_static("")
+            Ok(HeaderValue::from_static(""))
+        } else if memchr::memchr(b'\n', field.value).is_some() {
+            HeaderValue::from_maybe_shared(unfolded(field.value))
         } else {
             let at = field.value.as_ptr().addr() - bytes.as_ptr().addr();
-            let value = kept.slice(at..at + field.value.len());
-            HeaderValue::from_maybe_shared(value).map_err(|_| BadHead::Syntax)?
+            HeaderValue::from_maybe_shared(kept.slice(at..at + field.value.len()))
         };
-        if note(&name, &value)? == Field::Counts {
-            fields.append(name, value);
-        }
+        fields.append(name, value.map_err(|_| BadHead::Syntax)?);
     }
     Ok(fields)
 }
 
-/// Whether a field is one of the answer's.
+/// A value over several lines as one: a blank stands where they were joined (RFC 9112 §5.2).
+fn unfolded(value: &[u8]) -> Bytes {
+    let mut whole = Vec::with_capacity(value.len());
+    for line in value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+        if !whole.is_empty() && !line.is_empty() {
+            whole.push(b' ');
+        }
+        whole.extend_from_slice(line);
+    }
+    whole.into()
+}
+
+/// Tells of a field of `head` that its name is followed by a colon at once, and its value by the
+/// end of the field: readers that know no other way of writing find the same in it.
+fn is_plainly_written(field: &Header<'_>, head: &[u8]) -> bool {
+    let behind_name = field.name.as_ptr().addr() - head.as_ptr().addr() + field.name.len();
+    let rest = &head[behind_name..];
+    let Some(end) = memchr::memchr(b'\n', rest) else { return false };
+    let is_folded = matches!(rest.get(end + 1), Some(b' ' | b'\t'));
+    rest.starts_with(b":") && !is_folded
+}
+
+/// The fate of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
+    /// It is one of the answer's.
     Counts,
-    /// It says again what another says, and must not be said twice.
-    Repeats,
+    /// It says nothing, or again what another says and must not be said twice.
+    Dropped,
 }
 
 /// The fields by which a body is framed.
@@ -175,27 +267,21 @@ enum Coding {
     #[default]
     None,
     Chunked,
-    /// Others, and `chunked` not among them: the connection's end is the body's (RFC 9112 §6.3).
-    Other,
+    /// `identity`: what old servers say of a body that is in none (RFC 2616 §3.6).
+    Identity,
 }
 
 impl Coding {
-    /// What one more field makes of it. `chunked` stands alone or not at all: else another reader may
-    /// find another end.
+    /// The same with one more field. `chunked` stands alone or not at all: else another reader may
+    /// find another end. Others are undone by nobody behind us, who would not even hear of them.
     fn and(self, value: &[u8]) -> Result<Self, BadHead> {
-        let is_chunked = value.eq_ignore_ascii_case(b"chunked");
+        let is_identity = value.eq_ignore_ascii_case(b"identity");
         match self {
-            Self::None if is_chunked => Ok(Self::Chunked),
-            Self::None | Self::Other if names_another(value) => Ok(Self::Other),
-            Self::None | Self::Chunked | Self::Other => Err(BadHead::Coding),
+            Self::None if value.eq_ignore_ascii_case(b"chunked") => Ok(Self::Chunked),
+            Self::None | Self::Identity if is_identity => Ok(Self::Identity),
+            Self::None | Self::Chunked | Self::Identity => Err(BadHead::Coding),
         }
     }
-}
-
-/// Whether this is a coding, and nothing like `chunked`.
-fn names_another(value: &[u8]) -> bool {
-    let lower = value.to_ascii_lowercase();
-    !lower.is_empty() && memchr::memmem::find(&lower, b"chunked").is_none()
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,19 +292,31 @@ enum Said {
 }
 
 impl Notes {
-    fn take(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<Field, BadHead> {
+    fn take(
+        &mut self,
+        name: &HeaderName,
+        value: &[u8],
+        is_plainly_written: impl FnOnce() -> bool,
+    ) -> Result<Field, BadHead> {
         if name == CONTENT_LENGTH {
-            let length = plain_number(value.as_bytes()).ok_or(BadHead::Length)?;
+            let length = plain_number(value).filter(|_| is_plainly_written());
+            let length = length.ok_or(BadHead::Length)?;
             match self.length.replace(length) {
                 None => {}
                 // RFC 9110 §8.6: the same number again may be taken for one.
-                Some(before) if before == length => return Ok(Field::Repeats),
+                Some(before) if before == length => return Ok(Field::Dropped),
                 Some(_) => return Err(BadHead::Length),
             }
         } else if name == TRANSFER_ENCODING {
-            self.coding = self.coding.and(value.as_bytes())?;
+            if !is_plainly_written() {
+                return Err(BadHead::Coding);
+            }
+            self.coding = self.coding.and(value)?;
+            if self.coding == Coding::Identity {
+                return Ok(Field::Dropped);
+            }
         } else if name == CONNECTION {
-            for option in value.as_bytes().split(|byte| *byte == b',') {
+            for option in value.split(|byte| matches!(byte, b',' | b'\n')) {
                 let option = option.trim_ascii();
                 if option.eq_ignore_ascii_case(b"close") {
                     self.says_close = Said::Yes;
@@ -232,7 +330,7 @@ impl Notes {
 
     /// RFC 9112 §6.3, in its order; what it leaves to the recipient is refused.
     fn framing(&self, response: &Response<()>, method: &Method) -> Result<Framing, BadHead> {
-        if self.coding != Coding::None {
+        if self.coding == Coding::Chunked {
             if self.length.is_some() {
                 return Err(BadHead::LengthAndCoding);
             }
@@ -245,17 +343,19 @@ impl Notes {
             || status == StatusCode::NO_CONTENT
             || status == StatusCode::NOT_MODIFIED;
         Ok(match (self.coding, self.length) {
-            (Coding::None | Coding::Chunked | Coding::Other, _) if has_none => Framing::None,
+            (Coding::None | Coding::Chunked | Coding::Identity, _) if has_none => Framing::None,
             (Coding::Chunked, _) => Framing::Chunked,
-            (Coding::None, Some(length)) => Framing::Length(length),
-            (Coding::None, None) | (Coding::Other, _) => Framing::UntilClose,
+            (Coding::None | Coding::Identity, Some(length)) => Framing::Length(length),
+            (Coding::None | Coding::Identity, None) => Framing::UntilClose,
         })
     }
 
     /// RFC 9112 §9.3.
     fn persistence(&self, version: Version, framing: Framing) -> Persistence {
         let by_version = version == Version::HTTP_11 || self.says_keep_alive == Said::Yes;
-        if by_version && self.says_close == Said::No && framing != Framing::UntilClose {
+        // Others find the end of a body where the connection has its own if any coding is named.
+        let is_certain = framing != Framing::UntilClose && self.coding != Coding::Identity;
+        if by_version && is_certain && self.says_close == Said::No {
             Persistence::Keep
         } else {
             Persistence::Close
@@ -264,7 +364,7 @@ impl Notes {
 }
 
 /// Digits only (RFC 9110 §8.6), and no more than fit.
-fn plain_number(text: &[u8]) -> Option<u64> {
+pub(super) fn plain_number(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
@@ -278,10 +378,11 @@ impl fmt::Display for BadHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax => f.write_str("what came is no head of an answer"),
-            Self::TooManyFields => write!(f, "more than {RESPONSE_HEADERS_MAX} fields"),
-            Self::TooLarge => write!(f, "a head of more than {RESPONSE_HEAD_BYTES_MAX} bytes"),
+            Self::TooManyFields => f.write_str("it has more fields than are allowed"),
+            Self::TooLarge => f.write_str("its head has more bytes than are allowed"),
             Self::Length => f.write_str("Content-Length should be one number"),
             Self::Coding => f.write_str("Transfer-Encoding should be chunked, in HTTP/1.1"),
+            Self::FirstChunk => f.write_str("its first chunk is malformed"),
             Self::LengthAndCoding => {
                 f.write_str("Content-Length and Transfer-Encoding exclude each other")
             }

@@ -4,7 +4,6 @@
 //! trailers kept, both under a cap. Pure: bytes are handed in as they come. Called by
 //! [`super::answer_body`].
 
-use super::RESPONSE_HEADERS_MAX;
 use super::answer_body::BadBody;
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -14,6 +13,8 @@ use httparse::{EMPTY_HEADER, Status};
 const EXTENSION_BYTES_MAX: usize = 16 << 10;
 /// Bytes of the trailers.
 const TRAILER_BYTES_MAX: usize = 16 << 10;
+/// Fields of the trailers.
+const TRAILERS_MAX: usize = 100;
 /// Digits of a size: as many as 64 bits have.
 const SIZE_DIGITS_MAX: u32 = 16;
 
@@ -130,7 +131,7 @@ impl Chunks {
         if self.trailers == b"\r\n" {
             return Ok(None);
         }
-        let mut room = [EMPTY_HEADER; RESPONSE_HEADERS_MAX];
+        let mut room = [EMPTY_HEADER; TRAILERS_MAX];
         let fields = match httparse::parse_headers(&self.trailers, &mut room) {
             // Ended earlier, by a bare line feed, it would leave us bytes of the next answer.
             Ok(Status::Complete((length, fields))) if length == self.trailers.len() => fields,

@@ -3,16 +3,20 @@
 //! It keeps nothing but the byte stream, so an idle connection costs its socket. Dropping whatever
 //! has the stream closes it. Called by [`super::Sender`].
 
-use super::answer_body::AnswerBody;
-use super::answer_head::{Framing, Head, Persistence};
-use super::exchange::{Course, Exchange};
-use super::{Error, Io, SendError};
+use super::answer_body::{AnswerBody, Rest, Source};
+use super::answer_head::{BadHead, Framing, Head, Persistence};
+use super::exchange::{Answer, Course, Exchange};
+use super::upload::Upload;
+use super::{AnswerLimits, Error, Io, SendError};
 use crate::body::Body;
 use crate::incoming::Incoming;
+use crate::upgrade;
 use bytes::Bytes;
 use http::{Request, Response};
+use http_body::Body as _;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Waker};
 use tokio::io::ReadBuf;
@@ -65,7 +69,7 @@ impl Direct {
         if self.is_closed() {
             return None;
         }
-        match std::mem::replace(self, Self::Gone) {
+        match mem::replace(self, Self::Gone) {
             Self::Here(io) => Some(io),
             busy => {
                 *self = busy;
@@ -74,31 +78,45 @@ impl Direct {
         }
     }
 
-    /// Sends a request that [is lean](super::request_head::is_lean).
+    /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(
         &mut self,
-        request: Request<Body>,
+        mut request: Request<Body>,
+        limits: AnswerLimits,
     ) -> Result<Response<Incoming>, SendError> {
         let Some(io) = self.take() else { return Err(SendError::closed(request)) };
-        let mut exchange = Exchange::new(io, &request);
+        let body = mem::take(request.body_mut());
+        let had_none = body.is_end_stream();
+        let mut exchange = Exchange::new(io, &request, body, limits);
         let answered = poll_fn(|cx| exchange.poll(cx)).await;
         let Exchange { io, course, .. } = exchange;
-        match answered {
-            Ok((head, ahead)) => Ok(self.answer(io, head, ahead)),
-            Err(why) => {
-                let (mut unsent, mut unanswered) = (None, None);
-                match course {
-                    Course::Unsent => unsent = Some(Box::new(request)),
-                    Course::Unanswered => unanswered = Some(Box::new(request)),
-                    Course::Answered => {}
-                }
-                Err(SendError { why, unsent, unanswered })
-            }
+        let why = match answered {
+            Ok(answer) => match self.answer(io, answer) {
+                Ok(response) => return Ok(response),
+                Err(why) => Error::BadHead(why),
+            },
+            Err(why) => why,
+        };
+        let (mut unsent, mut unanswered) = (None, None);
+        match course {
+            // What was read of a body cannot be put back.
+            _ if !had_none => {}
+            Course::Unsent => unsent = Some(Box::new(request)),
+            Course::Unanswered => unanswered = Some(Box::new(request)),
+            Course::Answered => {}
         }
+        Err(SendError { why, unsent, unanswered })
     }
 
     /// The answer; the connection stays here if its body is whole, and goes with it if not.
-    fn answer(&mut self, io: Box<dyn Io>, head: Head, mut ahead: Bytes) -> Response<Incoming> {
+    fn answer(&mut self, io: Box<dyn Io>, answer: Answer) -> Result<Response<Incoming>, BadHead> {
+        let (head, mut ahead, rest) = match answer {
+            Answer::Left(mut response, ahead) => {
+                upgrade::leave(response.extensions_mut(), ahead, io);
+                return Ok(response.map(|()| Incoming::none()));
+            }
+            Answer::Final { head, ahead, rest } => (head, ahead, rest),
+        };
         let Head { response, framing, persistence } = head;
         let whole = match framing {
             Framing::None => Some(Bytes::new()),
@@ -109,11 +127,31 @@ impl Direct {
             Framing::Chunked | Framing::UntilClose => None,
         };
         if let Some(body) = whole {
-            // What came beyond it, nobody asked for.
-            if persistence == Persistence::Keep && ahead.is_empty() {
-                *self = Self::Here(io);
+            match rest {
+                Some(rest) => drop(rest.go_on(io)),
+                // What came beyond it, nobody asked for.
+                None if persistence == Persistence::Keep && ahead.is_empty() => {
+                    *self = Self::Here(io);
+                }
+                None => {}
             }
-            return response.map(|()| Incoming::whole(body));
+            return Ok(response.map(|()| Incoming::whole(body)));
+        }
+        let source = self.lend(io, rest, persistence);
+        let body = AnswerBody::new(source, ahead, framing)?;
+        Ok(response.map(|()| Incoming::from(body)))
+    }
+
+    /// The connection as the body of an answer has it, while `rest` of the request is sent.
+    fn lend(
+        &mut self,
+        io: Box<dyn Io>,
+        rest: Option<Box<Upload>>,
+        persistence: Persistence,
+    ) -> Source {
+        if let Some(rest) = rest {
+            let (read, write) = tokio::io::split(io);
+            return Source::Half(read, Rest(Some(rest.go_on(write))));
         }
         let back = match persistence {
             Persistence::Keep => {
@@ -123,8 +161,7 @@ impl Direct {
             }
             Persistence::Close => None,
         };
-        let body = AnswerBody::new(io, back, ahead, framing);
-        response.map(|()| Incoming::from(body))
+        Source::Whole(io, back)
     }
 
     /// Takes the connection back from a body that was read to its end.

@@ -1,17 +1,20 @@
-//! One request without a body and the head of its answer, driven by whoever waits for it.
+//! One request and the head of its answer, driven by whoever waits for it.
 //!
-//! The head is written from a buffer of the thread while the answer is listened for: a server may
-//! answer, or close, before it has read all of it. Nothing is kept but what is unsent or has come of
-//! a head. Made by [`super::direct`].
+//! The request is written from a buffer of the thread while the answer is listened for: a server
+//! may answer, or close, before it has read all of it. Nothing is kept but what is unsent or has
+//! come of a head. Made by [`super::direct`].
 
-use super::answer_head::{self, BadHead, Head, Persistence, Reading};
-use super::{Error, Io, RESPONSE_HEAD_BYTES_MAX, request_head, room};
+use super::answer_head::{self, Asked, BadHead, Head, Leaves, Persistence, Reading};
+use super::request_head::{self, Wishes};
+use super::upload::{self, Upload, UploadError};
+use super::{AnswerLimits, Error, Io, room};
 use crate::body::Body;
 use crate::hop_by_hop;
 use crate::interim::{self, INTERIM_MAX};
 use bytes::{Buf, Bytes, BytesMut};
-use http::Request;
+use http::{Request, Response, StatusCode};
 use std::cell::Cell;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -36,12 +39,23 @@ pub(super) enum Course {
 }
 
 /// An answer's head, and what was read beyond it.
-pub(super) type Answer = (Head, Bytes);
+pub(super) enum Answer {
+    Final {
+        head: Head,
+        ahead: Bytes,
+        /// The request's body, if its server has answered first.
+        rest: Option<Box<Upload>>,
+    },
+    /// The connection has left HTTP.
+    Left(Response<()>, Bytes),
+}
 
 /// One exchange.
 pub(super) struct Exchange<'r> {
     pub(super) io: Box<dyn Io>,
     request: &'r Request<Body>,
+    leaves: Leaves,
+    limits: AnswerLimits,
     outgoing: Outgoing,
     pub(super) course: Course,
     /// The beginning of a head.
@@ -53,21 +67,41 @@ pub(super) struct Exchange<'r> {
 enum Outgoing {
     /// Its bytes, and how many have left.
     Head(Vec<u8>, usize),
+    /// It has a body.
+    Body(Box<Upload>),
     /// All have left us, but the stream may hold some.
     Flush,
     Done,
+    /// The server takes no more of its body: an answer, or the end, is on its way.
+    Stopped,
     /// It cannot be sent; an answer may lie there all the same.
     Broken,
 }
 
 impl<'r> Exchange<'r> {
-    pub(super) fn new(io: Box<dyn Io>, request: &'r Request<Body>) -> Self {
-        let mut head = SCRATCH.take();
-        request_head::encode(request, &mut head);
+    /// Of `request`, whose body is handed in beside it.
+    pub(super) fn new(
+        io: Box<dyn Io>,
+        request: &'r Request<Body>,
+        body: Body,
+        limits: AnswerLimits,
+    ) -> Self {
+        let mut head = take_scratch();
+        let wishes = Wishes::of(request);
+        let framing = upload::framing(request.headers(), &body);
+        request_head::encode(request, wishes, framing.as_ref(), &mut head);
+        let outgoing = match framing {
+            None => Outgoing::Head(head, 0),
+            Some(framing) => {
+                Outgoing::Body(Box::new(Upload::new(head, body, framing, wishes.asks)))
+            }
+        };
         Self {
             io,
             request,
-            outgoing: Outgoing::Head(head, 0),
+            leaves: wishes.leaves,
+            limits,
+            outgoing,
             course: Course::Unsent,
             came: BytesMut::new(),
             interim: 0,
@@ -76,8 +110,8 @@ impl<'r> Exchange<'r> {
 
     /// Goes on until the answer's head is there. After an error the connection is of no use.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, Error>> {
-        self.poll_write(cx);
         loop {
+            self.poll_write(cx)?;
             match room::poll_read(&mut *self.io, cx, READ_BYTES) {
                 Poll::Ready(Ok(piece)) if !piece.is_empty() => match self.take_in(piece) {
                     Ok(Some(answer)) => return Poll::Ready(Ok(answer)),
@@ -93,15 +127,25 @@ impl<'r> Exchange<'r> {
         }
     }
 
-    fn poll_write(&mut self, cx: &mut Context<'_>) {
+    /// Sends what can be sent. An error: the body has failed.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
+        if let Outgoing::Body(body) = &mut self.outgoing {
+            match body.poll(&mut self.io, cx) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(())) => self.outgoing = Outgoing::Done,
+                Poll::Ready(Err(UploadError::Io)) => self.outgoing = Outgoing::Stopped,
+                Poll::Ready(Err(UploadError::Body(why))) => return Err(Error::Body(why)),
+            }
+            return Ok(());
+        }
         while let Outgoing::Head(head, sent) = &mut self.outgoing {
             match Pin::new(&mut *self.io).poll_write(cx, &head[*sent..]) {
-                Poll::Pending => return,
+                Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(count)) if count > 0 => {
                     self.course = self.course.sent();
                     *sent += count;
                     if *sent == head.len() {
-                        give_back(std::mem::take(head));
+                        give_back(mem::take(head));
                         self.outgoing = Outgoing::Flush;
                     }
                 }
@@ -115,6 +159,7 @@ impl<'r> Exchange<'r> {
                 Poll::Ready(Err(_)) => self.outgoing = Outgoing::Broken,
             }
         }
+        Ok(())
     }
 
     /// Adds a piece; the answer's head, if it is whole now.
@@ -126,37 +171,72 @@ impl<'r> Exchange<'r> {
             // Each byte is looked at once or twice, however small the pieces are.
             let seen = self.came.len().saturating_sub(2);
             self.came.extend_from_slice(&piece);
-            if self.came.len() < RESPONSE_HEAD_BYTES_MAX && !has_empty_line(&self.came[seen..]) {
+            if self.came.len() < self.limits.head_bytes_max && !has_empty_line(&self.came[seen..]) {
                 return Ok(None);
             }
-            std::mem::take(&mut self.came).freeze()
+            mem::take(&mut self.came).freeze()
         };
+        let asked = Asked { method: self.request.method(), leaves: self.leaves };
         while !bytes.is_empty() {
-            match answer_head::read(&bytes, self.request.method())? {
+            match answer_head::read(&bytes, asked, self.limits)? {
                 Reading::Partial => {
                     self.came = BytesMut::from(bytes);
                     return Ok(None);
                 }
                 Reading::Interim(head, length) => {
-                    self.interim += 1;
-                    if self.interim > INTERIM_MAX {
-                        return Err(BadHead::TooManyInterim);
-                    }
-                    interim::came(head);
+                    self.take_interim(head)?;
                     bytes.advance(length);
                 }
-                Reading::Final(mut head, length) => {
+                Reading::Left(response, length) => {
                     bytes.advance(length);
-                    if !matches!(self.outgoing, Outgoing::Done)
-                        || hop_by_hop::wants_close(self.request.headers())
-                    {
-                        head.persistence = Persistence::Close;
-                    }
-                    return Ok(Some((head, bytes)));
+                    return match self.outgoing {
+                        Outgoing::Done | Outgoing::Flush => Ok(Some(Answer::Left(response, bytes))),
+                        // It would speak its own way in the middle of our request.
+                        Outgoing::Head(..)
+                        | Outgoing::Body(_)
+                        | Outgoing::Stopped
+                        | Outgoing::Broken => Err(BadHead::Switched),
+                    };
+                }
+                Reading::Final(head, length) => {
+                    bytes.advance(length);
+                    return Ok(Some(self.conclude(head, bytes)));
                 }
             }
         }
         Ok(None)
+    }
+
+    fn take_interim(&mut self, head: Response<()>) -> Result<(), BadHead> {
+        self.interim += 1;
+        if self.interim > INTERIM_MAX {
+            return Err(BadHead::TooManyInterim);
+        }
+        if head.status() == StatusCode::CONTINUE
+            && let Outgoing::Body(body) = &mut self.outgoing
+        {
+            body.open();
+        }
+        interim::came(head);
+        Ok(())
+    }
+
+    fn conclude(&mut self, mut head: Head, ahead: Bytes) -> Answer {
+        let outgoing = mem::replace(&mut self.outgoing, Outgoing::Done);
+        if !matches!(outgoing, Outgoing::Done) || hop_by_hop::wants_close(self.request.headers()) {
+            head.persistence = Persistence::Close;
+        }
+        let rest = match outgoing {
+            // A server that was asked, and answers, does not want it.
+            Outgoing::Body(body) if !body.waits_for_word() => Some(body),
+            Outgoing::Body(_)
+            | Outgoing::Head(..)
+            | Outgoing::Flush
+            | Outgoing::Done
+            | Outgoing::Stopped
+            | Outgoing::Broken => None,
+        };
+        Answer::Final { head, ahead, rest }
     }
 }
 
@@ -169,8 +249,13 @@ impl Course {
     }
 }
 
+/// An empty buffer of this thread.
+pub(super) fn take_scratch() -> Vec<u8> {
+    SCRATCH.take()
+}
+
 /// Leaves an emptied buffer to the next head of this thread.
-fn give_back(mut scratch: Vec<u8>) {
+pub(super) fn give_back(mut scratch: Vec<u8>) {
     if scratch.capacity() <= SCRATCH_BYTES_MAX {
         scratch.clear();
         SCRATCH.set(scratch);

@@ -1,31 +1,68 @@
-//! The head of a request without a body, written out (RFC 9112 §3, §5).
+//! The head of a request, written out (RFC 9112 §3, §5).
 //!
-//! Nothing in it can end a line early: `http`'s types hold no CR, LF or NUL. It chooses no field and
-//! changes none. Pure. Called by [`super`] and [`super::exchange`].
+//! Nothing in it can end a line early: `http`'s types hold no CR, LF or NUL. How a body is framed
+//! is said here, whatever the fields say of it; otherwise it chooses no field and changes none.
+//! Pure. Called by [`super`] and [`super::exchange`].
 
+use super::answer_head::Leaves;
+use super::upload::{Asks, told_length};
 use crate::body::Body;
-use http::{Method, Request, Version, header};
-use http_body::Body as _;
+use crate::hop_by_hop;
+use crate::quick::answer::push_field;
+use crate::quick::framing::Framing;
+use http::{HeaderName, Method, Request, header};
 use std::io::Write;
 
-/// Whether `request` has no body and asks for nothing but an answer: no upgrade, no tunnel, no
-/// `100 (Continue)`. Fields that speak of a body make it hyper's business, which knows what they mean
-/// without one.
-pub(super) fn is_lean(request: &Request<Body>) -> bool {
-    let version = request.version();
-    request.body().is_end_stream()
-        && request.method() != Method::CONNECT
-        && (version == Version::HTTP_11 || version == Version::HTTP_2)
-        && !request.headers().keys().any(|name| {
-            name == header::UPGRADE
-                || name == header::EXPECT
-                || name == header::TRANSFER_ENCODING
-                || name == header::CONTENT_LENGTH
-        })
+/// Things that the fields of a request ask of its server beside an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wishes {
+    /// The answers that end HTTP on the connection.
+    pub(super) leaves: Leaves,
+    /// The server is asked first if it wants the body, or not.
+    pub(super) asks: Asks,
+    /// Fields that speak of a body.
+    frames: Frames,
 }
 
-/// Appends the head of `request` to `out`.
-pub(super) fn encode(request: &Request<Body>, out: &mut Vec<u8>) {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frames {
+    Some,
+    None,
+}
+
+impl Wishes {
+    /// Those of `request`: one walk over its fields.
+    pub(super) fn of(request: &Request<Body>) -> Self {
+        let headers = request.headers();
+        let mut wishes = Self { leaves: Leaves::Not, asks: Asks::Not, frames: Frames::None };
+        if request.method() == Method::CONNECT {
+            wishes.leaves = Leaves::ByTunnel;
+        }
+        for (name, value) in headers {
+            match *name {
+                header::UPGRADE if hop_by_hop::wants_upgrade(headers).is_some() => {
+                    wishes.leaves = Leaves::ByUpgrade;
+                }
+                header::EXPECT if value.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
+                    wishes.asks = Asks::First;
+                }
+                header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::TRAILER => {
+                    wishes.frames = Frames::Some;
+                }
+                _ => {}
+            }
+        }
+        wishes
+    }
+}
+
+/// Appends the head of `request`, whose body ends as `framing` says; `None`: it has none.
+pub(super) fn encode(
+    request: &Request<Body>,
+    wishes: Wishes,
+    framing: Option<&Framing>,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(request.method().as_str().as_bytes());
     out.push(b' ');
     let target = request.uri();
@@ -41,12 +78,42 @@ pub(super) fn encode(request: &Request<Body>, out: &mut Vec<u8>) {
     }
     out.extend_from_slice(b" HTTP/1.1\r\n");
     for (name, value) in request.headers() {
-        out.extend_from_slice(name.as_str().as_bytes());
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value.as_bytes());
-        out.extend_from_slice(b"\r\n");
+        let is_ours = wishes.frames == Frames::Some && is_framing(name);
+        if !is_ours {
+            push_field(out, name, value);
+        }
+    }
+    match framing {
+        Some(Framing::Length(bytes)) => push_length(out, *bytes),
+        Some(Framing::Chunked(trailers)) => push_chunked(out, trailers),
+        Some(Framing::UntilClose) => {}
+        None if wishes.frames == Frames::Some && told_length(request.headers()) == Some(0) => {
+            push_length(out, 0);
+        }
+        None => {}
     }
     out.extend_from_slice(b"\r\n");
+}
+
+fn is_framing(name: &HeaderName) -> bool {
+    matches!(*name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::TRAILER)
+}
+
+fn push_length(out: &mut Vec<u8>, bytes: u64) {
+    out.extend_from_slice(b"content-length: ");
+    out.extend_from_slice(itoa::Buffer::new().format(bytes).as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+fn push_chunked(out: &mut Vec<u8>, trailers: &[HeaderName]) {
+    for (at, name) in trailers.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { b"trailer: " } else { b", " });
+        out.extend_from_slice(name.as_str().as_bytes());
+    }
+    if !trailers.is_empty() {
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"transfer-encoding: chunked\r\n");
 }
 
 #[cfg(test)]
@@ -55,9 +122,12 @@ mod tests {
 
     fn encoded(request: http::request::Builder) -> String {
         let request = request.body(Body::empty()).expect("a request");
-        assert!(is_lean(&request), "{request:?}");
+        written(&request, None)
+    }
+
+    fn written(request: &Request<Body>, framing: Option<&Framing>) -> String {
         let mut out = Vec::new();
-        encode(&request, &mut out);
+        encode(request, Wishes::of(request), framing, &mut out);
         String::from_utf8(out).expect("text")
     }
 
@@ -78,17 +148,43 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_more_than_a_head_is_not_lean() {
-        let lean = |request: http::request::Builder, body: Body| {
-            is_lean(&request.body(body).expect("a request"))
+    fn a_body_is_framed_once_and_plainly() {
+        let with = |fields: &[(&str, &str)], framing: Option<Framing>| {
+            let mut request = Request::post("/");
+            for (name, value) in fields {
+                request = request.header(*name, *value);
+            }
+            let request = request.body(Body::empty()).expect("a request");
+            written(&request, framing.as_ref()).replace("\r\n", "|")
         };
-        assert!(lean(Request::delete("/"), Body::empty()));
-        assert!(lean(Request::get("/").version(Version::HTTP_2), Body::empty()));
-        assert!(!lean(Request::get("/").version(Version::HTTP_10), Body::empty()));
-        assert!(!lean(Request::get("/"), Body::full("x")));
-        assert!(!lean(Request::connect("a:1"), Body::empty()));
-        for name in ["upgrade", "expect", "transfer-encoding", "content-length"] {
-            assert!(!lean(Request::get("/").header(name, "0"), Body::empty()), "{name}");
-        }
+        let length = |bytes| Some(Framing::Length(bytes));
+        let ten = "POST / HTTP/1.1|content-length: 10||";
+        assert_eq!(with(&[("content-length", "010")], length(10)), ten);
+        assert_eq!(with(&[("content-length", "5"), ("content-length", "05")], length(10)), ten);
+        assert_eq!(with(&[("transfer-encoding", "chunked"), ("trailer", "a")], length(10)), ten);
+        let sum = || vec![HeaderName::from_static("digest"), HeaderName::from_static("sum")];
+        let chunked = "POST / HTTP/1.1|trailer: digest, sum|transfer-encoding: chunked||";
+        let fields = [("transfer-encoding", "gzip"), ("trailer", "x"), ("content-length", "7")];
+        assert_eq!(with(&fields, Some(Framing::Chunked(sum()))), chunked);
+        let none = "POST / HTTP/1.1||";
+        assert_eq!(with(&[("transfer-encoding", "chunked"), ("trailer", "x")], None), none);
+        assert_eq!(with(&[("content-length", "3")], None), none);
+        let empty = "POST / HTTP/1.1|content-length: 0||";
+        assert_eq!(with(&[("content-length", "00")], None), empty);
+    }
+
+    #[test]
+    fn what_is_asked_beside_an_answer_is_found() {
+        let of = |request: http::request::Builder| {
+            let wishes = Wishes::of(&request.body(Body::empty()).expect("a request"));
+            (wishes.leaves, wishes.asks)
+        };
+        let get = || Request::get("/");
+        assert_eq!(of(get().header("upgrade", "x")), (Leaves::Not, Asks::Not));
+        let upgrade = get().header("upgrade", "x").header("connection", "Upgrade");
+        assert_eq!(of(upgrade), (Leaves::ByUpgrade, Asks::Not));
+        assert_eq!(of(Request::connect("a:1")), (Leaves::ByTunnel, Asks::Not));
+        assert_eq!(of(get().header("expect", "100-Continue")), (Leaves::Not, Asks::First));
+        assert_eq!(of(get().header("expect", "cake")), (Leaves::Not, Asks::Not));
     }
 }

@@ -5,14 +5,13 @@
 //! Small pieces are copied out, for whoever keeps one keeps the stretch that it is cut from. Called by
 //! [`super::exchange`] and [`super::answer_body`].
 
-use super::Io;
 use bytes::{BufMut, Bytes, BytesMut};
 use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes of a stretch, and of the longest piece.
 pub(super) const STRETCH_BYTES: usize = 64 << 10;
@@ -26,7 +25,7 @@ thread_local! {
 
 /// Reads up to `most` bytes (of [`STRETCH_BYTES`]); an empty piece is the stream's end.
 pub(super) fn poll_read(
-    io: &mut dyn Io,
+    io: &mut (dyn AsyncRead + Unpin),
     cx: &mut Context<'_>,
     most: usize,
 ) -> Poll<io::Result<Bytes>> {

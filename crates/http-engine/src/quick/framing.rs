@@ -1,27 +1,29 @@
 //! The body of a handler's answer on its way to the client: framed, piece by piece.
 //!
-//! Small pieces are copied behind one another until nothing more is at hand or a write is worth it; a
-//! large one is handed on as it is. Whatever the body does, the framing holds: what goes beyond a told
-//! length is left out, and what stays below it, or fails, breaks the connection off, for the client
-//! must not take it for whole. It writes nothing to a socket. Called by [`super::lane`].
+//! Small pieces are copied behind one another until nothing more is at hand or a write is worth it;
+//! a large one is handed on as it is. Whatever the body does, the framing holds: what goes beyond a
+//! told length is left out, and what stays below it, or fails, breaks the connection off, for the
+//! other side must not take it for whole. It writes nothing to a socket. Called by [`super::lane`]
+//! for answers and by the client side for requests.
 
 use super::answer::push_field;
 use super::sending::Beside;
 use crate::body::{Body, BodyError};
+use crate::trailers::{Behind, may_follow};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, HeaderName};
 use http_body::Body as HttpBody;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Answers are written when they come to so many bytes.
-pub(super) const OUTPUT_BYTES: usize = 64 << 10;
+pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
 /// Pieces up to here are copied: below, a copy is cheaper than a second piece in a write.
 const COPIED_BYTES_MAX: usize = 16 << 10;
 
 /// How the client knows where a body ends (RFC 9112 section 6.3).
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     /// After so many bytes from here.
     Length(u64),
     /// By its last chunk; behind it fields of these names may stand.
@@ -32,22 +34,22 @@ pub(super) enum Framing {
 
 /// A body on its way.
 #[derive(Debug)]
-pub(super) struct Answering {
-    pub(super) body: Body,
-    pub(super) framing: Framing,
+pub(crate) struct Answering {
+    pub(crate) body: Body,
+    pub(crate) framing: Framing,
 }
 
 /// What was at hand of a body, beside what was appended.
 #[derive(Debug)]
-pub(super) struct Filled {
+pub(crate) struct Filled {
     /// A large piece, and what belongs behind it.
-    pub(super) beside: Beside,
-    pub(super) then: Then,
+    pub(crate) beside: Beside,
+    pub(crate) then: Then,
 }
 
 /// How a body goes on.
 #[derive(Debug)]
-pub(super) enum Then {
+pub(crate) enum Then {
     /// There may be more at once.
     Go,
     /// There is no more for now; the task is woken when there is.
@@ -60,14 +62,14 @@ pub(super) enum Then {
 
 impl Then {
     /// With nothing beside what was appended.
-    pub(super) fn alone(self) -> Filled {
+    pub(crate) fn alone(self) -> Filled {
         Filled { beside: Beside::default(), then: self }
     }
 }
 
 impl Answering {
     /// Appends to `out` what is at hand of the body.
-    pub(super) fn fill(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Filled {
+    pub(crate) fn fill(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Filled {
         loop {
             if out.len() >= OUTPUT_BYTES {
                 return Then::Go.alone();
@@ -103,10 +105,8 @@ impl Answering {
         if data.is_empty() {
             return is_last.then(|| self.end(None, out).alone());
         }
+        let is_short = is_last && matches!(self.framing, Framing::Length(left) if left > 0);
         let tail: &'static [u8] = match (&self.framing, is_last) {
-            (Framing::Length(left), true) if *left > 0 => {
-                return Some(Then::Broken(BodyError::Aborted).alone());
-            }
             (Framing::Length(_) | Framing::UntilClose, _) => b"",
             (Framing::Chunked(_), false) => b"\r\n",
             (Framing::Chunked(_), true) => b"\r\n0\r\n\r\n",
@@ -114,7 +114,11 @@ impl Answering {
         if !tail.is_empty() {
             push_size(out, data.len());
         }
-        let then = if is_last { Then::End } else { Then::Go };
+        let then = match is_last {
+            true if is_short => Then::Broken(BodyError::Aborted),
+            true => Then::End,
+            false => Then::Go,
+        };
         if data.len() > COPIED_BYTES_MAX {
             return Some(Filled { beside: Beside { piece: data, tail }, then });
         }
@@ -132,7 +136,7 @@ impl Answering {
                 out.extend_from_slice(b"0\r\n");
                 if let Some(trailers) = trailers {
                     for (name, value) in trailers {
-                        if allowed.contains(name) && is_trailer(name) {
+                        if allowed.contains(name) && may_follow(name, Behind::Answer) {
                             push_field(out, name, value);
                         }
                     }
@@ -152,31 +156,10 @@ fn push_size(out: &mut Vec<u8>, bytes: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Whether a field may stand behind a body: none that says how the message is to be read (RFC 9110
-/// section 6.5.1).
-fn is_trailer(name: &HeaderName) -> bool {
-    !matches!(
-        *name,
-        header::AUTHORIZATION
-            | header::CACHE_CONTROL
-            | header::CONNECTION
-            | header::CONTENT_ENCODING
-            | header::CONTENT_LENGTH
-            | header::CONTENT_RANGE
-            | header::CONTENT_TYPE
-            | header::HOST
-            | header::MAX_FORWARDS
-            | header::SET_COOKIE
-            | header::TE
-            | header::TRAILER
-            | header::TRANSFER_ENCODING
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
+    use http::{HeaderValue, header};
     use http_body::{Frame, SizeHint};
     use std::collections::VecDeque;
     use std::convert::Infallible;
@@ -228,7 +211,7 @@ mod tests {
         let length = |bytes, frames| framed(Framing::Length(bytes), frames);
         assert_eq!(length(4, vec![data("ab"), data("cd")]), (b"abcd".to_vec(), "end"));
         assert_eq!(length(3, vec![data("ab"), data("cd"), data("e")]), (b"abc".to_vec(), "end"));
-        assert_eq!(length(5, vec![data("ab"), data("cd")]).1, "broken");
+        assert_eq!(length(5, vec![data("ab"), data("cd")]), (b"abcd".to_vec(), "broken"));
         assert_eq!(length(5, vec![data("ab"), Frame::trailers(HeaderMap::new())]).1, "broken");
     }
 

@@ -22,6 +22,7 @@ use http::{Request, Response};
 use std::cell::Cell;
 use std::future::Future;
 use std::io;
+use std::mem;
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -88,6 +89,8 @@ enum UnderWay<F> {
     Asked(Pin<Box<F>>, Asked),
     /// The body of its answer is sent.
     Answering(Box<Answering>),
+    /// The body has failed; what came before goes to the client first.
+    Broken(BodyError),
 }
 
 /// One connection in the lane, whose handler gives futures `F`.
@@ -170,7 +173,7 @@ where
     pub(crate) fn standing(&self) -> Standing {
         let awaits = match (&self.under_way, self.head_since) {
             _ if !self.sending.is_done() => Awaits::Client,
-            (UnderWay::Asked(..) | UnderWay::Answering(_), _) => Awaits::Us,
+            (UnderWay::Asked(..) | UnderWay::Answering(_) | UnderWay::Broken(_), _) => Awaits::Us,
             (UnderWay::Nothing, Some(since)) => Awaits::Head { since },
             (UnderWay::Nothing, None) => Awaits::Request,
         };
@@ -221,6 +224,7 @@ where
                 })
             }
             UnderWay::Answering(_) => with_scratch(|scratch| self.answer_on(cx, scratch)),
+            UnderWay::Broken(why) => end(End::Broken(mem::replace(why, BodyError::Aborted))),
             UnderWay::Nothing => self.next(cx, quick, handler),
         }
     }
@@ -239,7 +243,7 @@ where
             }
             After::Close => end(End::Closed),
             After::HandOver(spoken) => end(End::Over(Begun {
-                early: std::mem::take(&mut self.kept).into(),
+                early: mem::take(&mut self.kept).into(),
                 spoken,
                 since: self.head_since.unwrap_or_else(Instant::now),
             })),
@@ -395,8 +399,12 @@ where
     /// no more is.
     fn send(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch, filled: Filled) -> Turn {
         let waits = match filled.then {
-            // The client must see that this is not all: what is at hand of it is worth nothing.
-            Then::Broken(why) => return end(End::Broken(why)),
+            // The client gets what there is of it (half a page is worth more than none), and sees
+            // by the end of the connection that it is not all.
+            Then::Broken(why) => {
+                self.under_way = UnderWay::Broken(why);
+                false
+            }
             Then::Wait => true,
             Then::Go => false,
             Then::End => {

@@ -3,7 +3,7 @@
 //! Heads and small bodies lie in one buffer, a large piece of a body beside it, uncopied, and what
 //! frames that piece behind both: all go in one write where the stream takes them so. What a client
 //! has taken, and for how long it was waited for, is counted for [`crate::patience`]. Called by
-//! [`super::lane`].
+//! [`super::lane`], and by the client side for bodies of requests.
 
 use super::framing::OUTPUT_BYTES;
 use bytes::{Buf, Bytes};
@@ -15,22 +15,22 @@ use tokio::time::Instant;
 
 /// What one connection sends.
 #[derive(Debug, Default)]
-pub(super) struct Sending {
+pub(crate) struct Sending {
     unsent: Option<Box<Unsent>>,
     /// Signs of life, bytes of answers taken, and how long the client was waited for to take them; all
     /// wrap.
-    pub(super) progress: u32,
-    pub(super) bytes: u32,
+    pub(crate) progress: u32,
+    pub(crate) bytes: u32,
     waited_ms: u32,
 }
 
 /// What is to be sent beside a buffer.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(crate) struct Beside {
     /// A large piece of a body.
-    pub(super) piece: Bytes,
+    pub(crate) piece: Bytes,
     /// What follows that piece.
-    pub(super) tail: &'static [u8],
+    pub(crate) tail: &'static [u8],
 }
 
 /// Answers that the client has not taken yet.
@@ -46,18 +46,18 @@ struct Unsent {
 
 impl Sending {
     /// Whether the client has taken everything.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.unsent.is_none()
     }
 
     /// How long the client was waited for, in milliseconds; wraps.
-    pub(super) fn waited_ms(&self) -> u32 {
+    pub(crate) fn waited_ms(&self) -> u32 {
         let waiting = self.unsent.as_ref().map_or(0, |unsent| unsent.waited_ms());
         self.waited_ms.wrapping_add(waiting)
     }
 
     /// Writes what can be written at once and empties `output`; the rest becomes the connection's own.
-    pub(super) fn begin<I: AsyncWrite + Unpin>(
+    pub(crate) fn begin<I: AsyncWrite + Unpin>(
         &mut self,
         io: &mut I,
         cx: &mut Context<'_>,
@@ -90,7 +90,7 @@ impl Sending {
     }
 
     /// Writes on, to the last byte that the stream holds back. The buffer comes back.
-    pub(super) fn poll<I: AsyncWrite + Unpin>(
+    pub(crate) fn poll<I: AsyncWrite + Unpin>(
         &mut self,
         io: &mut I,
         cx: &mut Context<'_>,
@@ -163,7 +163,7 @@ impl Unsent {
 }
 
 impl Beside {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.piece.is_empty() && self.tail.is_empty()
     }
 }

@@ -274,7 +274,7 @@ fn what_is_dropped_in_the_middle_closes_the_connection() {
 }
 
 #[test]
-fn a_request_with_a_body_takes_the_connection_to_hyper() {
+fn a_connection_carries_requests_with_and_without_a_body() {
     run(async {
         let (client, mut server) = duplex(4096);
         let mut sender = connect_http1(client);
@@ -288,9 +288,139 @@ fn a_request_with_a_body_takes_the_connection_to_hyper() {
         server.read_exact(&mut body).await.unwrap();
         assert_eq!((&body, text(answer).await.as_str()), (b"body", "two"));
         sender.ready().await.unwrap();
-        assert!(!sender.keeps(&get("/3")));
+        assert!(sender.keeps(&get("/3")));
         let (_, answer) = exchange(&mut sender, &mut server, get("/3"), &ok("three")).await;
         assert_eq!(text(answer).await, "three");
+    });
+}
+
+/// Reads until what came ends so; all of it.
+async fn until(server: &mut DuplexStream, end: &str) -> String {
+    let mut came = Vec::new();
+    while !came.ends_with(end.as_bytes()) {
+        assert_ne!(within(server.read_buf(&mut came)).await.unwrap(), 0, "it ends early");
+    }
+    String::from_utf8(came).unwrap()
+}
+
+#[test]
+fn a_body_without_a_length_goes_in_chunks() {
+    run(async {
+        let (client, mut server) = duplex(4096);
+        let mut sender = connect_http1(client);
+        let (mut feed, body) = Body::channel(1);
+        let post = Request::post("/").header("host", "a").body(body).unwrap();
+        let feeding = async move {
+            feed.send("one").await.unwrap();
+            yield_now().await;
+            feed.send("x".repeat(20_000)).await.unwrap();
+            feed.finish();
+        };
+        let serving = async {
+            let came = until(&mut server, "\r\n0\r\n\r\n").await;
+            server.write_all(&ok("fine")).await.unwrap();
+            came
+        };
+        let (answer, (), came) = tokio::join!(within(sender.send(post)), feeding, serving);
+        let head = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+        let body = format!("3\r\none\r\n4E20\r\n{}\r\n0\r\n\r\n", "x".repeat(20_000));
+        assert_eq!(came, format!("{head}{body}"));
+        assert_eq!(text(answer.unwrap()).await, "fine");
+        assert!(!sender.is_closed());
+    });
+}
+
+#[test]
+fn a_body_that_fails_closes_the_connection_and_is_the_reason() {
+    run(async {
+        let (client, mut server) = duplex(4096);
+        let mut sender = connect_http1(client);
+        let (mut feed, body) = Body::channel(1);
+        let post = Request::post("/").header("host", "a").body(body).unwrap();
+        let feeding = async move {
+            feed.send("one").await.unwrap();
+            yield_now().await;
+            drop(feed);
+        };
+        let (failed, ()) = tokio::join!(within(sender.send(post)), feeding);
+        let failed = failed.unwrap_err();
+        assert!(matches!(failed.why, Error::Body(_)), "{}", failed.why);
+        assert!(failed.unsent.is_none() && failed.unanswered.is_none());
+        assert!(sender.is_closed());
+        let mut came = String::new();
+        within(server.read_to_string(&mut came)).await.unwrap();
+        assert!(came.ends_with("\r\n\r\n3\r\none\r\n"), "{came}");
+    });
+}
+
+#[test]
+fn the_rest_of_a_body_goes_on_behind_an_answer_that_came_first() {
+    run(async {
+        for (answer, read_first) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", true),
+        ] {
+            let (client, mut server) = duplex(512);
+            let mut sender = connect_http1(client);
+            let (mut feed, body) = Body::channel(1);
+            let post = Request::post("/").header("content-length", "3006").body(body).unwrap();
+            feed.send("first ").await.unwrap();
+            let serving = async {
+                until(&mut server, "first ").await;
+                server.write_all(answer.as_bytes()).await.unwrap();
+            };
+            let (answered, ()) = tokio::join!(within(sender.send(post)), serving);
+            let mut body = answered.unwrap().into_body();
+            let came = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert_eq!(came, "ok");
+            assert!(!sender.is_ready(), "nothing else goes over it");
+            let feeding = async move {
+                for _ in 0..3 {
+                    feed.send("x".repeat(1000)).await.unwrap();
+                }
+                feed.finish();
+            };
+            let expected = "x".repeat(3000);
+            let ((), rest) = tokio::join!(within(feeding), until(&mut server, &expected));
+            assert_eq!(rest, expected);
+            if read_first {
+                server.write_all(b"0\r\n\r\n").await.unwrap();
+            }
+            assert!(within(body.frame()).await.is_none());
+            drop((body, sender));
+            let mut more = Vec::new();
+            assert_eq!(within(server.read_to_end(&mut more)).await.unwrap(), 0, "it is closed");
+        }
+    });
+}
+
+#[test]
+fn a_body_that_is_asked_about_waits_for_the_word() {
+    run(async {
+        for (word, is_sent) in [
+            ("HTTP/1.1 100 Continue\r\n\r\n", true),
+            ("HTTP/1.1 103 Early Hints\r\n\r\n", true),
+            ("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n", false),
+        ] {
+            let (client, mut server) = duplex(4096);
+            let mut sender = connect_http1(client);
+            let post = Request::put("/").header("expect", "100-continue").body(Body::from("body"));
+            let serving = async {
+                let head = next_head(&mut server).await;
+                assert!(head.ends_with("\r\n\r\n"), "no body yet: {head}");
+                server.write_all(word.as_bytes()).await.unwrap();
+                // Hints are no word: the body comes when the server was waited for long enough.
+                if is_sent {
+                    assert_eq!(until(&mut server, "body").await, "body");
+                    server.write_all(&ok("fine")).await.unwrap();
+                }
+            };
+            let (answer, ()) = tokio::join!(within(sender.send(post.unwrap())), serving);
+            let answer = answer.unwrap();
+            assert_eq!(answer.status(), if is_sent { 200 } else { 417 });
+            assert_eq!(text(answer).await, if is_sent { "fine" } else { "" });
+            assert_eq!(sender.is_closed(), !is_sent, "{word}");
+        }
     });
 }
 

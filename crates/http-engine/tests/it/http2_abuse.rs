@@ -1,8 +1,9 @@
 //! HTTP/2 clients that mean harm, frame by frame: each costs a bounded amount and is cut.
 
 use crate::support::{Asked, note, run_in_simulated_time};
-use http::Response;
-use http_engine::{Body, Limits, ServeError, Versions, serve};
+use http::{Request, Response};
+use http_engine::{Body, Incoming, Limits, ServeError, Versions, serve};
+use std::cell::RefCell;
 use std::future::pending;
 use std::rc::Rc;
 use std::time::Duration;
@@ -114,6 +115,106 @@ impl Peer {
 pub(crate) enum Pings {
     Answered,
     Ignored,
+}
+
+/// A field of HPACK that is written out (RFC 7541 section 6.2.2).
+fn literal(name: &str, value: &str) -> Vec<u8> {
+    let mut field = vec![0, u8::try_from(name.len()).unwrap()];
+    field.extend_from_slice(name.as_bytes());
+    field.push(u8::try_from(value.len()).unwrap());
+    field.extend_from_slice(value.as_bytes());
+    field
+}
+
+/// The fields that a handler sees of a request with these, or the status that refuses it.
+async fn seen(fields: &[(&str, &str)], body: &[u8]) -> Result<Vec<String>, u16> {
+    let (client, server) = duplex(64 << 10);
+    let seen = Rc::new(RefCell::new(None));
+    let noted = Rc::clone(&seen);
+    let handler = move |request: Request<Incoming>| {
+        let fields = request.headers().iter();
+        let lines = fields.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+        *noted.borrow_mut() = Some(lines.collect::<Vec<_>>());
+        async { Response::new(Body::empty()) }
+    };
+    let serving = serve(server, Versions::Http2, Limits::default(), pending(), handler);
+    tokio::task::spawn_local(async move { drop(serving.await) });
+    let (from, mut to) = split(client);
+    let mut block = GET.to_vec();
+    block[0] = 0x83;
+    fields.iter().for_each(|(name, value)| block.extend(literal(name, value)));
+    to.write_all(PREFACE).await.unwrap();
+    to.write_all(&frame(SETTINGS, 0, 0, b"")).await.unwrap();
+    to.write_all(&frame(HEADERS, END_HEADERS, 1, &block)).await.unwrap();
+    to.write_all(&frame(DATA, END_STREAM, 1, body)).await.unwrap();
+    let (_, ended) = oneshot::channel();
+    let mut peer = Peer { from, to, ended, asked: Asked::default() };
+    let frames = peer.frames(Pings::Ignored).await;
+    let seen = seen.borrow_mut().take();
+    // The status of a refusal stands in the static table, or behind its name.
+    seen.ok_or_else(|| match frames.iter().find(|(kind, ..)| *kind == HEADERS) {
+        Some((.., block)) if block.first() == Some(&0x8c) => 400,
+        Some(_) | None => 0,
+    })
+}
+
+#[test]
+fn cookies_come_in_one_field() {
+    run_in_simulated_time(async {
+        let crumbs = [("cookie", "a=b"), ("x", "y"), ("cookie", "c=d"), ("cookie", "e=f")];
+        let expected = vec!["cookie: a=b; c=d; e=f".to_owned(), "x: y".to_owned()];
+        assert_eq!(seen(&crumbs, b"").await, Ok(expected));
+    });
+}
+
+#[test]
+fn a_length_goes_on_as_one_plain_number() {
+    run_in_simulated_time(async {
+        let plain = Ok(vec!["content-length: 5".to_owned()]);
+        assert_eq!(seen(&[("content-length", "05")], b"abcde").await, plain);
+        for second in ["5", "05", "6"] {
+            let two = [("content-length", "5"), ("content-length", second)];
+            assert_eq!(seen(&two, b"abcde").await, Err(400), "{second}");
+        }
+    });
+}
+
+#[test]
+fn a_name_that_is_none_is_refused() {
+    run_in_simulated_time(async {
+        assert_eq!(seen(&[("x\"y", "1")], b"").await, Err(400));
+    });
+}
+
+#[test]
+fn frames_that_bring_nothing_forward_have_an_end() {
+    run_in_simulated_time(async {
+        let floods = [
+            frame(PING, 0, 0, b"12345678"),
+            frame(SETTINGS, 0, 0, b""),
+            frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
+            // Of a kind that nobody knows.
+            frame(0x42, 0, 0, b"12345678"),
+        ];
+        for flood in floods {
+            let Peer { mut from, mut to, ended, .. } = peer(b"", 0).await;
+            let wire = flood.repeat(1000);
+            let flooding = async {
+                for _ in 0..10_000 {
+                    if to.write_all(&wire).await.is_err() {
+                        return;
+                    }
+                }
+                panic!("frames of kind {} are taken for ever", flood[3]);
+            };
+            let reading = async {
+                let mut room = vec![0; 64 << 10];
+                while from.read(&mut room).await.is_ok_and(|count| count > 0) {}
+            };
+            tokio::join!(flooding, reading);
+            assert!(ended.await.unwrap().is_err());
+        }
+    });
 }
 
 /// The server stops within some minutes, though the client reads nothing.

@@ -4,6 +4,7 @@
 mod answers;
 mod asks_first;
 mod both_sides;
+mod breaking;
 mod connections;
 mod crowd;
 mod handlers;

@@ -4,7 +4,7 @@ use super::raw::{Reply, raw};
 use super::support::{Client, SHORT, get, plain, run, start};
 use http::{HeaderValue, Request, Response};
 use http_engine::body::{Body, ReadError, read_all};
-use http_engine::client::RESPONSE_HEAD_BYTES_MAX;
+use http_engine::client::AnswerLimits;
 use http_engine::{Incoming, Limits};
 use std::future::pending;
 use upstream::origins::{Blame, DialError, ResponseTimeout, SendError};
@@ -77,7 +77,7 @@ fn a_body_whose_server_falls_silent_is_broken() {
 #[test]
 fn a_head_that_is_too_large_is_no_answer() {
     run(async {
-        let large = "x".repeat(2 * RESPONSE_HEAD_BYTES_MAX);
+        let large = "x".repeat(2 * AnswerLimits::DEFAULT.head_bytes_max);
         let head = format!("HTTP/1.1 200 OK\r\nX: {large}\r\nContent-Length: 0\r\n\r\n");
         let (server, log) = raw(move |_| Reply::Keep(head.clone())).await;
         let client = Client::new(|_| {});

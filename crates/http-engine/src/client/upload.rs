@@ -1,0 +1,175 @@
+//! The body of a request on its way to a server, behind its head.
+//!
+//! It is framed as answers are ([`crate::quick::framing`]) and goes out in the same writes as the
+//! head, as far as it is at hand. Whoever waits for the answer drives it; an answer that comes
+//! first takes the reading half of the connection, and a task sends the rest. Called by
+//! [`super::exchange`] and [`super::direct`].
+
+use super::answer_head::plain_number;
+use super::exchange::{give_back, take_scratch};
+use crate::body::{Body, BodyError};
+use crate::quick::framing::{Answering, Framing, Then};
+use crate::quick::sending::Sending;
+use crate::trailers::{Behind, announced};
+use http::{HeaderMap, header};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::task::{AbortHandle, spawn_local};
+use tokio::time::{Sleep, sleep, timeout};
+
+/// How long a server is waited for that was asked whether it wants a body (RFC 9110 §10.1.1):
+/// curl's second. Servers that know nothing of the question say nothing.
+const CONTINUE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a server that has answered may take nothing of the rest.
+const REST_STALL: Duration = Duration::from_mins(1);
+
+/// A body on its way.
+pub(super) struct Upload {
+    /// Until it was given to `sending`.
+    head: Vec<u8>,
+    body: Answering,
+    sending: Sending,
+    left: Left,
+    /// While the server is asked whether it wants it.
+    gate: Option<Pin<Box<Sleep>>>,
+}
+
+/// The part of a body that it has still to give.
+enum Left {
+    More,
+    Nothing,
+    /// It has failed.
+    Broken(BodyError),
+}
+
+/// The cause for which a body did not reach its server.
+#[derive(Debug)]
+pub(super) enum UploadError {
+    /// The server takes nothing more.
+    Io,
+    /// The body failed: its server must not take what it has for whole.
+    Body(BodyError),
+}
+
+/// The moment at which a body goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    First,
+    Not,
+}
+
+impl Upload {
+    /// A body that follows `head`, in which its framing is told.
+    pub(super) fn new(head: Vec<u8>, body: Body, framing: Framing, asks: Asks) -> Self {
+        let gate = (asks == Asks::First).then(|| Box::pin(sleep(CONTINUE_PATIENCE)));
+        let body = Answering { body, framing };
+        Self { head, body, sending: Sending::default(), left: Left::More, gate }
+    }
+
+    /// The server wants it.
+    pub(super) fn open(&mut self) {
+        self.gate = None;
+    }
+
+    /// Tells whether it still waits to be asked for.
+    pub(super) fn waits_for_word(&self) -> bool {
+        self.gate.is_some()
+    }
+
+    /// Sends on, to the last byte.
+    pub(super) fn poll<W: AsyncWrite + Unpin>(
+        &mut self,
+        io: &mut W,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), UploadError>> {
+        loop {
+            if !self.sending.is_done() {
+                let emptied = ready!(self.sending.poll(io, cx)).map_err(|_| UploadError::Io)?;
+                give_back(emptied);
+            }
+            let is_head = !self.head.is_empty();
+            if !is_head {
+                ready!(self.poll_gate(cx));
+                match mem::replace(&mut self.left, Left::More) {
+                    Left::More => {}
+                    Left::Nothing => return Poll::Ready(Ok(())),
+                    Left::Broken(why) => return Poll::Ready(Err(UploadError::Body(why))),
+                }
+            }
+            let mut out = if is_head { mem::take(&mut self.head) } else { take_scratch() };
+            let mut filled = Then::Go.alone();
+            if self.gate.is_none() {
+                filled = self.body.fill(cx, &mut out);
+            }
+            let mut waits = false;
+            match filled.then {
+                Then::Go => {}
+                Then::Wait => waits = true,
+                Then::End => self.left = Left::Nothing,
+                Then::Broken(why) => self.left = Left::Broken(why),
+            }
+            if !out.is_empty() || !filled.beside.is_empty() {
+                let sent = ready!(self.sending.begin(io, cx, &mut out, filled.beside));
+                sent.map_err(|_: io::Error| UploadError::Io)?;
+            }
+            give_back(out);
+            if waits {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Waits until the server wants the body, or was waited for long enough.
+    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(gate) = &mut self.gate {
+            ready!(gate.as_mut().poll(cx));
+            self.gate = None;
+        }
+        Poll::Ready(())
+    }
+
+    /// Sends the rest in a task of its own, and closes `io` behind a body that breaks off.
+    pub(super) fn go_on<W>(mut self: Box<Self>, mut io: W) -> AbortHandle
+    where
+        W: AsyncWrite + Unpin + 'static,
+    {
+        let task = spawn_local(async move {
+            loop {
+                let before = self.sending.progress;
+                match timeout(REST_STALL, poll_fn(|cx| self.poll(&mut io, cx))).await {
+                    Ok(Ok(())) => return,
+                    Err(_) if self.sending.is_done() || self.sending.progress != before => {}
+                    Ok(Err(_)) | Err(_) => break,
+                }
+            }
+            // The end of what we send, in the middle of a body: it is not whole.
+            drop(timeout(REST_STALL, io.shutdown()).await);
+        });
+        task.abort_handle()
+    }
+}
+
+/// How the end of `body` is told behind the fields `headers`; `None`: there is none. What a body
+/// knows of itself stands over what is said of it.
+pub(super) fn framing(headers: &HeaderMap, body: &Body) -> Option<Framing> {
+    use http_body::Body as _;
+    if body.is_end_stream() {
+        return None;
+    }
+    Some(match body.size_hint().exact().or_else(|| told_length(headers)) {
+        Some(bytes) => Framing::Length(bytes),
+        None => Framing::Chunked(announced(headers, Behind::Request)),
+    })
+}
+
+/// The length that the fields tell, if they tell a single one.
+pub(super) fn told_length(headers: &HeaderMap) -> Option<u64> {
+    let mut told = headers.get_all(header::CONTENT_LENGTH).iter();
+    let length = plain_number(told.next()?.as_bytes());
+    told.next().is_none().then_some(length)?
+}
