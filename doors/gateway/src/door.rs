@@ -355,8 +355,11 @@ impl Setup {
         if !complaints.is_empty() {
             return Err(complaints);
         }
-        let limits =
-            OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
+        let limits = OriginLimits {
+            response_timeout: settings.response_timeout.0.0,
+            answer: settings.response_head.limits(),
+            ..Default::default()
+        };
         let origins = Origins::new(parts.dialer.clone(), limits);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
         let block = block.map(Arc::new);

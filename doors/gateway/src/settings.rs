@@ -55,6 +55,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use upstream::origins::AnswerHeadSettings;
 use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
 
 /// Routes: those of one host are looked at one by one.
@@ -104,6 +105,8 @@ pub struct Settings {
     /// How long a server may take to begin its answer, and may fall silent within it. Default 60s,
     /// from 1s to 1h. Beyond it: 504.
     pub response_timeout: Text<Span>,
+    /// The largest head of a server's answer that is taken. Beyond it: 502.
+    pub response_head: AnswerHeadSettings,
     /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
     pub upgrade_idle: Text<Span>,
     /// How many such connections may be open at once. Default 10000. Beyond it: 503.
@@ -139,6 +142,7 @@ impl Default for Settings {
             headers: FieldSettings::default(),
             body_max: Text(ByteSize(64 << 20)),
             response_timeout: Text(Span(Duration::from_mins(1))),
+            response_head: AnswerHeadSettings::default(),
             upgrade_idle: Text(Span(Duration::from_mins(5))),
             upgrades: 10_000,
             uploads: UploadSettings::default(),
@@ -259,6 +263,8 @@ impl Settings {
         };
         check("response_timeout", *self.response_timeout, Duration::from_secs(1), TIMEOUT_MAX);
         check("upgrade_idle", *self.upgrade_idle, Duration::from_secs(10), UPGRADE_IDLE_MAX);
+        let of_heads = self.response_head.check();
+        complaints.extend(of_heads.into_iter().map(|it| it.under("response_head")));
         complaints.extend(self.uploads.check().into_iter().map(|it| it.under("uploads")));
         complaints.extend(self.cache.check().into_iter().map(|it| it.under("cache")));
         if !self.cache.never.is_empty() {

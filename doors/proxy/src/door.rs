@@ -194,8 +194,11 @@ impl Setup {
         parts: &Parts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let limits =
-            OriginLimits { response_timeout: settings.response_timeout.0.0, ..Default::default() };
+        let limits = OriginLimits {
+            response_timeout: settings.response_timeout.0.0,
+            answer: settings.response_head.limits(),
+            ..Default::default()
+        };
         let access = settings.auth.as_ref().map(|auth| Access::open(auth, &parts.base));
         let access = access
             .transpose()

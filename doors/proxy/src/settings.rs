@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use upstream::origins::Destinations;
+use upstream::origins::{AnswerHeadSettings, Destinations};
 use vocab::{DomainName, Listen, Network, Scheme, Span};
 
 /// The proxy door.
@@ -60,6 +60,8 @@ pub struct Settings {
     /// How long an origin may take to begin its answer, and may fall silent within it. Default 5m,
     /// from 1s to 1h. Beyond it: 504.
     pub response_timeout: Text<Span>,
+    /// The largest head of an origin's answer that is taken. Beyond it: 502.
+    pub response_head: AnswerHeadSettings,
     /// How many connections may be open at once, all clients together. Default 10000.
     pub connections: u32,
     /// How many of them one client may hold. Default 1024.
@@ -109,6 +111,7 @@ impl Default for Settings {
             rebinding_allow: Vec::new(),
             tunnel_idle: Text(Span(Duration::from_mins(5))),
             response_timeout: Text(Span(Duration::from_mins(5))),
+            response_head: AnswerHeadSettings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
             parent: None,

@@ -108,7 +108,7 @@ impl Ahead<'_> {
             let need = Rc::clone(&place.0);
             tokio::task::spawn_local(async move {
                 if let Ok(connection) = dialer.dial_again(&origin, versions, peer).await
-                    && let Ok(open) = speak_as_agreed(connection, peer).await
+                    && let Ok(open) = speak_as_agreed(connection, peer, caps.answer).await
                     && !open.is_http2()
                 {
                     pool::give(key, Open { place: Some(place), ..open }, caps);

@@ -7,6 +7,7 @@
 
 mod again;
 mod ahead;
+mod answer_head;
 mod dialer;
 mod error;
 mod http2;
@@ -28,6 +29,7 @@ mod tunnel;
 mod via;
 mod way;
 
+pub use answer_head::AnswerHeadSettings;
 pub use dialer::{Anywhere, Connection, Dialer, Guard};
 pub use error::{Blame, DialError, SendError, Unanswered};
 pub use known::KnownOrigin;

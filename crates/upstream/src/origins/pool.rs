@@ -10,7 +10,7 @@ use super::known::KnownOrigin;
 use super::server::Server;
 use foldhash::fast::RandomState;
 use http::Version;
-use http_engine::client::Sender;
+use http_engine::client::{AnswerLimits, Sender};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -66,6 +66,8 @@ pub(super) struct Caps {
     pub(super) idle: Duration,
     pub(super) age: Option<Duration>,
     pub(super) requests: Option<u32>,
+    /// The bounds of the answers that come over them.
+    pub(super) answer: AnswerLimits,
 }
 
 #[derive(Default)]

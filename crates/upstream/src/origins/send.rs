@@ -20,7 +20,7 @@ use super::terms::Versions;
 use http::{Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use http_engine::body::Body;
-use http_engine::client::{connect_http1, connect_http2};
+use http_engine::client::{AnswerLimits, connect_http1_within, connect_http2_within};
 use http_engine::interim;
 use http_engine::unprocessed::Fate;
 use std::cell::Cell;
@@ -51,6 +51,8 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// From the request's last byte to the head of its response. Default 60 s. Beyond it: 504.
     pub response_timeout: Duration,
+    /// The largest head of a response. Beyond it: 502.
+    pub answer: AnswerLimits,
 }
 
 impl Default for Limits {
@@ -60,6 +62,7 @@ impl Default for Limits {
             idle_max: 1024,
             idle_timeout: Duration::from_secs(30),
             response_timeout: Duration::from_mins(1),
+            answer: AnswerLimits::DEFAULT,
         }
     }
 }
@@ -105,6 +108,7 @@ impl Origins {
                 idle: limits.idle_timeout,
                 age: None,
                 requests: None,
+                answer: limits.answer,
             },
             response_timeout: limits.response_timeout,
         }
@@ -129,7 +133,7 @@ impl Origins {
         send_on(&course, request, guard, async || {
             let place = pool::place(&course.key);
             let (connection, peer) = self.dialer.dial(origin, versions, guard).await?;
-            let open = speak_as_agreed(connection, peer).await?;
+            let open = speak_as_agreed(connection, peer, course.caps.answer).await?;
             if open.is_http2() {
                 return Ok(open);
             }
@@ -155,24 +159,29 @@ impl Origins {
 }
 
 /// Speaks what was agreed on within TLS, else HTTP/1.1.
-pub(super) async fn speak_as_agreed(connection: Connection, peer: SocketAddr) -> Opened {
+pub(super) async fn speak_as_agreed(
+    connection: Connection,
+    peer: SocketAddr,
+    answer: AnswerLimits,
+) -> Opened {
     let version = match connection.alpn() {
         Some(Alpn::Http2) => Version::HTTP_2,
         Some(Alpn::Http1 | Alpn::Dot) | None => Version::HTTP_11,
     };
-    speak(connection, Some(peer), version).await
+    speak(connection, Some(peer), version, answer).await
 }
 
 pub(super) async fn speak(
     connection: Connection,
     peer: Option<SocketAddr>,
     version: Version,
+    answer: AnswerLimits,
 ) -> Opened {
     let sender = match version {
-        Version::HTTP_2 => connect_http2(connection)
+        Version::HTTP_2 => connect_http2_within(answer, connection)
             .await
             .map_err(|why| SendError::BadResponse(why.to_string()))?,
-        _ => connect_http1(connection),
+        _ => connect_http1_within(answer, connection),
     };
     Ok(Open::new(sender, peer))
 }

@@ -13,6 +13,7 @@ use super::terms::{Fresh, Terms, Versions};
 use http::header::{HOST, HeaderValue};
 use http::{Method, Request, Response, Uri, Version};
 use http_engine::body::{Body, read_all};
+use http_engine::client::AnswerLimits;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
@@ -44,12 +45,19 @@ impl Origins {
                 terms: terms.number(),
                 client,
             },
-            caps: terms.caps(self.caps.total),
+            caps: terms.caps(self.caps.total, self.caps.answer),
             versions,
             first_byte: options.first_byte.unwrap_or(self.response_timeout),
             between_bytes: options.between_bytes,
         };
-        let fresh = Opener { dialer: self.dialer(), server, terms, versions, client };
+        let fresh = Opener {
+            dialer: self.dialer(),
+            server,
+            terms,
+            versions,
+            client,
+            answer: self.caps.answer,
+        };
         send_on(&course, request, &Anywhere, async || fresh.ready().await).await
     }
 
@@ -68,6 +76,7 @@ struct Opener<'s> {
     terms: &'s Terms,
     versions: Versions,
     client: Option<Addresses>,
+    answer: AnswerLimits,
 }
 
 /// What came of verifying a connection.
@@ -112,7 +121,7 @@ impl Opener<'_> {
             }
             (Versions::Http2, _) => Version::HTTP_2,
         };
-        speak(connection, peer, version).await
+        speak(connection, peer, version, self.answer).await
     }
 
     async fn secure(&self, connection: Connection) -> Result<Connection, DialError> {

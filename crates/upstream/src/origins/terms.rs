@@ -9,6 +9,7 @@ use super::origin::{Origin, OriginScheme};
 use super::pool::Caps;
 use super::server::Server;
 use http::HeaderMap;
+use http_engine::client::AnswerLimits;
 use http_engine::hop_by_hop::wants_upgrade;
 use std::fmt;
 use std::sync::Arc;
@@ -210,10 +211,10 @@ impl Terms {
         self.0.tls.as_ref()
     }
 
-    /// The bounds of connections, of which all together may be `total` idle ones.
-    pub(super) fn caps(&self, total: usize) -> Caps {
+    /// The bounds of connections, of which all together may be `total` idle ones, and of answers.
+    pub(super) fn caps(&self, total: usize, answer: AnswerLimits) -> Caps {
         let KeepAlive { connections, idle, age, requests } = self.options().keep_alive;
-        Caps { per_origin: connections, total, idle, age, requests }
+        Caps { per_origin: connections, total, idle, age, requests, answer }
     }
 
     /// What may be spoken with `server` for a request of these fields. What is to leave HTTP (a

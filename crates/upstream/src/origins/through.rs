@@ -85,7 +85,7 @@ impl Origins {
                         dialer.secure(connection, &origin.host, versions).await?
                     }
                 };
-                speak_as_agreed(connection, peer).await
+                speak_as_agreed(connection, peer, course.caps.answer).await
             })
             .await;
         }
@@ -101,7 +101,7 @@ impl Origins {
         let course = self.usual(parent.origin(), known.number, Versions::Http1);
         let sent = send_on(&course, request, guard_of_parents(), async || {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
-            speak_as_agreed(connection, peer).await
+            speak_as_agreed(connection, peer, course.caps.answer).await
         });
         sent.await.map_err(|mut unanswered| {
             if let Some(unsent) = &mut unanswered.unsent {

@@ -51,6 +51,8 @@ impl Settings {
             *self.response_timeout,
             Duration::from_secs(1)..=RESPONSE_TIMEOUT_MAX,
         ));
+        let of_heads = self.response_head.check();
+        complaints.extend(of_heads.into_iter().map(|it| it.under("response_head")));
         if self.connections == 0 || self.connections_per_client == 0 {
             let path = if self.connections == 0 { "connections" } else { "connections_per_client" };
             complaints.push(Complaint::new(path, "at least one connection is needed"));
