@@ -12,7 +12,7 @@ use crate::reading::Content;
 use crate::shape::{self, For};
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, RANGE};
 use http::{Method, Response, StatusCode};
-use http_engine::{Body, interim};
+use http_engine::{Body, interim, reply};
 use std::rc::Rc;
 use std::sync::Arc;
 use store::freshness::{
@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 use vocab::Caching;
 
 static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+static PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
 /// How often a request is looked up anew because the fetch that it waited for came to nothing, or what
 /// was on disk is damaged. Then it goes to the origin by itself.
 const LOOK_UPS_MAX: usize = 3;
@@ -303,16 +304,25 @@ impl Cache {
         Served { response, source: Source::Fresh, caching: handled.caching() }
     }
 
+    /// In words, for who reads them.
     fn unfetched(why: Unfetched) -> Served {
-        let handled = match why {
-            Unfetched::Missing(why) => Handled::Refused(why),
-            Unfetched::Stored(NotReused::Offline) => Handled::Refused(NotFetched::Offline),
-            Unfetched::Stored(_) => Handled::Refused(NotFetched::OnlyIfCached),
+        let why = match why {
+            Unfetched::Missing(why) => why,
+            Unfetched::Stored(NotReused::Offline) => NotFetched::Offline,
+            Unfetched::Stored(_) => NotFetched::OnlyIfCached,
         };
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
+        let nothing = "Nothing is stored that could be sent";
+        let text = match why {
+            NotFetched::Offline => format!("{nothing}, and nothing is fetched (cache.stale).\n"),
+            NotFetched::OnlyIfCached => format!("{nothing}, and nothing else is wanted.\n"),
+        };
+        let mut response = reply::text(StatusCode::GATEWAY_TIMEOUT, text);
         let fields = response.headers_mut();
         fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // RFC 9209 has no word for it: nobody was asked.
+        let status = HeaderValue::from_static("tidegate; error=proxy_internal_response");
+        fields.insert(&PROXY_STATUS, status);
+        let handled = Handled::Refused(why);
         Self::sign(fields, &handled);
         Served { response, source: Source::Nowhere, caching: handled.caching() }
     }

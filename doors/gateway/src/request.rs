@@ -329,7 +329,7 @@ fn record(
     let Some(Leaving { client, held, place }) = switched else {
         let stall = stall.unwrap_or(setup.settings.response_timeout.0.0);
         return response
-            .map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)));
+            .map(|body| Metered::wrap(body, stall, move |bytes, end| ticket.ended(bytes, end)));
     };
     becomes.now();
     let idle = setup.settings.upgrade_idle.0.0;

@@ -93,6 +93,9 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome, reader: Reader
                 http_cache::Source::Origin => Source::Origin,
                 http_cache::Source::Nowhere => Source::Refused,
             };
+            if served.source == http_cache::Source::Nowhere {
+                return Shaped::told(served.response, source, reader);
+            }
             Shaped::new(passed_on(served.response), source)
         }
         Outcome::Switched(response, client) => {

@@ -324,6 +324,9 @@ fn shape(
                 http_cache::Source::Origin => Source::Origin,
                 http_cache::Source::Nowhere => Source::Refused,
             };
+            if served.source == http_cache::Source::Nowhere {
+                return (reader.shown(served.response), source);
+            }
             (trip.setup.fields.back(served.response), source)
         }
         Outcome::Switched(response, _) => (trip.setup.fields.switching(response), Source::Tunnel),
@@ -369,7 +372,7 @@ fn record(
 ) -> Response<Body> {
     ticket.answered(source, response.status().as_u16());
     let stall = setup.settings.response_timeout.0.0;
-    response.map(|body| Metered::wrap(body, stall, move |bytes, _| ticket.close(bytes)))
+    response.map(|body| Metered::wrap(body, stall, move |bytes, end| ticket.ended(bytes, end)))
 }
 
 impl Trip<'_> {

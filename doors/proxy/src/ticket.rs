@@ -6,6 +6,7 @@
 use ledger::{Event, Ledger, Subject};
 use std::net::IpAddr;
 use std::time::Instant;
+use upstream::origins::BodyEnd;
 use vocab::{Action, Caching, Cause, Door, Kind, Now, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
@@ -65,6 +66,17 @@ impl Ticket {
         if let Some(event) = &mut self.event {
             event.caching = caching;
         }
+    }
+
+    /// The answer has ended so, after `bytes` of its body. One that broke off came from nowhere in
+    /// the end.
+    pub(crate) fn ended(mut self, bytes: u64, end: BodyEnd) {
+        if end == BodyEnd::Broken
+            && let Some(event) = &mut self.event
+        {
+            event.source = Source::Failed;
+        }
+        self.close(bytes);
     }
 
     /// All is done: `bytes` went to the client.

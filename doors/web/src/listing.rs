@@ -166,7 +166,7 @@ fn json(listed: &Listed) -> Response<Body> {
     let json = Json { path: &listed.target.text(), complete, entries: &listed.entries };
     let Ok(text) = serde_json::to_string(&json) else {
         // Text and numbers are always JSON.
-        return reply::empty(StatusCode::INTERNAL_SERVER_ERROR);
+        return reply::text(StatusCode::INTERNAL_SERVER_ERROR, "This folder cannot be listed.\n");
     };
     let mut response = Response::new(Body::from(text + "\n"));
     let media = HeaderValue::from_static("application/json");

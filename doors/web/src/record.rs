@@ -115,10 +115,14 @@ impl HttpBody for Counted {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
-        if let Some(Ok(frame)) = &frame
-            && let Some(data) = frame.data_ref()
-        {
-            self.sent += data.len() as u64;
+        match &frame {
+            Some(Ok(frame)) => self.sent += frame.data_ref().map_or(0, Bytes::len) as u64,
+            Some(Err(_)) => {
+                if let Some(ticket) = &mut self.ticket {
+                    ticket.broke_off();
+                }
+            }
+            None => {}
         }
         Poll::Ready(frame)
     }

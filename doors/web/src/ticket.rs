@@ -60,6 +60,13 @@ impl Ticket {
         }
     }
 
+    /// The answer broke off: it came from nowhere in the end.
+    pub(crate) fn broke_off(&mut self) {
+        if let Some(event) = &mut self.event {
+            event.source = Source::Failed;
+        }
+    }
+
     /// All is done: `bytes` of body went to the client.
     pub(crate) fn close(mut self, bytes: u64) {
         if let Some(event) = &mut self.event {
