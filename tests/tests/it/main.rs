@@ -23,6 +23,7 @@ mod gateway_pools;
 mod gateway_reload;
 mod gateway_routes;
 mod get;
+mod hostile_origins;
 mod http_doors;
 mod import;
 mod let_through;
