@@ -11,7 +11,7 @@ use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::{Policy, Verdict, Who};
 use std::net::{IpAddr, SocketAddr};
-use vocab::{DomainName, Door, Now, RequestNumber};
+use vocab::{Cause, DomainName, Door, Now, RequestNumber};
 
 const BLOCKED: &str = include_str!("blocked.html");
 const LAW: &str = include_str!("law.html");
@@ -48,6 +48,11 @@ pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> 
     let since = rule.and_then(|rule| told.policy.list_changed_ms(rule.list)).map(since);
     let rule = rule.and_then(|rule| told.policy.rule_text(rule, host.as_name()));
     let law = match rule {
+        None if told.verdict.cause == Cause::Unlisted => {
+            "<p class=\"lead\">This device opens listed addresses only, and this one is not \
+             listed.</p>"
+                .to_owned()
+        }
         // The lists have been replaced since the verdict.
         None => "<p class=\"lead\">This network does not open this address.</p>".to_owned(),
         Some(rule) => fill(

@@ -62,10 +62,10 @@ pub struct ListSettings {
     pub name: String,
     /// A list that comes with the program: `starter`.
     pub builtin: Option<String>,
-    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, AdGuard, EasyList. Or a
-    /// folder: all files in it (not below it) whose names end in `.txt`, `.list` or `.hosts` are
-    /// one list, in the order of their names, at most 1,000; hidden files are left out. Relative
-    /// paths start at the configuration file.
+    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, Unbound, geosite, RPZ, Surge,
+    /// Clash, Pi-hole expressions, AdGuard, EasyList. Or a folder: all files in it (not below it)
+    /// whose names end in `.txt`, `.list` or `.hosts` are one list, in the order of their names, at
+    /// most 1,000; hidden files are left out. Relative paths start at the configuration file.
     pub path: Option<PathBuf>,
     /// Where it is fetched from, `https://` or `http://`; redirects are followed, but never from
     /// https to http. The last good version is kept in the state folder and used until a better one
@@ -99,7 +99,8 @@ pub struct DefaultSettings {
     pub lists: Option<Vec<String>>,
     /// Fate of requests that no rule is about. `pass`: they pass. `block`: they are blocked, so
     /// that only what a list of kind `allow` or an exception (`@@||name^`) names can be reached;
-    /// own records (`dns.local`) and the sites of the web and gateway doors stay. Default pass.
+    /// the DNS door's own records (`dns.local`) and the sites of the web and gateway doors stay.
+    /// Default pass.
     pub otherwise: Otherwise,
 }
 

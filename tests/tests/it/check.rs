@@ -44,7 +44,7 @@ fn rules_and_list_files_that_do_nothing_are_complaints() {
     assert_eq!(code, Some(1), "{said}");
     for part in [
         "edge.yaml:4:15: policy.lists.0.rules.0: the rule \"||x.test^$unknownthing\" is not in force",
-        "edge.yaml:4:40: policy.lists.0.rules.1:",
+        "edge.yaml:4:41: policy.lists.0.rules.1:",
         "edge.yaml:5:9: policy.lists.0.rules.2:",
         "edge.yaml:5:30: policy.lists.0.rules.3: the rule \"*\" is not in force: it would match nearly \
          everything; name what it is about; to block all that no rule lets pass, write otherwise: block",

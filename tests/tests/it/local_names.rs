@@ -2,7 +2,7 @@
 //! configuration answers itself it leads there, and what a name is an alias of counts.
 
 use std::net::Ipv4Addr;
-use tidegate_tests::clients::curl;
+use tidegate_tests::clients::{curl, dig_short};
 use tidegate_tests::origin::{Origin, Page};
 use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::tidegate::Tidegate;
@@ -49,6 +49,27 @@ fn the_proxy_is_led_by_local_records_and_rewrites() {
     assert_eq!(get("new.lan"), 403, "and a stranger's name leads nobody inside");
     assert_eq!(get("www.rebound.com"), 403);
     assert_eq!(origin.lines().len(), 6);
+}
+
+#[test]
+fn otherwise_block_leaves_what_is_listed_and_own_records() {
+    let there = Reply::Address(Ipv4Addr::new(198, 41, 0, 4));
+    let table = [("www.school.com", there.clone()), ("other.com", there)];
+    let upstream = Resolver::start(&table);
+    let policy = "policy:\n  lists: [{ name: school, kind: allow, rules: [\"||school.com^\"] }]\n  \
+                  default: { otherwise: block }\n";
+    let lines = "  local: [\"nas.lan A 127.0.0.1\"]\n  blocked: nodata";
+    let edge = Tidegate::start(&format!("{policy}{}", yaml(&upstream, lines)));
+    let server = edge.address("dns", "udp");
+    let ask = |name: &str| dig_short(server, &[name]).trim().to_owned();
+    assert_eq!(ask("www.school.com"), "198.41.0.4");
+    assert_eq!(ask("nas.lan"), "127.0.0.1");
+    assert_eq!(ask("other.com"), "");
+    assert_eq!(upstream.count("other.com"), 0, "nobody is asked for what is not listed");
+    let said = edge.told(&["why", "other.com"]);
+    assert!(said.contains("profile \"default\" has otherwise: block"), "{said}");
+    let proxy = format!("http://{}", edge.address("proxy", "http"));
+    assert_eq!(curl(&["-x", &proxy, "http://other.com/"]).0, 403);
 }
 
 #[test]
