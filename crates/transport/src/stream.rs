@@ -24,6 +24,13 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::coop;
+
+/// Bytes for which one unit of the task's budget is taken. The runtime gives a task 128 units a
+/// turn, so one moves 256 KiB at most before the other connections of its core have theirs.
+const BYTES_PER_UNIT: usize = 2048;
+/// Bytes that one call gives to the kernel: what a task may move in a turn.
+const SENT_AT_ONCE_MAX: usize = 256 << 10;
 
 /// A connection.
 #[derive(Debug)]
@@ -226,20 +233,38 @@ impl Stream {
         write: impl Fn(BorrowedFd<'_>) -> rustix::io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         if let Socket::Free(socket) = &self.socket {
+            let turn = ready!(coop::poll_proceed(cx));
             match write(socket.as_fd()) {
                 Err(Errno::AGAIN) => {}
-                outcome => return Poll::Ready(outcome.map_err(Into::into)),
+                outcome => {
+                    turn.made_progress();
+                    return Poll::Ready(count_moved(cx, outcome.map_err(Into::into)));
+                }
             }
         }
         let socket = self.registered()?;
         loop {
             let mut room = ready!(socket.poll_write_ready(cx))?;
             match room.try_io(|socket| write(socket.as_fd()).map_err(Into::into)) {
-                Ok(outcome) => return Poll::Ready(outcome),
+                Ok(outcome) => return Poll::Ready(count_moved(cx, outcome)),
                 Err(_would_block) => {}
             }
         }
     }
+}
+
+/// Takes the bytes that were moved out of what the task may do in this turn. Without that, a
+/// connection whose other end keeps up would hold its core for as long as there is something to
+/// send, and nobody else on that core would be answered.
+fn count_moved(cx: &mut Context<'_>, moved: io::Result<usize>) -> io::Result<usize> {
+    // The call itself has taken one unit.
+    for _ in 0..moved.as_ref().map_or(0, |bytes| bytes / BYTES_PER_UNIT) {
+        match coop::poll_proceed(cx) {
+            Poll::Ready(unit) => unit.made_progress(),
+            Poll::Pending => break,
+        }
+    }
+    moved
 }
 
 impl AsFd for Stream {
@@ -259,10 +284,13 @@ impl AsyncRead for Stream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if let Socket::Free(socket) = &self.socket {
+            let turn = ready!(coop::poll_proceed(cx));
             match sys::receive(socket.as_fd(), buf) {
-                Ok(_) => return Poll::Ready(Ok(())),
                 Err(Errno::AGAIN) => {}
-                Err(why) => return Poll::Ready(Err(why.into())),
+                outcome => {
+                    turn.made_progress();
+                    return Poll::Ready(count_moved(cx, outcome.map_err(Into::into)).map(drop));
+                }
             }
         }
         let socket = self.registered()?;
@@ -278,7 +306,7 @@ impl AsyncRead for Stream {
                     if count > 0 && count < room {
                         data.clear_ready();
                     }
-                    return Poll::Ready(Ok(()));
+                    return Poll::Ready(count_moved(cx, Ok(count)).map(drop));
                 }
                 Ok(Err(why)) => return Poll::Ready(Err(why)),
                 Err(_would_block) => {}
@@ -293,6 +321,7 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        let bytes = &bytes[..bytes.len().min(SENT_AT_ONCE_MAX)];
         self.poll_send(cx, |socket| send(socket, bytes, SendFlags::NOSIGNAL))
     }
 

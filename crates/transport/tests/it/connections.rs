@@ -1,8 +1,10 @@
 //! Accepting, dialling, caps, drain.
 
 use crate::support::{DEADLINE, accepting, run};
+use std::cell::Cell;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, split};
 use tokio::sync::mpsc::unbounded_channel;
 use transport::{
@@ -171,4 +173,65 @@ fn draining_stops_accepting_and_waits_for_the_open_ones() {
         assert_eq!(refused.reason, DialReason::Refused);
         assert!(refused.to_string().contains(&address.to_string()));
     });
+}
+
+/// Bytes that the connections of the two tests below move: far more than sockets hold.
+const MUCH: usize = 64 << 20;
+/// Turns that others of the core must have had meanwhile.
+const TURNS_MIN: usize = MUCH / (256 << 10);
+
+/// Counts the turns that another task of this core has while `moving` goes on.
+async fn turns_during(moving: impl Future<Output = ()>) -> usize {
+    let turns = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&turns);
+    let other = tokio::task::spawn_local(async move {
+        loop {
+            counted.set(counted.get() + 1);
+            tokio::task::yield_now().await;
+        }
+    });
+    moving.await;
+    other.abort();
+    turns.get()
+}
+
+#[test]
+fn a_reader_that_keeps_up_does_not_hold_the_core() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut stream = Stream::from_std(listener.accept().unwrap().0).unwrap();
+    let reading = std::thread::spawn(move || {
+        let mut room = vec![0; 1 << 20];
+        let mut left = MUCH;
+        while left > 0 {
+            left -= reader.read(&mut room).unwrap();
+        }
+    });
+    let turns = run(async move {
+        let sending = tokio::task::spawn_local(async move {
+            stream.write_all(&vec![7; MUCH]).await.unwrap();
+        });
+        turns_during(async { sending.await.unwrap() }).await
+    });
+    reading.join().unwrap();
+    assert!(turns >= TURNS_MIN, "the other task had {turns} turns only");
+}
+
+#[test]
+fn a_sender_that_never_rests_does_not_hold_the_core() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut stream = Stream::from_std(listener.accept().unwrap().0).unwrap();
+    let sending = std::thread::spawn(move || sender.write_all(&vec![7; MUCH]).unwrap());
+    let turns = run(async move {
+        let receiving = tokio::task::spawn_local(async move {
+            let (mut room, mut left) = (vec![0; 64 << 10], MUCH);
+            while left > 0 {
+                left -= stream.read(&mut room).await.unwrap();
+            }
+        });
+        turns_during(async { receiving.await.unwrap() }).await
+    });
+    sending.join().unwrap();
+    assert!(turns >= TURNS_MIN, "the other task had {turns} turns only");
 }
