@@ -360,7 +360,10 @@ impl Setup {
             answer: settings.response_head.limits(),
             ..Default::default()
         };
-        let origins = Origins::new(parts.dialer.clone(), limits);
+        let origins = before.map_or_else(
+            || Origins::new(parts.dialer.clone(), limits),
+            |setup| setup.origins.with_limits(limits),
+        );
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
         let block = block.map(Arc::new);
         let hosts: Vec<_> = routes.iter().map(|route| route.takes.host.as_ref()).collect();
@@ -423,7 +426,15 @@ fn pools_of(
             }
         };
         let pool = match before {
-            Some(pool) if pool.settings() == settings && *pool.terms() == terms => Arc::clone(pool),
+            Some(pool) if *pool.terms() == terms => {
+                // Connections are known by their terms: the same ones go on being used.
+                let terms = pool.terms().clone();
+                if pool.settings() == settings {
+                    Arc::clone(pool)
+                } else {
+                    Arc::new(Pool::new(settings, terms, Some(pool)))
+                }
+            }
             Some(_) | None => Arc::new(Pool::new(settings, terms, before.map(Arc::as_ref))),
         };
         pools.insert(name.clone(), pool);

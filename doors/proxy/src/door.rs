@@ -204,9 +204,12 @@ impl Setup {
             .transpose()
             .map_err(|wrong| wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>())?;
         Ok(Self {
-            origins: Origins::new(parts.dialer.clone(), limits),
+            origins: before.map_or_else(
+                || Origins::new(parts.dialer.clone(), limits),
+                |setup| setup.origins.with_limits(limits),
+            ),
             access,
-            routes: Routes::new(&settings),
+            routes: Routes::new(&settings, before.map(|setup| &setup.routes)),
             fields: Fields::new(&settings),
             secure: Secure::open(&settings, parts)?,
             cache: settings.cache.as_ref().map(|wanted| {

@@ -1,6 +1,7 @@
 //! Which way out a host has: direct, or which parents.
 //!
-//! It connects to nobody. Made anew from the settings on every reload; called by `request`.
+//! It connects to nobody. Made from the settings on every reload, with the parents that it had
+//! before; called by `request`.
 
 use crate::settings::{Place, Settings};
 use upstream::origins::{Host, Way};
@@ -12,13 +13,20 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    /// The ways of `settings`. Parents that `before` has too stay as they are.
+    pub(crate) fn new(settings: &Settings, before: Option<&Self>) -> Self {
+        let before: Vec<Way> = before.map_or_else(Vec::new, Self::ways);
         let rules = settings.parents.iter().map(|rule| {
             let places = rule.domains.iter().map(|place| place.0.clone()).collect();
-            (places, Way::new(rule.parent.hops().cloned()))
+            (places, Way::new(rule.parent.hops().cloned(), &before))
         });
         let rest = settings.parent.iter().flat_map(|parent| parent.hops().cloned());
-        Self { rules: rules.collect(), rest: Way::new(rest) }
+        Self { rules: rules.collect(), rest: Way::new(rest, &before) }
+    }
+
+    fn ways(&self) -> Vec<Way> {
+        let rules = self.rules.iter().map(|(_, way)| way.clone());
+        rules.chain([self.rest.clone()]).collect()
     }
 
     /// The way to `host`: of the first entry that has it.

@@ -114,6 +114,13 @@ impl Origins {
         }
     }
 
+    /// The same origins under other limits. Connections that are idle stay open, and what is known
+    /// of origins stays known: for a reload that leaves the dialer as it is.
+    #[must_use]
+    pub fn with_limits(&self, limits: Limits) -> Self {
+        Self { owner: self.owner, ..Self::new(self.dialer.clone(), limits) }
+    }
+
     /// What opens its connections.
     pub fn dialer(&self) -> &Dialer {
         &self.dialer

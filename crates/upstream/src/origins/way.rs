@@ -42,13 +42,24 @@ struct Trouble {
 }
 
 impl Way {
-    /// These, in this order; without any, direct.
-    pub fn new(hops: impl IntoIterator<Item = Hop>) -> Self {
+    /// These, in this order; without any, direct. A parent that one of `before` has too is the same:
+    /// its connections stay open, and how it has served stays known.
+    pub fn new(hops: impl IntoIterator<Item = Hop>, before: &[Self]) -> Self {
+        let known = |parent: &Parent| {
+            let steps = before.iter().flat_map(|way| way.0.iter());
+            let mut parents = steps.filter_map(|step| match step {
+                Step::Direct => None,
+                Step::Through(known) => Some(known),
+            });
+            parents.find(|known| known.parent == *parent).cloned()
+        };
         let steps: Vec<_> = hops
             .into_iter()
             .map(|hop| match hop {
                 Hop::Direct => Step::Direct,
-                Hop::Parent(parent) => Step::Through(Arc::new(Known::new(parent))),
+                Hop::Parent(parent) => {
+                    Step::Through(known(&parent).unwrap_or_else(|| Arc::new(Known::new(parent))))
+                }
             })
             .collect();
         if steps.is_empty() { Self::direct() } else { Self(steps.into()) }
@@ -139,7 +150,7 @@ mod tests {
     #[test]
     fn a_parent_that_fails_rests_longer_each_time_and_is_the_last_to_be_asked() {
         let hops = ["http://a:1", "http://b:1"].map(|it| it.parse::<Hop>().unwrap());
-        let way = Way::new(hops);
+        let way = Way::new(hops, &[]);
         assert_eq!(order(&way, at(0)), ["a", "b"]);
         let first = way.0[0].clone();
         let gone = SendError::Dial(DialError::Parent(String::new()));
@@ -154,10 +165,10 @@ mod tests {
 
     #[test]
     fn a_refusal_is_final() {
-        let way = Way::new(["http://a:1".parse::<Hop>().unwrap()]);
+        let way = Way::new(["http://a:1".parse::<Hop>().unwrap()], &[]);
         let refused = SendError::Dial(DialError::ParentRefused(String::new()));
         assert!(!way.0[0].gives_way(&refused, at(0)));
         assert!(!way.0[0].gives_way(&SendError::Timeout, at(0)));
-        assert_eq!(order(&Way::new([]), at(0)), ["direct"]);
+        assert_eq!(order(&Way::new([], &[]), at(0)), ["direct"]);
     }
 }
