@@ -5,7 +5,7 @@
 //! spinning. It knows no protocol: each connection goes to the handler as a task of its own.
 
 use crate::drain::{Drain, Held};
-use crate::listen::{TcpListener, internet};
+use crate::listen::{self, TcpListener, internet};
 use crate::stream::Stream;
 use crate::sys;
 use rustix::fd::OwnedFd;
@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -200,6 +201,42 @@ fn shard(client: IpAddr) -> usize {
     };
     // Fibonacci hashing: the high bits of the product depend on all of the address.
     (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60) as usize % SHARDS
+}
+
+/// Accepts from `listener` until `closing` begins, and once more what had come by then: a client
+/// that the kernel has let in is answered although its listener closes. Otherwise as
+/// [`accept_loop`].
+pub async fn accept_until<H, F>(
+    listener: TcpListener,
+    limits: ConnectionLimits,
+    drain: Drain,
+    closing: &Drain,
+    handle: H,
+) -> io::Result<()>
+where
+    H: Fn(Stream) -> F + 'static,
+    F: Future<Output = ()> + 'static,
+{
+    let local = Some(listener.local_addr()).filter(|it| !it.ip().is_unspecified());
+    let waiting = listener.socket.try_clone()?;
+    let handle = Rc::new(handle);
+    let accepting = {
+        let handle = Rc::clone(&handle);
+        accept_loop(listener, limits.clone(), drain.clone(), move |stream| handle(stream))
+    };
+    tokio::select! {
+        biased;
+        () = closing.begun() => {}
+        ended = accepting => return ended,
+    }
+    for _ in 0..listen::BACKLOG {
+        let Ok((connection, peer)) = accept_one(&waiting) else { break };
+        if let Some(place) = limits.place(peer.ip(), &drain) {
+            let stream = Stream::accepted(connection, peer, local, place);
+            tokio::task::spawn_local(handle(stream));
+        }
+    }
+    Ok(())
 }
 
 /// Accepts from `listener` until `drain` begins, and hands each connection to `handle` as a task

@@ -28,7 +28,7 @@ pub mod udp;
 
 pub use accept::{
     CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX_DEFAULT, ConnectionCounts,
-    ConnectionLimits, accept_loop,
+    ConnectionLimits, accept_loop, accept_until,
 };
 pub use bucket::{Buckets, Rate, Taken};
 pub use cores::{CoreStuck, Cores};

@@ -78,23 +78,40 @@ pub fn listen_tcp(address: SocketAddr, wait: WaitForData) -> Result<TcpListener,
 }
 
 /// One listener per core on the same address; with port 0 they share the port that the kernel
-/// picks. Fails if anybody else listens there, our own sockets included.
+/// picks. Fails if anybody else listens there, our own sockets included, except those at
+/// `leaving`: addresses that this process listens on and closes once the new listeners accept, so
+/// that a reload can give a port to another door.
 pub fn listen_tcp_on_each(
     address: SocketAddr,
     wait: WaitForData,
     cores: usize,
+    leaving: &[SocketAddr],
 ) -> Result<Vec<TcpListener>, BindError> {
     // Without SO_REUSEPORT this fails where anybody listens; with it, a second Tidegate of the same
     // user would silently take half of the first one's connections.
-    open(address)
-        .and_then(|probe| bind(&probe, &address))
-        .map_err(|why| BindError::new(address, why))?;
+    let probed = open(address).and_then(|probe| bind(&probe, &address));
+    let is_ours = |why: &Errno| {
+        *why == Errno::ADDRINUSE && leaving.iter().any(|ours| overlap(*ours, address))
+    };
+    if let Err(why) = probed
+        && !is_ours(&why)
+    {
+        return Err(BindError::new(address, why));
+    }
     let mut listeners = vec![listen_tcp(address, wait)?];
     let chosen = listeners[0].address;
     for _ in 1..cores {
         listeners.push(listen_tcp(chosen, wait)?);
     }
     Ok(listeners)
+}
+
+/// Whether sockets at both addresses would be in each other's way.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let same_host = one.ip() == other.ip()
+        || one.is_ipv4() == other.is_ipv4()
+            && (one.ip().is_unspecified() || other.ip().is_unspecified());
+    one.port() == other.port() && same_host
 }
 
 fn open(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
@@ -176,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_core_listens_on_the_same_port() {
-        let listeners = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::Yes, 3).unwrap();
+        let listeners = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::Yes, 3, &[]).unwrap();
         assert_eq!(listeners.len(), 3);
         assert!(listeners.iter().all(|it| it.local_addr() == listeners[0].local_addr()));
         assert_ne!(listeners[0].local_addr().port(), 0);
@@ -186,16 +203,30 @@ mod tests {
     fn a_taken_port_is_named_with_a_remedy() {
         let other = std::net::TcpListener::bind(ANY).unwrap();
         let address = other.local_addr().unwrap();
-        let why = listen_tcp_on_each(address, WaitForData::No, 1).unwrap_err();
+        let why = listen_tcp_on_each(address, WaitForData::No, 1, &[]).unwrap_err();
         assert_eq!(why, BindError { address, reason: BindReason::Taken });
         assert!(why.to_string().contains(&format!("cannot listen on {address}")));
     }
 
     #[test]
     fn our_own_second_instance_counts_as_taken() {
-        let first = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::No, 2).unwrap();
-        let again = listen_tcp_on_each(first[0].local_addr(), WaitForData::No, 2);
+        let first = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::No, 2, &[]).unwrap();
+        let again = listen_tcp_on_each(first[0].local_addr(), WaitForData::No, 2, &[]);
         assert_eq!(again.unwrap_err().reason, BindReason::Taken);
+    }
+
+    #[test]
+    fn an_address_that_we_are_leaving_can_be_had_again() {
+        let first = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::No, 1, &[]).unwrap();
+        let address = first[0].local_addr();
+        let everywhere = SocketAddr::new([0, 0, 0, 0].into(), address.port());
+        for leaving in [address, everywhere] {
+            let again = listen_tcp_on_each(address, WaitForData::No, 1, &[leaving]).unwrap();
+            assert_eq!(again[0].local_addr(), address);
+        }
+        let other = SocketAddr::new(address.ip(), address.port() ^ 1);
+        let refused = listen_tcp_on_each(address, WaitForData::No, 1, &[other]).unwrap_err();
+        assert_eq!(refused.reason, BindReason::Taken);
     }
 
     #[test]

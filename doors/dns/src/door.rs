@@ -17,7 +17,7 @@ use ledger::Ledger;
 use policy::Policy;
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -157,19 +157,21 @@ impl Door {
         cores: &Cores,
     ) -> Result<(), StartError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let prepared = self.prepare(&running, openings, settings, cores)?;
+        let prepared = self.prepare(&running, openings, settings, cores, &[])?;
         running.take(prepared);
         Ok(())
     }
 
     /// Takes new settings: listeners that stay are kept open, the rest is exchanged at once for
     /// all requests that begin afterwards, the resolver's part included; certificates are read
-    /// again. On an error nothing changes.
+    /// again. `leaving` are addresses that other doors of this process give up. On an error nothing
+    /// changes.
     pub fn reload(
         &self,
         settings: &Settings,
         pixel: &[IpAddr],
         cores: &Cores,
+        leaving: &[SocketAddr],
     ) -> Result<(), StartError> {
         let before = self.shared.plan.load();
         let outside = before.outside.next(settings.foreign.as_ref(), &self.around);
@@ -177,7 +179,8 @@ impl Door {
         let plan = Plan::new(settings, pixel, outside, (&self.secrets, Some(&before)))?;
         let doh = forwarded(settings)?;
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let prepared = self.prepare(&running, &listeners::openings(settings), settings, cores)?;
+        let openings = listeners::openings(settings);
+        let prepared = self.prepare(&running, &openings, settings, cores, leaving)?;
         self.shared.resolver.reload(&settings.resolver()).map_err(StartError::Settings)?;
         self.shared.plan.store(Arc::new(plan));
         self.shared.doh.store(Arc::new(doh));
@@ -219,6 +222,7 @@ impl Door {
         openings: &[Opening],
         settings: &Settings,
         cores: &Cores,
+        leaving: &[SocketAddr],
     ) -> Result<Prepared, StartError> {
         self.batched.call_once(|| self.shared.resolver.after_batch(Arc::new(back::flush)));
         let wanted = listeners::group(openings)?;
@@ -238,6 +242,7 @@ impl Door {
             limits: &running.limits,
             identity: running.identity.as_ref().or(prepared.identity.as_ref()),
             cores,
+            leaving,
         };
         for wanted in &prepared.wanted {
             if !running.listeners.iter().any(|open| open.is(wanted)) {

@@ -47,7 +47,7 @@ pub use guard::{
     AccessAction, AccessSettings, ClientSubnetSettings, CookieMode, CookieSettings, Ddr,
     RateAction, RateLimitSettings, RebindingSettings, ResponseRateLimitSettings, SubnetMode,
 };
-pub use listeners::{DOH_PATH_DEFAULT, Opening};
+pub use listeners::{DOH_PATH_DEFAULT, Opening, listens};
 pub use local_names::LocalNames;
 pub use lookups::{FallbackSettings, Standby, ViewSettings};
 pub use outside::Collected;

@@ -17,7 +17,8 @@ use transport::quic_server::{accept_quic_loop, listen_quic_on_each};
 use transport::tls::{Alpn, Identity};
 use transport::udp::{UdpSocket, listen_udp};
 use transport::{
-    ConnectionLimits, Cores, Drain, ServerTls, Stream, WaitForData, accept_loop, listen_tcp_on_each,
+    ConnectionLimits, Cores, Drain, ServerTls, Stream, WaitForData, accept_until,
+    listen_tcp_on_each,
 };
 use vocab::{Complaint, Listen, Scheme};
 
@@ -92,6 +93,8 @@ pub(crate) struct Opener<'d> {
     /// What encrypted listeners present; there whenever one is wanted.
     pub(crate) identity: Option<&'d Identity>,
     pub(crate) cores: &'d Cores,
+    /// Addresses that another door leaves to this one.
+    pub(crate) leaving: &'d [SocketAddr],
 }
 
 /// What is spoken on a TCP connection.
@@ -131,6 +134,11 @@ pub(crate) fn openings(settings: &Settings) -> Vec<Opening> {
         return foreign.openings.clone();
     }
     settings.listen.iter().map(|it| Opening { listen: it.0.clone(), entry: 0 }).collect()
+}
+
+/// The addresses and protocols at which a door of these settings listens.
+pub fn listens(settings: &Settings) -> Vec<Listen> {
+    openings(settings).into_iter().map(|it| it.listen).collect()
 }
 
 /// The sockets that `openings` come to, in their order.
@@ -236,8 +244,9 @@ impl Opener<'_> {
     }
 
     fn open_tcp(self, wanted: &Wanted, spoken: &Spoken) -> Result<Listener, StartError> {
-        let listeners = listen_tcp_on_each(wanted.address, WaitForData::Yes, self.cores.count())
-            .map_err(StartError::Bind)?;
+        let listeners =
+            listen_tcp_on_each(wanted.address, WaitForData::Yes, self.cores.count(), self.leaving)
+                .map_err(StartError::Bind)?;
         let bound = listeners[0].local_addr();
         let line = self.line(wanted);
         for (core, socket) in listeners.into_iter().enumerate() {
@@ -246,12 +255,9 @@ impl Opener<'_> {
                 let (limits, drain) = (line_here.limits.clone(), line_here.shared.drain.clone());
                 let closing = line_here.closing.clone();
                 let serve = move |stream| serve(line_here.clone(), spoken.clone(), stream);
-                tokio::select! {
-                    () = closing.begun() => {}
-                    // It fails only where the reactor has no room for the socket: this core then
-                    // takes no connections, the others do.
-                    _ = accept_loop(socket, limits, drain, serve) => {}
-                }
+                // It fails only where the reactor has no room for the socket: this core then
+                // takes no connections, the others do.
+                let _ = accept_until(socket, limits, drain, &closing, serve).await;
             };
             self.start(core, &line, accept)?;
         }

@@ -31,8 +31,10 @@ impl App {
         let mut settings = running.plan.file.admin.clone();
         let entry =
             Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() };
-        let bound =
-            running.http.bind("admin", &[entry], &self.cores).map_err(|why| why.to_string())?;
+        let bound = running
+            .http
+            .bind("admin", &[entry], &self.cores, &[])
+            .map_err(|why| why.to_string())?;
         let (token, trouble) =
             Token::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
         trouble.into_iter().for_each(|trouble| self.suffer(trouble));

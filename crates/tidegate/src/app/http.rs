@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use transport::{
     BindError, ConnectionLimits, CoreStuck, Cores, Drain, Stream, TcpListener, WaitForData,
-    accept_loop, listen_tcp_on_each,
+    accept_until, listen_tcp_on_each,
 };
 use vocab::{Listen, Scheme};
 
@@ -47,12 +47,24 @@ impl Bound {
 }
 
 impl HttpListeners {
-    /// Binds those of `wanted` that are not open yet.
+    /// Addresses that a door listens on and no longer wants, by what `wanted` says of each door:
+    /// others may have them.
+    pub(super) fn leaving(&self, wanted: &[(&'static str, &[Listen])]) -> Vec<SocketAddr> {
+        let goes = |open: &&Open| {
+            let door = wanted.iter().find(|(door, _)| *door == open.door);
+            door.is_some_and(|(_, listen)| !listen.contains(&open.entry))
+        };
+        self.0.iter().filter(goes).map(|open| open.bound.address).collect()
+    }
+
+    /// Binds those of `wanted` that are not open yet. They may be at `leaving`, where doors of ours
+    /// still listen.
     pub(super) fn bind(
         &self,
         door: &'static str,
         wanted: &[Listen],
         cores: &Cores,
+        leaving: &[SocketAddr],
     ) -> Result<Vec<Bound>, BindError> {
         let mut entries: Vec<&Listen> = Vec::new();
         for entry in wanted {
@@ -63,7 +75,8 @@ impl HttpListeners {
             }
         }
         let bind = |entry: &Listen| {
-            let sockets = listen_tcp_on_each(entry.address, WaitForData::Yes, cores.count())?;
+            let sockets =
+                listen_tcp_on_each(entry.address, WaitForData::Yes, cores.count(), leaving)?;
             Ok(Bound { door, entry: entry.clone(), sockets })
         };
         entries.into_iter().map(bind).collect()
@@ -86,12 +99,9 @@ impl HttpListeners {
             cores.spawn(core, move || async move {
                 let held = drain.clone();
                 let handle = move |stream| serve(scheme, stream, drain.clone());
-                tokio::select! {
-                    () = closing.begun() => {}
-                    // It fails only where the reactor has no room for the socket: this core then
-                    // takes no connections, the others do.
-                    _ = accept_loop(socket, limits, held, handle) => {}
-                }
+                // It fails only where the reactor has no room for the socket: this core then takes
+                // no connections, the others do.
+                let _ = accept_until(socket, limits, held, &closing, handle).await;
             })?;
         }
         self.0.push(Open {

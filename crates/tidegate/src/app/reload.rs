@@ -7,15 +7,17 @@
 //! are new, the failure says so, and the next reload brings all of them to one plan.
 
 use super::build;
-use super::doors::{self, Doors};
+use super::doors::{self, Doors, Opening};
 use super::http::Bound;
 use super::{App, Running, lists, memory, private};
 use admin::model::{Reloaded, UpdatedList};
 use config::Plan;
 use policy::Policy;
 use std::fmt::Display;
+use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
+use vocab::{Listen, Scheme};
 
 impl App {
     /// Opens every door of the plan for the first time.
@@ -149,18 +151,19 @@ impl App {
         for (opening, listen) in openings.iter_mut().zip(wanted) {
             opening.listen = listen;
         }
+        let leaving = leaving(running, &openings, &plan);
         let mut bound: Vec<(usize, Bound)> = Vec::new();
         for (index, opening) in openings.iter().enumerate() {
             let listeners = running
                 .http
-                .bind(opening.name, &opening.listen, &self.cores)
+                .bind(opening.name, &opening.listen, &self.cores, &leaving)
                 .map_err(|why| say(&why))?;
             bound.extend(listeners.into_iter().map(|listener| (index, listener)));
         }
         // The DNS door binds before it changes anything, the resolver included, and is the last
         // that can fail. Without it the other doors still look names up.
         if let (Some(door), Some(settings)) = (&doors.dns, build::dns_settings(&plan)) {
-            door.reload(&settings, &build::pixel_addresses(&plan), &self.cores)
+            door.reload(&settings, &build::pixel_addresses(&plan), &self.cores, &leaving)
                 .map_err(|why| say(&why))?;
         } else {
             self.resolver
@@ -202,6 +205,21 @@ pub(super) fn size(policy: &Policy) -> (u32, u64) {
     let lists = policy.rules().lists();
     let rules = lists.iter().map(|list| u64::from(list.rules_names) + u64::from(list.rules_urls));
     (lists.len() as u32, rules.sum())
+}
+
+/// TCP addresses that a door listens on now and no door of that name wants any more: they may be
+/// given to another door by the same reload, which listens there before the old one closes.
+fn leaving(running: &Running, openings: &[Opening], plan: &Plan) -> Vec<SocketAddr> {
+    let wanted: Vec<_> = openings.iter().map(|it| (it.name, it.listen.as_slice())).collect();
+    let mut leaving = running.http.leaving(&wanted);
+    let dns = build::dns_settings(plan).map_or_else(Vec::new, |it| door_dns::listens(&it));
+    let open = running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.listeners());
+    let over_tcp = |listen: &&Listen| !matches!(listen.scheme, Scheme::Udp | Scheme::Quic);
+    let gone = open.iter().filter(over_tcp).filter(|open| {
+        !dns.iter().any(|it| it.scheme == open.scheme && it.address == open.address)
+    });
+    leaving.extend(gone.map(|listen| listen.address));
+    leaving
 }
 
 /// What is allowed and still worth saying.

@@ -29,7 +29,7 @@ where
     F: Future<Output = ()> + 'static,
 {
     let any = "127.0.0.1:0".parse().unwrap();
-    let listener = listen_tcp_on_each(any, wait, 1).unwrap().remove(0);
+    let listener = listen_tcp_on_each(any, wait, 1, &[]).unwrap().remove(0);
     let address = listener.local_addr();
     tokio::task::spawn_local(accept_loop(listener, limits, drain, handle));
     address

@@ -60,7 +60,7 @@ fn every_style_answers_a_blocked_name_its_own_way() {
         (Style::Refused, 5, 0, 0),
     ] {
         let settings = door_dns::Settings { blocked: style, ..bench.settings.clone() };
-        bench.door.reload(&settings, &[ip("192.0.2.9")], &bench.cores).unwrap();
+        bench.door.reload(&settings, &[ip("192.0.2.9")], &bench.cores, &[]).unwrap();
         let reply = bench.ask("blocked.test", A);
         assert_eq!((reply.rcode(), reply.counts().0), (rcode, answers), "{style:?}");
         assert_eq!(bench.ask("blocked.test", AAAA).counts().0, aaaa, "{style:?}");

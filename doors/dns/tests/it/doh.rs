@@ -208,7 +208,7 @@ fn every_path_leads_somewhere_and_a_client_may_name_itself() {
     // A path is exchanged while its socket and its connections stay.
     let mut settings = bench.settings.clone();
     settings.listen.pop();
-    bench.door.reload(&settings, &[], &bench.cores).unwrap();
+    bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap();
     assert_eq!(bench.address(Scheme::Https), addresses[0]);
     assert_eq!(status(&get(&bench, "/kids?name=near.test", &["-k"])), "404");
     assert_eq!(status(&get(&bench, "/dns-query?name=near.test", &["-k"])), "200");
@@ -240,7 +240,7 @@ fn a_clients_address_is_taken_from_proxies_that_are_trusted_only() {
         settings.doh.trusted_proxies =
             vec!["127.0.0.0/8".parse::<vocab::Network>().unwrap().into()];
         settings.doh.client_header = header.map(str::to_owned);
-        bench.door.reload(&settings, &[], &bench.cores).unwrap();
+        bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap();
     };
     trusting(None);
     ask(0, "x-forwarded-for: 203.0.113.1, 198.51.100.1");

@@ -214,12 +214,12 @@ fn a_listener_that_is_gone_frees_its_port_and_one_that_stays_keeps_its_connectio
     let near = query(0, "near.test", A);
     runtime().block_on(async {
         let connection = connect(address).await.unwrap();
-        bench.door.reload(&bench.settings, &[], &bench.cores).unwrap();
+        bench.door.reload(&bench.settings, &[], &bench.cores, &[]).unwrap();
         assert_eq!(ask(&connection, &near).await.unwrap().rcode(), 0);
         let mut listen = bench.settings.listen.clone();
         listen.retain(|entry| entry.scheme != Scheme::Quic);
         let settings = Settings { listen, ..bench.settings.clone() };
-        bench.door.reload(&settings, &[], &bench.cores).unwrap();
+        bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap();
         let begun = std::time::Instant::now();
         while UdpSocket::bind(address).is_err() {
             assert!(begun.elapsed() < DEADLINE, "the port is still taken");

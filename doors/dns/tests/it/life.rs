@@ -28,7 +28,7 @@ fn a_reload_keeps_listeners_that_stay_and_loses_no_question() {
     let mut settings = bench.settings.clone();
     for round in 0..20 {
         settings.local = vec![format!("a.test A 192.0.2.{}", 2 - round % 2)];
-        bench.door.reload(&settings, &[], &bench.cores).unwrap();
+        bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap();
     }
     let answered = asking.join().unwrap();
     assert_eq!(answered.len(), 2000);
@@ -42,7 +42,7 @@ fn a_listener_that_is_gone_from_the_settings_is_closed() {
     let (udp, tcp) = (bench.address(Scheme::Udp), bench.address(Scheme::Tcp));
     let settings =
         Settings { listen: vec![bench.settings.listen[1].clone()], ..bench.settings.clone() };
-    bench.door.reload(&settings, &[], &bench.cores).unwrap();
+    bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap();
     assert!(listen_udp(udp, 1).is_ok());
     assert_eq!(bench.door.listeners().len(), 1);
     assert_eq!(bench.address(Scheme::Tcp), tcp);
@@ -57,7 +57,7 @@ fn a_reload_that_cannot_listen_changes_nothing() {
     settings.listen.push(listen("tcp://127.0.0.1:0"));
     settings.listen[2].0.address.set_ip([127, 0, 0, 2].into());
     settings.listen.push(listen(&format!("udp://{}", taken.local_addr().unwrap())));
-    let refused = bench.door.reload(&settings, &[], &bench.cores);
+    let refused = bench.door.reload(&settings, &[], &bench.cores, &[]);
     assert!(matches!(refused, Err(StartError::Bind(_))), "{refused:?}");
     assert_eq!(bench.door.listeners().len(), 2);
     assert_eq!(bench.ask("a.test", A).address().to_string(), "192.0.2.1");

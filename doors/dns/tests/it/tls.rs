@@ -182,7 +182,7 @@ fn a_renewed_certificate_is_taken_on_reload_and_nobody_is_cut_off() {
     let files = bench.make_certificate("first.test");
     let settings = Settings { certificate: Some(files), ..bench.settings.clone() };
     let own = Client::connect(&bench).leaf();
-    bench.door.reload(&settings, &[], &bench.cores).unwrap();
+    bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap();
     let mut before = Client::connect(&bench);
     let address = bench.address(Scheme::Tls);
     // The same files with new content, as tools for renewal leave them.
@@ -191,7 +191,7 @@ fn a_renewed_certificate_is_taken_on_reload_and_nobody_is_cut_off() {
         let path = |name: &str| bench.folder.join(format!("{name}.{ending}"));
         std::fs::rename(path("second.test"), path("first.test")).unwrap();
     }
-    bench.door.reload(&settings, &[], &bench.cores).unwrap();
+    bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap();
     let after = Client::connect(&bench);
     assert_ne!(own, before.leaf());
     assert_ne!(before.leaf(), after.leaf());
@@ -214,7 +214,7 @@ fn files_that_are_no_certificate_are_named_and_change_nothing() {
     ] {
         let files = door_dns::CertificateSettings { cert: cert.into(), key: key.into() };
         let settings = Settings { certificate: Some(files), ..bench.settings.clone() };
-        let refused = bench.door.reload(&settings, &[], &bench.cores).unwrap_err();
+        let refused = bench.door.reload(&settings, &[], &bench.cores, &[]).unwrap_err();
         assert!(matches!(refused, StartError::Certificate(_)), "{refused}");
         assert!(refused.to_string().contains(named), "{refused}");
     }
