@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::net::TcpStream;
+use tidegate_tests::Scratch;
 use tidegate_tests::clients::{curl, curl_with_head};
 use tidegate_tests::tidegate::Tidegate;
 
@@ -107,6 +108,29 @@ fn the_number_of_a_block_page_finds_the_request() {
     assert_eq!(none["rows"].as_array().unwrap().len(), 0);
 }
 
+/// Every door, with all that has figures of its own.
+const ALL_DOORS: &str = r#"
+policy: { lists: [{ name: mine, rules: ["||shop.example^", "||ads.example/t$redirect=2x2.png"] }] }
+dns:
+  listen: ["udp://127.0.0.1:0"]
+  upstreams: ["udp://127.0.0.1:9", "udp://127.0.0.2:9"]
+  timeout: 100ms
+pixel: { listen: ["http://127.0.0.1:0"], addresses: [127.0.0.1] }
+proxy: { listen: ["http://127.0.0.1:0"], cache: {} }
+web:
+  - { listen: ["http://127.0.0.1:0"], root: www }
+  - { listen: ["http://127.0.0.1:0"], hosts: [b.example], root: www }
+gateway:
+  listen: ["http://127.0.0.1:0"]
+  pools:
+    app: { servers: ["http://127.0.0.1:9", "http://127.0.0.1:10"] }
+    other: { servers: ["http://127.0.0.1:9"] }
+  routes:
+    - { path: "/a/*", pool: app, limit: { rate: 5/s } }
+    - { path: "/*", pool: other, block: { patterns: ["/.env"] } }
+admin: { listen: "127.0.0.1:0" }
+"#;
+
 /// One series of a page in OpenMetrics: its name and its labels, in order.
 fn series(line: &str) -> (String, Vec<(String, String)>) {
     let (name, rest) = line.split_at(line.find(['{', ' ']).unwrap());
@@ -145,13 +169,19 @@ fn series(line: &str) -> (String, Vec<(String, String)>) {
 
 #[test]
 fn the_metrics_page_is_strictly_right_and_has_no_series_twice() {
-    let edge = Tidegate::start(YAML);
+    let scratch = Scratch::new();
+    scratch.write("www/index.html", "hello");
+    let edge = Tidegate::start_in(scratch, ALL_DOORS);
     let pixel = edge.address("pixel", "http");
     for path in ["/x.png", "/x.js", "/t"] {
         curl(&["-H", "Host: ads.example", &format!("http://{pixel}{path}")]);
         curl(&["-H", "Host: shop.example", &format!("http://{pixel}{path}")]);
     }
     curl(&["-x", &format!("http://{}", edge.address("proxy", "http")), "http://shop.example/"]);
+    for path in ["/.env", "/a/x", "/x"] {
+        curl(&[&format!("http://{}{path}", edge.address("gateway", "http"))]);
+    }
+    curl(&[&format!("http://{}/", edge.address("web", "http"))]);
     let page = edge.figures();
     let (mut families, mut seen) = (HashSet::new(), HashSet::new());
     let mut lines = page.lines().peekable();

@@ -7,7 +7,7 @@ use admin::Question;
 use admin::model::{GatewayWhy, Rule, RuleMatch, Why};
 use config::Plan;
 use door_pixel::Judged;
-use outcome::{outcome, trims};
+use outcome::{is_configured, outcome, trims};
 use policy::{Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Until};
 use vocab::{Action, Cause, DomainName, Door, Now, RuleRef};
 
@@ -54,6 +54,7 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &Question, now: Now) -
         matches: explanation.considered.iter().map(considered).collect(),
         trimmed: explanation.trimmed.as_ref().map(|it| it.url.clone()),
         door_outcome: match (at_pixel, trimmed) {
+            _ if !is_configured(plan, question.door) => "this door is not configured".into(),
             (Some(foretold), _) => foretold.outcome,
             (None, Some(trimmed)) => format!("307 to {}", trimmed.url),
             (None, None) => outcome(policy, plan, &ask, explanation.verdict),

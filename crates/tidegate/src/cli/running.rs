@@ -235,6 +235,11 @@ impl Answers {
                         )),
                     }
                 }
+                // The file would say what may not hold in what runs.
+                Err(absent @ Absent::Forbidden(_)) => {
+                    let message = format!("{absent}; --offline asks the configuration instead");
+                    return Err(Failure::new(Exit::NotStarted, message));
+                }
                 Err(absent) => Err(absent.in_short()),
             },
         };
@@ -280,10 +285,9 @@ impl Absent {
         match self {
             Self::NotStarted(_) => "nothing is running here".into(),
             Self::Silent(_, address) => format!("nothing is running here: {address} is silent"),
-            Self::Forbidden(state) => format!(
-                "the state folder {} is another user's: with sudo, what runs would be asked",
-                state.display()
-            ),
+            Self::Forbidden(state) => {
+                format!("the state folder {} is another user's", state.display())
+            }
             Self::Unreadable(path, why) => format!("{} cannot be read: {why}", path.display()),
         }
     }

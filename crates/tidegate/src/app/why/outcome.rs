@@ -17,6 +17,18 @@ pub(super) fn trims(question: &Question) -> bool {
     question.door == Door::Proxy
 }
 
+/// True for a door that the configuration names.
+pub(super) fn is_configured(plan: &Plan, door: Door) -> bool {
+    let file = &plan.file;
+    match door {
+        Door::Dns => file.dns.is_some(),
+        Door::Pixel => file.pixel.is_some(),
+        Door::Proxy => file.proxy.is_some(),
+        Door::Web => !file.web.is_empty(),
+        Door::Gateway => file.gateway.is_some(),
+    }
+}
+
 /// Outcome at the door of a question.
 pub(super) fn outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>, verdict: Verdict) -> String {
     match (ask.door, verdict.action) {
@@ -36,7 +48,7 @@ pub(super) fn outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>, verdict: Verd
 }
 
 fn dns_outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>) -> String {
-    let Some(dns) = &plan.file.dns else { return "the DNS door is not configured".into() };
+    let ttl_s = plan.file.dns.as_ref().map_or(0, |dns| dns.blocked_ttl.0.0.as_secs());
     let nodata = "NODATA with SOA and EDE 15";
     let has_address = |kind| {
         let mut addresses = pixel_addresses(plan).into_iter();
@@ -45,7 +57,7 @@ fn dns_outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>) -> String {
     let is_address = matches!(ask.kind, Kind::Lookup(A | AAAA));
     match policy.style_of(ask.client, ask.who).unwrap_or_else(|| effective_style(plan)) {
         Style::Pixel if is_address && has_address(ask.kind) => {
-            format!("the pixel door's address, for {} s", dns.blocked_ttl.0.0.as_secs())
+            format!("the pixel door's address, for {ttl_s} s")
         }
         Style::Null if is_address => "0.0.0.0 or ::".into(),
         Style::Nxdomain => "NXDOMAIN with SOA and EDE 15".into(),
