@@ -277,6 +277,8 @@ where
     service_fn(move |mut request: Request<hyper::body::Incoming>| {
         let exchange = begin(watch.begin_request());
         let version = request.version();
+        // Over HTTP/1 hyper sees to that itself.
+        let is_bodiless = version == Version::HTTP_2 && request.method() == Method::HEAD;
         if version == Version::HTTP_2 && request.method() == Method::CONNECT {
             // The stream's task is over when its answer is sent; the tunnel is not.
             request.extensions_mut().insert(Held::new(watch.begin_request()));
@@ -297,9 +299,22 @@ where
                 }
                 Err(answer) => answer,
             };
+            let answer = if is_bodiless { without_body(answer) } else { answer };
             Ok::<_, Infallible>(answer.map(|body| exchange.answered(body)))
         }
     })
+}
+
+/// The answer to HEAD: the head of the one to GET, with the length that its body has
+/// (RFC 9110 §9.3.2).
+fn without_body(answer: Response<Body>) -> Response<Body> {
+    let (mut head, body) = answer.into_parts();
+    if let Some(length @ 1..) = http_body::Body::size_hint(&body).exact()
+        && !head.headers.contains_key(header::CONTENT_LENGTH)
+    {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, Body::empty())
 }
 
 /// Runs a handler. Its answer follows the interim answers that it tells of.

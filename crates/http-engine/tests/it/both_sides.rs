@@ -162,6 +162,22 @@ fn http2_refuses_a_header_list_over_its_limit_and_two_hosts() {
 }
 
 #[test]
+fn the_answer_to_head_has_the_length_of_the_body_and_none_of_it() {
+    run(async {
+        for versions in [Versions::Http1, Versions::Http2] {
+            let mut sender =
+                connected(versions, |_| async { Response::new(Body::full("a page")) }).await;
+            for (method, body) in [("GET", "a page"), ("HEAD", "")] {
+                sender.ready().await.unwrap();
+                let answer = sender.send(request(method, Body::empty())).await.unwrap();
+                assert_eq!(answer.headers()[header::CONTENT_LENGTH], "6", "{versions:?} {method}");
+                assert_eq!(text(answer).await, body, "{versions:?} {method}");
+            }
+        }
+    });
+}
+
+#[test]
 fn http2_carries_several_requests_at_once() {
     run(async {
         let asked = Asked::default();

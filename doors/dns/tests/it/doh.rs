@@ -69,6 +69,24 @@ fn curl_asks_over_both_versions_of_http_with_and_without_tls() {
 }
 
 #[test]
+fn head_has_the_fields_of_get_and_no_body() {
+    let bench = bench();
+    let path = format!("/dns-query?dns={}", base64(&query(0, "near.test", A)));
+    for version in ["--http1.1", "--http2"] {
+        for path in [path.as_str(), "/nowhere"] {
+            let length = |words: &[&str]| {
+                let said = get(&bench, path, &[&[version], words].concat());
+                assert!(said.errors.is_empty(), "{version}: {}", said.errors);
+                let head = said.text.to_ascii_lowercase();
+                let line = head.lines().find(|line| line.starts_with("content-length:"));
+                line.map(str::to_owned)
+            };
+            assert_eq!(length(&["--head"]), length(&["-i"]), "{version} {path}");
+        }
+    }
+}
+
+#[test]
 fn curl_resolves_by_us() {
     let bench = Bench::listening(&["https", "http/page"], |settings| {
         settings.local = vec!["page.test A 127.0.0.1".into()];
