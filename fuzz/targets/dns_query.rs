@@ -33,6 +33,10 @@ fuzz_target!(|data: &[u8]| {
             forge::bad(&reply, &mut out);
             assert_eq!(out[..2], data[..2]);
         }
+        Err(BadQuery::Cookie(reply, options)) => {
+            forge::cookie_reply(&reply, 0, options, &mut out);
+            assert!(out[..2] == data[..2] && out.len() <= data.len() + 23);
+        }
         Err(BadQuery::Drop(_)) => {}
     }
 });

@@ -5,14 +5,16 @@
 //! longer than a day. Called by the resolver (in) and the DNS door (out).
 
 mod said;
+mod scrub;
 
 pub use said::OPTIONS_BYTES_MAX;
 
 use crate::codes::{Ede, EdeCode, record_type};
 use crate::forge;
 use crate::query::Query;
-use crate::reply;
+use crate::reply::{self, Section};
 use crate::wire::{self, HEADER_BYTES, Malformed, Record, bits, u16_at, u32_at};
+use scrub::{Inspect, NoInspection, Scrubbed, Scrubber};
 use std::fmt;
 use std::net::IpAddr;
 use vocab::{DomainName, NameBuffer};
@@ -67,6 +69,10 @@ pub enum BadAnswer {
     Questions,
     /// Over [`ALIASES_MAX`] aliases.
     TooManyAliases,
+    /// An alias leads back to a name that led to it.
+    AliasLoop,
+    /// None of its answers belongs to the question.
+    Foreign,
 }
 
 impl fmt::Display for BadAnswer {
@@ -77,6 +83,8 @@ impl fmt::Display for BadAnswer {
             Self::Truncated => "the answer is truncated",
             Self::Questions => "the answer does not repeat one question",
             Self::TooManyAliases => "the answer's chain of aliases is too long",
+            Self::AliasLoop => "the answer's chain of aliases leads in a circle",
+            Self::Foreign => "the answer is about other names",
         })
     }
 }
@@ -103,11 +111,28 @@ struct Survey {
 }
 
 impl Answer {
-    /// Reads a response and keeps what answers are made of.
+    /// Reads a response that was made or checked here, and keeps what answers are made of.
     ///
     /// OPT and TSIG belong to the transaction and are left out, and with them whatever additional
     /// record stands behind them: moving those would break compression pointers.
     pub fn from_response(message: &[u8]) -> Result<Self, BadAnswer> {
+        Self::read(message, &mut NoInspection)
+    }
+
+    /// Reads the response of an upstream, which nobody has looked into before.
+    ///
+    /// Every name, length and known type in it must be sound, or all of it is refused; records that
+    /// do not belong to the question are left out.
+    pub fn from_upstream(message: &[u8]) -> Result<Self, BadAnswer> {
+        let mut scrubber = Scrubber::new();
+        let answer = Self::read(message, &mut scrubber)?;
+        match scrubber.finish(message)? {
+            Scrubbed::Whole => Ok(answer),
+            Scrubbed::Partly(message) => Self::from_response(&message),
+        }
+    }
+
+    fn read(message: &[u8], inspection: &mut impl Inspect) -> Result<Self, BadAnswer> {
         let flags = u16_at(message, 2)?;
         let [questions, answers, authorities, additionals] =
             [u16_at(message, 4)?, u16_at(message, 6)?, u16_at(message, 8)?, u16_at(message, 10)?];
@@ -121,6 +146,7 @@ impl Answer {
             return Err(BadAnswer::Questions);
         }
         let records_at = question_end(message)?;
+        inspection.begin(message, records_at)?;
         let mut survey = Survey {
             ttls: Vec::new(),
             aliases: Vec::new(),
@@ -132,11 +158,13 @@ impl Answer {
         let mut here = records_at;
         for _ in 0..answers {
             let record = record(message, here)?;
+            inspection.record(message, Section::Answer, &record)?;
             survey.answer(message, &record)?;
             here = record.end;
         }
         for _ in 0..authorities {
             let record = record(message, here)?;
+            inspection.record(message, Section::Authority, &record)?;
             survey.authority(message, &record)?;
             here = record.end;
         }
@@ -149,6 +177,7 @@ impl Answer {
                 options = is_opt.then(|| said::kept(&message[record.data_at..record.end]));
                 break;
             }
+            inspection.record(message, Section::Additional, &record)?;
             survey.ttls.push(record.ttl_at as u16);
             here = record.end;
             kept += 1;
@@ -207,6 +236,14 @@ impl Answer {
     /// Whether it answers `question` (name, type, class), whatever the case of letters.
     pub fn matches(&self, question: &[u8]) -> bool {
         self.wire[HEADER_BYTES..usize::from(self.records_at)].eq_ignore_ascii_case(question)
+    }
+
+    /// The same answer without its word that it was validated (AD): nobody who could be believed
+    /// has given it (RFC 6840 §5.8).
+    #[must_use]
+    pub fn without_validation(mut self) -> Self {
+        self.wire[3] &= !(bits::AUTHENTIC as u8);
+        self
     }
 
     /// The addresses in its answer section.

@@ -24,6 +24,14 @@ pub mod record_type {
     pub const DNAME: u16 = 39;
     /// The pseudo-record of EDNS (RFC 6891).
     pub const OPT: u16 = 41;
+    /// A delegation's key (RFC 4034 §5).
+    pub const DS: u16 = 43;
+    /// A signature (RFC 4034 §3).
+    pub const RRSIG: u16 = 46;
+    /// The next name, as a proof that there is none between (RFC 4034 §4).
+    pub const NSEC: u16 = 47;
+    /// The same of hashed names (RFC 5155).
+    pub const NSEC3: u16 = 50;
     /// A service binding (RFC 9460).
     pub const SVCB: u16 = 64;
     /// A service binding for HTTPS (RFC 9460).

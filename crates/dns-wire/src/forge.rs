@@ -149,6 +149,16 @@ pub fn bad(reply: &BadReply<'_>, out: &mut Vec<u8>) {
     }
 }
 
+/// The reply to a message that asks for nothing but a cookie, which is in `options` (raw, sound).
+pub fn cookie_reply(reply: &BadReply<'_>, rcode: u16, options: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    bad(&BadReply { edns: None, ..*reply }, out);
+    let Some(edns) = reply.edns else { return };
+    out[start + 3] |= (rcode & bits::RCODE) as u8;
+    out[start + 11] = 1;
+    write_opt(edns, rcode, None, options, out);
+}
+
 fn negative(query: &Query<'_>, rcode: Rcode, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     let start = begin(query, rcode, [0, 1], out);
     push_soa(ttl, out);

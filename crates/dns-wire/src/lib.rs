@@ -13,6 +13,7 @@ pub mod forge;
 pub mod json;
 pub mod options;
 mod query;
+mod record_data;
 pub mod records;
 pub mod rendered;
 pub mod reply;

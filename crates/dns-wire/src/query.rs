@@ -5,7 +5,9 @@
 //! query at all is dropped, so that two servers never answer each other for ever. Called by the DNS
 //! door for every message.
 
+use crate::ask_options::OPTION_COOKIE;
 use crate::codes::{Rcode, record_type};
+use crate::options::each;
 use crate::wire::{self, HEADER_BYTES, Malformed, NAME_BYTES_MAX, bits, u16_at};
 use vocab::NameBuffer;
 
@@ -57,6 +59,9 @@ pub enum BadQuery<'p> {
     Drop(DropReason),
     /// Say what is wrong, by [`crate::forge::bad`].
     Reply(BadReply<'p>),
+    /// It has no question, and these options with a cookie: say what becomes of that (RFC 7873
+    /// §5.4), by [`crate::forge::cookie_reply`].
+    Cookie(BadReply<'p>, &'p [u8]),
 }
 
 /// Why a message deserves no reply.
@@ -71,7 +76,7 @@ pub enum DropReason {
 /// What a refusal repeats from the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadReply<'p> {
-    /// `FormErr`, `NotImp` or `BadVers`.
+    /// `FormErr`, `NotImp` or `BadVers`; `NoError` where a cookie is all that was asked for.
     pub rcode: Rcode,
     /// The number of the message.
     pub id: u16,
@@ -130,13 +135,19 @@ impl<'p> Query<'p> {
         }
         let bad =
             |rcode, question, edns| BadQuery::Reply(BadReply { rcode, id, flags, question, edns });
-        if flags & bits::OPCODE != 0 {
-            return Err(bad(Rcode::NotImp, None, None));
-        }
         let counts = [word(4), word(6), word(8), word(10)];
+        if flags & bits::OPCODE != 0 {
+            let (question, edns, _) = legible(packet, counts);
+            return Err(bad(Rcode::NotImp, question, edns));
+        }
         let Ok((question, edns, options)) = read(packet, counts, name) else {
             name.clear();
-            return Err(bad(Rcode::FormErr, None, None));
+            let (question, edns, options) = legible(packet, counts);
+            if counts[..3] == [0; 3] && has_cookie(options) {
+                let reply = BadReply { rcode: Rcode::NoError, id, flags, question, edns };
+                return Err(BadQuery::Cookie(reply, options));
+            }
+            return Err(bad(Rcode::FormErr, question, edns));
         };
         if edns.is_some_and(|edns| edns.version != 0) {
             return Err(bad(Rcode::BadVers, Some(question), edns));
@@ -231,6 +242,42 @@ fn read<'p>(
         }
     }
     Ok((question, edns, options))
+}
+
+/// Question, EDNS and options of a message that is no query of ours, as far as it can be followed:
+/// what of them was sound is repeated (RFC 6891 §7).
+fn legible(packet: &[u8], counts: [u16; 4]) -> (Option<&[u8]>, Option<Edns>, &[u8]) {
+    let [questions, records @ ..] = counts;
+    let mut here = HEADER_BYTES;
+    let mut question = None;
+    for _ in 0..questions {
+        let Ok(end) = wire::sound_name(packet, here) else { return (None, None, &[]) };
+        let Some(found) = packet.get(here..end + 4) else { return (question, None, &[]) };
+        // The reply repeats one question, in whose name nothing is left to point to.
+        let is_plain = wire::plain_name_end(packet, here) == Some(end);
+        question = (questions == 1 && is_plain).then_some(found);
+        here = end + 4;
+    }
+    let mut found = (None, &[][..]);
+    for _ in 0..records.iter().map(|count| u32::from(*count)).sum() {
+        let Ok(record) = wire::record_at(packet, here) else { return (question, None, &[]) };
+        here = record.end;
+        if record.rtype != record_type::OPT {
+            continue;
+        }
+        match edns_of(packet, &record) {
+            // A second one makes both worthless.
+            Ok(edns) if found.0.is_none() && packet[record.start] == 0 => {
+                found = (Some(edns), &packet[record.data_at..record.end]);
+            }
+            Ok(_) | Err(Malformed) => return (question, None, &[]),
+        }
+    }
+    (question, found.0, found.1)
+}
+
+fn has_cookie(options: &[u8]) -> bool {
+    each(options).any(|(code, _)| code == OPTION_COOKIE)
 }
 
 fn edns_of(packet: &[u8], record: &wire::Record) -> Result<Edns, Malformed> {

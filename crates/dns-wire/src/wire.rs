@@ -10,6 +10,8 @@ use vocab::NameBuffer;
 pub(crate) const HEADER_BYTES: usize = 12;
 /// Bytes of a name in wire form, at most (RFC 1035 §2.3.4).
 pub(crate) const NAME_BYTES_MAX: usize = 255;
+/// Compression pointers of one name, at most: it has no more labels than that.
+pub(crate) const POINTERS_MAX: usize = 127;
 /// A question: a name, its type, its class.
 pub(crate) const QUESTION_BYTES_MAX: usize = NAME_BYTES_MAX + 4;
 /// A pointer to the name of the question, which stands right after the header.
@@ -70,6 +72,112 @@ pub(crate) fn skip_name(message: &[u8], at: usize) -> Result<usize, Malformed> {
     }
 }
 
+/// Where the pointer at `here` leads, which must be before `earliest` and behind the header.
+fn pointer_target(message: &[u8], here: usize, earliest: usize) -> Result<usize, Malformed> {
+    let target = usize::from(u16_at(message, here)? & 0x3fff);
+    if (HEADER_BYTES..earliest).contains(&target) { Ok(target) } else { Err(Malformed) }
+}
+
+/// Where the name that starts at `at` ends, as [`skip_name`] says, once all of it was followed to
+/// its root: pointers lead ever further back, and 255 bytes are the end.
+pub(crate) fn sound_name(message: &[u8], at: usize) -> Result<usize, Malformed> {
+    // Nearly every owner; whoever asks this has read the question already.
+    if message.get(at..at + 2) == Some(&POINTER_TO_QUESTION[..]) && at > HEADER_BYTES {
+        return Ok(at + 2);
+    }
+    let (mut here, mut earliest, mut bytes, mut pointers) = (at, at, 0, 0);
+    let mut end = None;
+    loop {
+        let length = usize::from(*message.get(here).ok_or(Malformed)?);
+        match length {
+            0 => return Ok(end.unwrap_or(here + 1)),
+            1..=63 => {
+                bytes += 1 + length;
+                here += 1 + length;
+                if bytes >= NAME_BYTES_MAX {
+                    return Err(Malformed);
+                }
+            }
+            192.. => {
+                let target = pointer_target(message, here, earliest)?;
+                pointers += 1;
+                if pointers > POINTERS_MAX {
+                    return Err(Malformed);
+                }
+                end.get_or_insert(here + 2);
+                (here, earliest) = (target, target);
+            }
+            _ => return Err(Malformed),
+        }
+    }
+}
+
+/// Where the name at `at` ends with its root label; none where it ends with a pointer.
+pub(crate) fn plain_name_end(message: &[u8], at: usize) -> Option<usize> {
+    let mut here = at;
+    loop {
+        match usize::from(*message.get(here)?) {
+            0 => return Some(here + 1),
+            length @ 1..=63 => here += 1 + length,
+            _ => return None,
+        }
+    }
+}
+
+/// The place of the first label of the name at `at`, past any pointers; none where they lead
+/// nowhere.
+pub(crate) fn first_label(message: &[u8], at: usize) -> Option<usize> {
+    let mut here = at;
+    for _ in 0..=POINTERS_MAX {
+        match *message.get(here)? {
+            192.. => here = usize::from(u16_at(message, here).ok()? & 0x3fff),
+            _ => return Some(here),
+        }
+    }
+    None
+}
+
+/// The length of the label at `here`, which is none of a pointer, and what stands behind it.
+fn label_at(message: &[u8], here: usize) -> Option<(&[u8], usize)> {
+    let length = usize::from(*message.get(here)?);
+    let label = message.get(here + 1..here + 1 + length)?;
+    Some((label, here + 1 + length))
+}
+
+/// Whether two sound names are the same, whatever the case of their letters.
+pub(crate) fn is_same_name(message: &[u8], one: usize, other: usize) -> bool {
+    let (mut one, mut other) = (one, other);
+    loop {
+        let (Some(first), Some(second)) = (first_label(message, one), first_label(message, other))
+        else {
+            return false;
+        };
+        if first == second {
+            return true;
+        }
+        match (label_at(message, first), label_at(message, second)) {
+            (Some((a, _)), Some((b, _))) if !a.eq_ignore_ascii_case(b) => return false,
+            (Some(([], _)), Some(_)) => return true,
+            (Some((_, next)), Some((_, other_next))) => (one, other) = (next, other_next),
+            (None, _) | (_, None) => return false,
+        }
+    }
+}
+
+/// Whether the sound name at `name` is the one at `above`, or stands below it.
+pub(crate) fn is_name_within(message: &[u8], name: usize, above: usize) -> bool {
+    let mut here = name;
+    loop {
+        if is_same_name(message, here, above) {
+            return true;
+        }
+        match first_label(message, here).and_then(|it| label_at(message, it)) {
+            None | Some(([], _)) => return false,
+            Some((_, next)) => here = next,
+        }
+    }
+}
+
 /// Gives the labels of the name at `at` to `each`, following pointers, which must lead ever
 /// further back: so a loop is impossible, and 255 bytes are the end.
 pub(crate) fn each_label(
@@ -79,7 +187,7 @@ pub(crate) fn each_label(
 ) -> Result<(), Malformed> {
     let mut here = at;
     let mut earliest = at;
-    let mut bytes = 0;
+    let (mut bytes, mut pointers) = (0, 0);
     loop {
         let length = usize::from(*message.get(here).ok_or(Malformed)?);
         match length {
@@ -94,8 +202,9 @@ pub(crate) fn each_label(
                 here += 1 + length;
             }
             192.. => {
-                let target = usize::from(u16_at(message, here)? & 0x3fff);
-                if target >= earliest {
+                let target = pointer_target(message, here, earliest)?;
+                pointers += 1;
+                if pointers > POINTERS_MAX {
                     return Err(Malformed);
                 }
                 earliest = target;

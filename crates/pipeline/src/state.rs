@@ -122,6 +122,10 @@ pub enum Response {
 pub enum Failure {
     /// No upstream answered.
     Upstream,
+    /// No upstream could be reached.
+    Network,
+    /// An upstream leads back to this server.
+    Circle,
     /// Too many questions are waiting.
     Overloaded,
     /// A cap of the program was reached, or an answer could not be changed as asked.

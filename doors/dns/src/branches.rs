@@ -54,7 +54,8 @@ pub(crate) async fn settle(
             let question = pending::question(group, cache, key, options);
             let (sender, receiver) = oneshot::channel();
             let done = Box::new(move |resolution| drop(sender.send(resolution)));
-            match origin.shared.resolver.submit(question, done) {
+            let source = origin.request.source();
+            match origin.shared.resolver.submit(question, source, done) {
                 Err(_overloaded) => Arrived::Failed(Failure::Overloaded),
                 Ok(()) => {
                     receiver.await.map_or(Arrived::Failed(Failure::Upstream), pending::of_upstream)

@@ -10,6 +10,7 @@ use crate::effects::Surroundings;
 use crate::guard::Secrets;
 use crate::listeners::{self, Listener, Opener, Opening, Wanted};
 use crate::outside::{Collected, Outside};
+use crate::pending::TASKS_MAX;
 use crate::plan::Plan;
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
@@ -19,12 +20,11 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use transport::tls::Identity;
 use transport::trust::TrustBook;
 use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
-use upstream::resolver::{OwnNames, Resolver};
+use upstream::resolver::{FairCap, OwnNames, Resolver};
 use vocab::{Complaint, Listen};
 
 /// What the door is made of; the binary owns each and hands it in.
@@ -91,7 +91,7 @@ pub(crate) struct Shared {
     /// Where questions wait that wait for more than an exchange.
     pub(crate) cores: Arc<Cores>,
     /// Questions that wait there now.
-    pub(crate) tasks: AtomicUsize,
+    pub(crate) tasks: FairCap,
     /// Which clients get no address of the pixel door.
     pub(crate) trust: Arc<TrustBook>,
     /// Whom DNS over HTTPS believes about its clients.
@@ -130,7 +130,7 @@ impl Door {
                 drain: parts.drain,
                 trust: parts.trust,
                 cores: parts.cores,
-                tasks: AtomicUsize::new(0),
+                tasks: FairCap::new(TASKS_MAX),
                 doh: ArcSwap::from_pointee(doh),
             }),
             signer: parts.signer,

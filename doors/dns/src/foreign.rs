@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use upstream::resolver::{
     CacheSettings, CertificateCheck, Family, GroupSettings, Pipeline, PlainServer,
-    ResolverSettings, StaleMode, Strategy, UpstreamDetails, UpstreamSettings,
+    ResolverSettings, StaleMode, Strategy, TrustAd, UpstreamDetails, UpstreamSettings,
 };
 use vocab::{ByteSize, Complaint, Listen, Scheme, Span};
 
@@ -220,6 +220,8 @@ fn one(at: usize, spec: &Upstream) -> UpstreamSettings {
         },
         idle: spec.idle.map(|it| Text(Span(it))),
         connections: spec.connections,
+        // The peers pass on what they are told.
+        trust_ad: TrustAd::On,
         ..UpstreamDetails::default()
     })
 }

@@ -16,10 +16,9 @@ use pipeline::machine;
 use pipeline::state::{Arrived, Failure, State, Step, Wait};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 use transport::Held;
-use upstream::resolver::{CacheId, GroupId, Question, Resolution, ResolveError};
+use upstream::resolver::{CacheId, GroupId, QuerySource, Question, Resolution, ResolveError};
 use vocab::{NameBuffer, Near, Now};
 
 /// The client's message and whence it came, for as long as anyone works on it.
@@ -53,23 +52,22 @@ pub(crate) struct Pending {
 }
 
 /// Questions that may wait in tasks at once: what a second of sleep at 16,000 questions a second
-/// holds. Beyond it a question fails at once.
-const TASKS_MAX: usize = 16_384;
+/// holds. No client has more of these places than are left to the others; beyond it a question fails
+/// at once.
+pub(crate) const TASKS_MAX: usize = 16_384;
 
 /// A place among those.
-struct Place(Arc<Shared>);
+struct Place(Arc<Shared>, QuerySource);
 
 impl Place {
-    fn take(shared: &Arc<Shared>) -> Option<Self> {
-        // Counted first, given back by the drop if there is no room.
-        let place = Self(Arc::clone(shared));
-        (shared.tasks.fetch_add(1, Ordering::Relaxed) < TASKS_MAX).then_some(place)
+    fn take(shared: &Arc<Shared>, source: QuerySource) -> Option<Self> {
+        shared.tasks.enter(source).ok().map(|()| Self(Arc::clone(shared), source))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.tasks.fetch_sub(1, Ordering::Relaxed);
+        self.0.tasks.leave(self.1);
     }
 }
 
@@ -91,6 +89,11 @@ impl Request {
             url_path: caller.url_path.into(),
             client_id: caller.client_id.into(),
         }
+    }
+
+    /// Whose share of the questions in flight it takes.
+    pub(crate) fn source(&self) -> QuerySource {
+        QuerySource::client(self.client, self.client_port)
     }
 
     pub(crate) fn caller(&self) -> Caller<'_> {
@@ -182,10 +185,11 @@ impl Pending {
             Wait::Forward { group, cache, key, options } => {
                 let question = question(group, cache, key, options);
                 let shared = Arc::clone(&self.shared);
+                let source = self.request.source();
                 let mut callback = Callback(Some(self));
                 let done = Box::new(move |resolution| callback.arrive(of_upstream(resolution)));
                 // Without room the callback is dropped, and says so to its client.
-                let _ = shared.resolver.submit(question, done);
+                let _ = shared.resolver.submit(question, source, done);
             }
             other => self.wait_in_task(other),
         }
@@ -193,8 +197,9 @@ impl Pending {
 
     fn wait_in_task(self: Box<Self>, wait: Wait) {
         let shared = Arc::clone(&self.shared);
+        let source = self.request.source();
         let mut callback = Callback(Some(self));
-        let Some(place) = Place::take(&shared) else { return };
+        let Some(place) = Place::take(&shared, source) else { return };
         let core = crate::chance::number() as usize % shared.cores.count();
         let task = move || async move {
             let _place = place;
@@ -243,7 +248,13 @@ pub(crate) fn question(
 pub(crate) fn of_upstream(resolution: Resolution) -> Arrived {
     match resolution.result {
         Ok((answer, age_s)) => Arrived::Answer(answer, age_s, resolution.source),
-        Err(ResolveError::Overloaded) => Arrived::Failed(Failure::Overloaded),
-        Err(_) => Arrived::Failed(Failure::Upstream),
+        Err(why) => Arrived::Failed(match why {
+            ResolveError::Overloaded => Failure::Overloaded,
+            ResolveError::Circle => Failure::Circle,
+            ResolveError::Unreachable | ResolveError::Tls => Failure::Network,
+            ResolveError::Timeout | ResolveError::BadAnswer | ResolveError::Stopped => {
+                Failure::Upstream
+            }
+        }),
     }
 }

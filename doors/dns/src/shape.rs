@@ -19,6 +19,9 @@ const STREAM_REPLY_BYTES_MAX: usize = 65_535;
 /// How long clients may keep that a service binding could not be freed of its hints.
 const EMPTIED_TTL_S: u32 = 60;
 
+/// What is told of an upstream that is this server.
+const CIRCLE_TEXT: &str = "an upstream leads back to this server";
+
 /// OPT without options, and an extended error without text.
 const OPT_BYTES_MAX: usize = 17;
 
@@ -90,7 +93,10 @@ pub(crate) fn shape(
     let returned = machine::returned(&view.plan.program, state, query);
     seen.answer.subnet = echoed(view, source, &returned, seen.subnet);
     let room = limit.saturating_sub(out.len() + OPT_BYTES_MAX + seen.answer.len());
-    let text = reason(view, asked, &seen, (error, findings.cause), room);
+    let text = match state.failure() {
+        Some(Failure::Circle) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
+        _ => reason(view, asked, &seen, (error, findings.cause), room),
+    };
     let error = error.map(|code| Ede { code, text: &text });
     let room = room.saturating_sub(text.len());
     let passed = passed_back(source, &returned, room);
@@ -195,6 +201,7 @@ fn error_of(why: Failure) -> EdeCode {
     match why {
         // RFC 8914 §4.23 and §4.24.
         Failure::Upstream | Failure::Overloaded => EdeCode::NoReachableAuthority,
+        Failure::Network | Failure::Circle => EdeCode::NetworkError,
         Failure::Program | Failure::Effect => EdeCode::NotSupported,
     }
 }

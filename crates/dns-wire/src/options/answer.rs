@@ -67,19 +67,9 @@ impl AnswerOptions {
         self.len() == 0 && self.padding == Padding::None
     }
 
-    /// Writes them for an answer to `query` with the extended error `ede` that has `message` bytes
-    /// without OPT and may have `limit` with it.
-    pub fn write(
-        &self,
-        query: &Query<'_>,
-        ede: Option<Ede<'_>>,
-        message: usize,
-        limit: usize,
-    ) -> OptionBuffer {
+    /// Writes all but the padding.
+    pub fn write_plain(&self) -> OptionBuffer {
         let mut out = OptionBuffer::new();
-        if query.edns.is_none() {
-            return out;
-        }
         if let Some(cookie) = &self.cookie {
             out.push(OPTION_COOKIE, cookie);
         }
@@ -90,6 +80,22 @@ impl AnswerOptions {
             let (bytes, len) = subnet.option();
             out.push_raw(&bytes[..len]);
         }
+        out
+    }
+
+    /// Writes them for an answer to `query` with the extended error `ede` that has `message` bytes
+    /// without OPT and may have `limit` with it.
+    pub fn write(
+        &self,
+        query: &Query<'_>,
+        ede: Option<Ede<'_>>,
+        message: usize,
+        limit: usize,
+    ) -> OptionBuffer {
+        if query.edns.is_none() {
+            return OptionBuffer::new();
+        }
+        let mut out = self.write_plain();
         let whole = message + forge::opt_len(query, ede) + out.len + OPTION_HEAD_BYTES;
         if self.padding == Padding::Block && whole <= limit {
             let padded = whole.next_multiple_of(ANSWER_BLOCK_BYTES).min(limit);

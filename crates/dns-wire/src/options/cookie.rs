@@ -62,6 +62,11 @@ impl<'q> Cookie<'q> {
         let (client, server) = data.split_first_chunk::<CLIENT_BYTES>()?;
         matches!(server.len(), 0 | 8..=32).then_some(Self { client: *client, server })
     }
+
+    /// Whether it has a server's part, right or wrong.
+    pub const fn has_server_part(&self) -> bool {
+        !self.server.is_empty()
+    }
 }
 
 impl CookieSecrets {

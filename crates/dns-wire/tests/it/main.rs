@@ -13,3 +13,4 @@ mod oracle;
 mod queries;
 mod reply;
 mod svcb;
+mod upstream_answers;

@@ -174,6 +174,61 @@ fn an_unknown_edns_version_is_told_so() {
     assert_eq!(read.first_question().unwrap().qname().to_string(), "www.example");
 }
 
+/// The question and the UDP size in the reply to a message that is refused with this code.
+fn repeated(packet: &[u8], rcode: Rcode) -> (Option<String>, Option<u16>) {
+    let Err(BadQuery::Reply(bad)) = parse(packet) else { panic!("it must be refused") };
+    assert_eq!(bad.rcode, rcode);
+    let mut reply = Vec::new();
+    forge::bad(&bad, &mut reply);
+    let read = Message::from_octets(reply.as_slice()).unwrap();
+    let opt = read.opt().map(|opt| opt.udp_payload_size());
+    (read.first_question().map(|it| it.qname().to_string()), opt)
+}
+
+#[test]
+fn rfc6891_7_what_is_refused_repeats_what_was_sound() {
+    let both = (Some("www.example".to_owned()), Some(1232));
+    let packet = query("www.example", Rtype::A, Edns::Size(4096));
+    let mut notify = packet.clone();
+    notify[2] |= 4 << 3;
+    assert_eq!(repeated(&notify, Rcode::NotImp), both);
+    // OPT said to be an answer, so that it is no query.
+    let mut answering = packet.clone();
+    (answering[7], answering[11]) = (1, 0);
+    assert_eq!(repeated(&answering, Rcode::FormErr), both);
+    let mut two = packet.clone();
+    two.splice(29..29, packet[12..29].iter().copied());
+    two[5] = 2;
+    assert_eq!(repeated(&two, Rcode::FormErr), (None, Some(1232)));
+    assert_eq!(repeated(&packet[..packet.len() - 1], Rcode::FormErr), (both.0.clone(), None));
+    assert_eq!(repeated(&packet[..20], Rcode::FormErr), (None, None));
+    let plain = query("www.example", Rtype::A, Edns::None);
+    let mut plain_notify = plain.clone();
+    plain_notify[2] |= 4 << 3;
+    assert_eq!(repeated(&plain_notify, Rcode::NotImp), (both.0, None));
+}
+
+#[test]
+fn rfc7873_5_4_a_cookie_is_asked_for_without_a_question() {
+    let asking = |option: &[u8]| {
+        let mut packet = b"\x12\x34\x01\0\0\0\0\0\0\0\0\x01\0\0\x29\x04\xd0\0\0\0\0".to_vec();
+        packet.extend((option.len() as u16).to_be_bytes());
+        packet.extend(option);
+        packet
+    };
+    let option = b"\0\x0a\0\x08COOKIE!!";
+    let packet = asking(option);
+    let Err(BadQuery::Cookie(bad, options)) = parse(&packet) else { panic!("it asks for one") };
+    assert_eq!(options, option);
+    let mut reply = Vec::new();
+    forge::cookie_reply(&bad, 23, options, &mut reply);
+    let read = Message::from_octets(reply.as_slice()).unwrap();
+    assert_eq!((read.opt_rcode().to_int(), read.header_counts().qdcount()), (23, 0));
+    assert!(reply.ends_with(option));
+    assert_eq!(reply_to(&asking(b"")), Rcode::FormErr);
+    assert_eq!(reply_to(&asking(b"\0\x0c\0\0")), Rcode::FormErr);
+}
+
 #[test]
 fn no_bytes_at_all_make_it_fail_otherwise() {
     let mut numbers = Numbers(99);

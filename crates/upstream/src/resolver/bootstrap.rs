@@ -172,7 +172,7 @@ async fn answer(socket: &UdpSocket, id: u16, key: &[u8]) -> Result<Answer, Excha
         let message = &buffer[..received.map_err(|_| ExchangeError::Unreachable)?];
         if check_response(message, id, KeyBuffer::question(key)).is_ok() {
             // A host with more addresses than a datagram holds is no upstream.
-            return Answer::from_response(message).map_err(|_| ExchangeError::BadAnswer);
+            return Answer::from_upstream(message).map_err(|_| ExchangeError::BadAnswer);
         }
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Order {
     next: u8,
     /// How many of them at once from the start.
     pub(super) first: usize,
+    /// The zone that they are responsible for, by the first of them as written.
+    pub(super) zone: u8,
     /// Whether every one of them has failed of late.
     pub(super) hope: Hope,
 }
@@ -119,6 +121,12 @@ impl Choice {
         self.all.get(usize::from(place)).map(Rc::clone)
     }
 
+    /// The one that will be asked next.
+    pub(super) fn peek(&self, order: &Order) -> Option<&Rc<Upstream>> {
+        let place = order.places[..usize::from(order.count)].get(usize::from(order.next))?;
+        self.all.get(usize::from(*place))
+    }
+
     /// Those responsible for the name within `key`.
     fn responsible(&self, key: &[u8]) -> &[u8] {
         if self.special.is_empty() {
@@ -143,6 +151,7 @@ impl Choice {
             count: count as u8,
             next: 0,
             first: 1,
+            zone: responsible.first().copied().unwrap_or(0),
             hope: Hope::Some,
         };
         let places = &mut order.places[..count];

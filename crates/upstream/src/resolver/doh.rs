@@ -132,7 +132,7 @@ impl HttpWay {
         check_response(&message, ID, KeyBuffer::question(wanted.key))
             .map_err(|_| ExchangeError::BadAnswer)?;
         age_ttls(&mut message, age_s);
-        Answer::from_response(&message).map_err(|_| ExchangeError::BadAnswer)
+        Answer::from_upstream(&message).map_err(|_| ExchangeError::BadAnswer)
     }
 
     fn request(&self, version: Version, query: Vec<u8>) -> Result<Request<Body>, ExchangeError> {

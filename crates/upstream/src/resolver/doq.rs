@@ -170,7 +170,7 @@ async fn ask_on(
     };
     check_response(message, ID, KeyBuffer::question(wanted.key))
         .map_err(|_| ExchangeError::BadAnswer)?;
-    Answer::from_response(message).map_err(|_| ExchangeError::BadAnswer)
+    Answer::from_upstream(message).map_err(|_| ExchangeError::BadAnswer)
 }
 
 impl From<QuicError> for ExchangeError {

@@ -74,7 +74,7 @@ pub(super) fn spawn(
                 Ok(runtime) => runtime,
                 Err(why) => return drop(ready.send(Err(why))),
             };
-        let means = Rc::new(Means { tls, dice: Dice::new() });
+        let means = Rc::new(Means { tls, dice: Dice::new(), single_ports: Rc::default() });
         runtime.block_on(async move {
             let engine = Rc::new_cyclic(|engine| Engine {
                 race: RefCell::new(Race::new(&plan, means, shared, Weak::clone(engine))),

@@ -15,9 +15,11 @@ use super::reach::Reach;
 use super::record::{Failing, Listed, Record};
 use super::streams::{Security, StreamWay};
 use super::udp::UdpWay;
+use super::upstream_settings::TrustAd;
 use dns_wire::Answer;
 use dns_wire::ask_options::{PADDING_BLOCK_BYTES, pad_query};
-use std::net::SocketAddr;
+use std::cell::Cell;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -81,6 +83,8 @@ impl Wanted<'_> {
 pub(super) struct Means {
     pub(super) tls: ClientTls,
     pub(super) dice: Dice,
+    /// Ports that are open for one question each.
+    pub(super) single_ports: Rc<Cell<usize>>,
 }
 
 /// An upstream, ready to be asked.
@@ -89,6 +93,8 @@ pub(super) struct Upstream {
     pub(super) address: UpstreamAddress,
     pub(super) record: Arc<Record>,
     reach: Rc<Reach>,
+    /// Whether nobody can answer in its place.
+    is_authenticated: bool,
     way: Way,
 }
 
@@ -121,7 +127,9 @@ impl Upstream {
             (Protocol::Https, _) => Way::Http(HttpWay::new(place, &address, means)),
             (Protocol::Quic, _) => Way::Quic(QuicWay::new(place, means)),
         };
-        Self { name: Arc::clone(&planned.name), address, record: Arc::default(), reach, way }
+        let is_authenticated = reach.authenticates(&address);
+        let name = Arc::clone(&planned.name);
+        Self { name, address, record: Arc::default(), reach, is_authenticated, way }
     }
 
     /// Whether it is what `planned` says, so that a reload may keep it.
@@ -136,6 +144,24 @@ impl Upstream {
             Way::Udp { datagrams, .. } => Some(datagrams),
             Way::Stream(_) | Way::Http(_) | Way::Quic(_) => None,
         }
+    }
+
+    /// Its answer, without its word on validation where that is not believed.
+    pub(super) fn as_far_as_trusted(&self, answer: Answer) -> Answer {
+        let believed = match self.reach.trust_ad {
+            TrustAd::On => true,
+            TrustAd::Off => false,
+            TrustAd::Auto => self.is_authenticated,
+        };
+        if believed { answer } else { answer.without_validation() }
+    }
+
+    /// Whether its own questions, if it had some, could come to us from `ip`.
+    pub(super) fn may_ask_from(&self, ip: IpAddr) -> bool {
+        self.datagrams().is_some_and(|way| {
+            let own = way.address().ip();
+            own == ip || own.is_loopback() && ip.is_loopback()
+        })
     }
 
     /// Asks by stream, HTTP or QUIC for at most `limit`, and keeps record of it.
@@ -156,6 +182,7 @@ impl Upstream {
         };
         let outcome =
             tokio::time::timeout(limit, asked).await.unwrap_or(Err(ExchangeError::Timeout));
+        let outcome = outcome.map(|answer| self.as_far_as_trusted(answer));
         match outcome {
             Ok(_) => self.record.answered(begun.elapsed()),
             Err(why) => {

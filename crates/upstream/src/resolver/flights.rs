@@ -6,7 +6,9 @@
 use super::cache::Kept;
 use super::choice::{Choice, Order};
 use super::exchange::ExchangeError;
+use super::fair_shares::FairShares;
 use super::fastest::Gathered;
+use super::query_source::QuerySource;
 use super::question::{Question, Resolution, ResolveError};
 use dns_wire::Answer;
 use slab::Slab;
@@ -14,9 +16,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::task::AbortHandle;
 
-/// Different questions in flight at once, at most; beyond it, a question fails at once, or gets the
-/// stale answer if there is one.
+/// Different questions in flight at once, at most. Beyond it whoever has the most gives way: another's
+/// question takes the place of its oldest one, its own only where that has had its chance. Who gets
+/// no place, or loses it, fails at once, or gets the stale answer if there is one.
 pub const QUESTIONS_MAX: usize = 4096;
 
 /// An answer and who gave it.
@@ -26,7 +30,10 @@ pub(super) type Won = (Answer, Arc<str>);
 pub(super) type Tell = Box<dyn FnOnce(Resolution) + Send>;
 
 /// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
-pub(super) struct Done(Option<Tell>);
+pub(super) struct Done {
+    tell: Option<Tell>,
+    pub(super) source: QuerySource,
+}
 
 /// A question on its way.
 pub(super) struct Flight {
@@ -45,6 +52,20 @@ pub(super) struct Flight {
     pub(super) second_best: Result<Won, ExchangeError>,
     /// What was answered so far, where the first answer is not the end of it.
     pub(super) gathered: Option<Box<Gathered>>,
+    /// Whose it is.
+    pub(super) share: u16,
+    /// From then on it has had its chance, and gives way to others of the same share.
+    pub(super) spare_at: Instant,
+    /// The tasks that ask for it, to be ended with it where it gives way.
+    pub(super) tasks: Vec<AbortHandle>,
+    pub(super) circle: Circle,
+}
+
+/// Whether an upstream has asked us what we asked it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Circle {
+    Open,
+    Closed,
 }
 
 /// How long whoever waits goes without the kept answer.
@@ -69,16 +90,17 @@ pub(super) struct FlightId {
 pub(super) struct Flights {
     table: Slab<(u64, Flight)>,
     by_question: HashMap<Rc<Question>, FlightId>,
+    shares: FairShares,
     serial: u64,
 }
 
 impl Done {
-    pub(super) const fn new(tell: Option<Tell>) -> Self {
-        Self(tell)
+    pub(super) const fn new(tell: Option<Tell>, source: QuerySource) -> Self {
+        Self { tell, source }
     }
 
     pub(super) fn tell(mut self, resolution: Resolution) {
-        if let Some(tell) = self.0.take() {
+        if let Some(tell) = self.tell.take() {
             tell(resolution);
         }
     }
@@ -86,7 +108,7 @@ impl Done {
 
 impl Drop for Done {
     fn drop(&mut self) {
-        if let Some(tell) = self.0.take() {
+        if let Some(tell) = self.tell.take() {
             tell(Resolution::failed(ResolveError::Stopped));
         }
     }
@@ -100,14 +122,20 @@ impl Flights {
     pub(super) fn insert(&mut self, flight: Flight) -> FlightId {
         self.serial += 1;
         let serial = self.serial;
-        let question = Rc::clone(&flight.question);
+        let (question, share) = (Rc::clone(&flight.question), flight.share);
         let id = FlightId { place: self.table.insert((serial, flight)), serial };
+        self.shares.enter(id.place, share);
         self.by_question.insert(question, id);
         id
     }
 
     pub(super) fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
         let (serial, flight) = self.table.get_mut(id.place)?;
+        (*serial == id.serial).then_some(flight)
+    }
+
+    pub(super) fn get(&self, id: FlightId) -> Option<&Flight> {
+        let (serial, flight) = self.table.get(id.place)?;
         (*serial == id.serial).then_some(flight)
     }
 
@@ -118,12 +146,26 @@ impl Flights {
     pub(super) fn remove(&mut self, id: FlightId) -> Option<Flight> {
         self.get_mut(id)?;
         let (_, flight) = self.table.remove(id.place);
+        self.shares.leave(id.place);
         self.by_question.remove(&flight.question);
         Some(flight)
     }
 
     pub(super) fn len(&self) -> usize {
         self.table.len()
+    }
+
+    /// Which question gives way to one of `share` when there is no room; none: the new one does.
+    pub(super) fn gives_way_to(&self, share: u16, now: Instant) -> Option<FlightId> {
+        let (greediest, most) = self.shares.greediest()?;
+        let own = self.shares.count(share);
+        let is_modest = own + 1 < most;
+        let from = if is_modest || own == 0 { greediest } else { share };
+        let place = self.shares.oldest(from)?;
+        let (serial, flight) = self.table.get(place)?;
+        // Among equals, who came first is not pushed out before an answer could have come: or a
+        // flood would leave nobody the time to be answered.
+        (is_modest || flight.spare_at <= now).then_some(FlightId { place, serial: *serial })
     }
 
     /// Those for whom something is to be done at `now`.

@@ -7,6 +7,7 @@ use super::flights::Done;
 use super::own_names::{Dialled, OwnNames};
 use super::persist::{DumpReport, RestoreReport};
 use super::plan::Plan;
+use super::query_source::{CapReached, FairCap, QuerySource};
 use super::question::{
     CacheId, Cached, Looked, NoAddresses, Overloaded, Question, Renew, Resolution, ResolveError,
 };
@@ -18,14 +19,14 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use transport::ClientTls;
 use vocab::{Complaint, DomainName, Name, Now, Source};
 
-/// Callers that wait at once, at most: several may wait for one question.
+/// Callers that wait at once, at most: several may wait for one question. No client has more of these
+/// places than are left to the others.
 pub const WAITING_MAX: usize = 16_384;
 /// When one family's addresses are there, the other's are waited for so long (RFC 8305 §3).
 const OTHER_FAMILY_DELAY: Duration = Duration::from_millis(50);
@@ -41,7 +42,7 @@ pub struct Resolver {
 /// What callers and the resolver's thread both see.
 pub(super) struct Shared {
     pub(super) caches: Caches,
-    pub(super) waiting: AtomicUsize,
+    pub(super) waiting: FairCap,
     pub(super) roll: Roll,
     /// Read once for each name that is dialled, and written on reloads.
     own: RwLock<Option<Arc<dyn OwnNames>>>,
@@ -87,7 +88,7 @@ impl Resolver {
         let plan = Plan::new(settings).map_err(StartError::Settings)?;
         let shared = Arc::new(Shared {
             caches: Caches::new(&settings.caches),
-            waiting: AtomicUsize::new(0),
+            waiting: FairCap::new(WAITING_MAX),
             roll: Roll::default(),
             own: RwLock::default(),
         });
@@ -116,24 +117,27 @@ impl Resolver {
         }
     }
 
-    /// Looks `question` up and runs `done` on the resolver's thread, which it must not hold up.
+    /// Looks `question` up for `source` and runs `done` on the resolver's thread, which it must not
+    /// hold up.
     ///
     /// Equal questions share one exchange. Beyond [`WAITING_MAX`] callers it refuses at once.
     pub fn submit(
         &self,
         question: Question,
+        source: QuerySource,
         done: Box<dyn FnOnce(Resolution) + Send>,
     ) -> Result<(), Overloaded> {
-        self.enter()?;
-        self.send(Command::Ask(question, Done::new(Some(done))));
+        self.shared.waiting.enter(source).map_err(|CapReached| Overloaded)?;
+        self.send(Command::Ask(question, Done::new(Some(done), source)), source);
         Ok(())
     }
 
     /// Looks `question` up, whatever its cache holds, for the cache's sake: nobody waits.
     pub fn renew(&self, question: Question) {
         // Where too many wait, what is old stays old for a while.
-        if self.enter().is_ok() {
-            self.send(Command::Renew(question, Done::new(None)));
+        let source = QuerySource::OURSELVES;
+        if self.shared.waiting.enter(source).is_ok() {
+            self.send(Command::Renew(question, Done::new(None, source)), source);
         }
     }
 
@@ -163,7 +167,7 @@ impl Resolver {
         let (sender, receiver) = oneshot::channel();
         // Whoever waited may be gone by then; the answer is in the cache all the same.
         let done = Box::new(move |resolution| drop(sender.send(resolution)));
-        match self.submit(question, done) {
+        match self.submit(question, QuerySource::OURSELVES, done) {
             Ok(()) => receiver.await.unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped)),
             Err(Overloaded) => Resolution::failed(ResolveError::Overloaded),
         }
@@ -226,7 +230,7 @@ impl Resolver {
             cache: caches.iter().fold(CacheStats::default(), |all, it| all.and(*it)),
             caches,
             cache_names: self.shared.caches.names(),
-            waiting: self.shared.waiting.load(Ordering::Relaxed),
+            waiting: self.shared.waiting.taken(),
         }
     }
 
@@ -270,20 +274,11 @@ impl Resolver {
         self.shared.caches.restore_bytes(cache, bytes, now)
     }
 
-    /// Takes one of the places of those who wait.
-    fn enter(&self) -> Result<(), Overloaded> {
-        if self.shared.waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX {
-            return Ok(());
-        }
-        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-        Err(Overloaded)
-    }
-
     /// Sends a command that somebody was counted for. The thread outlives every sender, so this
     /// fails only if it died; dropping the command then tells its caller so.
-    fn send(&self, command: Command) {
+    fn send(&self, command: Command, source: QuerySource) {
         if let Err(unsent) = self.commands.send(command) {
-            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.shared.waiting.leave(source);
             drop(unsent);
         }
     }

@@ -5,13 +5,12 @@
 
 use super::cache::{AnswerCache, Kept};
 use super::exchange::ExchangeError;
-use super::flights::{Done, FlightId, Patience, Won};
-use super::question::{Question, Resolution};
+use super::flights::{Circle, Done, FlightId, Patience, Won};
+use super::question::{Question, Resolution, ResolveError};
 use super::race::{Race, Told};
 use dns_wire::Answer;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use vocab::Source;
 
 impl Race {
@@ -19,22 +18,47 @@ impl Race {
         let Some(flight) = self.flights.remove(id) else { return };
         let question = &*flight.question;
         // What is kept beats a failure, and beats an upstream's word that it failed.
-        let resolution = match outcome {
-            Ok((answer, upstream)) if answer.is_definite() => self.keep(question, answer, upstream),
-            Ok((answer, upstream)) => match self.whatever(question) {
+        let resolution = match (outcome, flight.circle) {
+            (Ok((answer, upstream)), _) if answer.is_definite() => {
+                self.failures.forget(question);
+                self.keep(question, answer, upstream)
+            }
+            (Ok((answer, upstream)), Circle::Open) => match self.whatever(question) {
                 Some(kept) => self.not_renewed(question, kept),
                 None => self.keep(question, answer, upstream),
             },
-            Err(why) => match self.whatever(question) {
-                Some(kept) => self.not_renewed(question, kept),
-                None => Resolution::failed(why.into()),
-            },
+            (Ok(_), Circle::Closed) => self.not_answered(&flight.question, ResolveError::Circle),
+            (Err(why), _) => self.not_answered(&flight.question, why.into()),
         };
         if resolution.source == Source::Stale
             && let Some(cache) = self.cache_of(question)
         {
             cache.count_stale(flight.waiting.len());
         }
+        for done in flight.waiting {
+            self.tell(done, resolution.clone());
+        }
+    }
+
+    /// No upstream has answered.
+    fn not_answered(&mut self, question: &Rc<Question>, why: ResolveError) -> Resolution {
+        if let Some(kept) = self.whatever(question) {
+            return self.not_renewed(question, kept);
+        }
+        self.failures.note(question, why, self.now);
+        Resolution::failed(why)
+    }
+
+    /// Ends a question that gives way to another: it has not failed, so nothing is remembered.
+    pub(super) fn displace(&mut self, id: FlightId) {
+        let Some(flight) = self.flights.remove(id) else { return };
+        for task in &flight.tasks {
+            task.abort();
+        }
+        let resolution = match flight.kept {
+            Some(kept) => self.kept_answer(kept),
+            None => Resolution::failed(ResolveError::Overloaded),
+        };
         for done in flight.waiting {
             self.tell(done, resolution.clone());
         }
@@ -92,7 +116,7 @@ impl Race {
 
     pub(super) fn tell(&mut self, done: Done, resolution: Resolution) {
         // First, so that whoever is told can ask the next thing.
-        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.shared.waiting.leave(done.source);
         self.told = Told::Someone;
         done.tell(resolution);
     }

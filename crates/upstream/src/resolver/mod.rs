@@ -17,6 +17,8 @@ mod doh;
 mod doq;
 mod engine;
 mod exchange;
+mod failure_memory;
+mod fair_shares;
 mod fastest;
 mod flights;
 mod handle;
@@ -32,6 +34,7 @@ mod plan;
 mod probe_settings;
 mod probes;
 mod proof;
+mod query_source;
 mod question;
 mod race;
 mod reach;
@@ -58,6 +61,7 @@ pub use own_names::{OwnNames, OwnWord};
 pub use persist::{DumpFile, DumpReport, NotRestored, RestoreReport};
 pub use pin::{BadPin, Pin};
 pub use probe_settings::{PROBE_PORTS_MAX, ProbeAddresses, ProbeSettings};
+pub use query_source::{CapReached, FairCap, QuerySource};
 pub use question::{
     CacheId, Cached, GroupId, Looked, NoAddresses, Overloaded, Question, Renew, Resolution,
     ResolveError,
@@ -71,6 +75,6 @@ pub use snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
 pub(crate) use socks::connect as connect_through;
 pub use socks::{BadProxy, Credentials, Proxy};
 pub use upstream_settings::{
-    CertificateCheck, Cookie, DOMAINS_MAX, Family, Letters, Pipeline, UpstreamDetails,
+    CertificateCheck, Cookie, DOMAINS_MAX, Family, Letters, Pipeline, TrustAd, UpstreamDetails,
     UpstreamSettings,
 };

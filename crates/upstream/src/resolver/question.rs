@@ -48,8 +48,10 @@ pub enum ResolveError {
     Tls,
     /// What an upstream sent was no answer to the question.
     BadAnswer,
-    /// More questions are waiting than [`super::QUESTIONS_MAX`].
+    /// More questions are waiting than [`super::QUESTIONS_MAX`], and it had to give way.
     Overloaded,
+    /// An upstream has asked us the very question: it leads back here.
+    Circle,
     /// The resolver's thread is gone; the process is ending.
     Stopped,
 }
@@ -201,6 +203,7 @@ impl fmt::Display for ResolveError {
             Self::Tls => "no upstream could be spoken to over TLS",
             Self::BadAnswer => "the upstreams sent no usable answer",
             Self::Overloaded => "too many questions are waiting",
+            Self::Circle => "an upstream leads back to this server",
             Self::Stopped => "the resolver has stopped",
         })
     }

@@ -10,8 +10,10 @@ use super::cache::{Kept, Second};
 use super::choice::{Choice, Hope};
 use super::engine::{Engine, receive};
 use super::exchange::{ExchangeError, Means, Upstream};
+use super::failure_memory::FailureMemory;
+use super::fair_shares::FairShares;
 use super::fastest::Gathered;
-use super::flights::{Done, Flight, FlightId, Flights, Patience, QUESTIONS_MAX};
+use super::flights::{Circle, Done, Flight, FlightId, Flights, Patience, QUESTIONS_MAX};
 use super::handle::Shared;
 use super::plan::Plan;
 use super::probes::Prober;
@@ -19,6 +21,7 @@ use super::question::{Question, Resolution, ResolveError};
 use super::trials::{Trial, Trials};
 use super::udp::Port;
 use dns_wire::Answer;
+use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +36,13 @@ const HEDGE_MAX: Duration = Duration::from_secs(1);
 /// When nothing is known of it yet.
 const HEDGE_UNKNOWN: Duration = Duration::from_millis(500);
 
+/// How long `upstream` may take before something else is done.
+fn patience_with(upstream: Option<&Rc<Upstream>>) -> Duration {
+    upstream
+        .and_then(|it| it.record.mean_time())
+        .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEANS).clamp(HEDGE_MIN, HEDGE_MAX))
+}
+
 /// See the module.
 pub(super) struct Race {
     pub(super) shared: Arc<Shared>,
@@ -42,6 +52,7 @@ pub(super) struct Race {
     pub(super) prober: Option<Prober>,
     pub(super) flights: Flights,
     pub(super) trials: Trials,
+    pub(super) failures: FailureMemory,
     pub(super) engine: Weak<Engine>,
     /// The name of the upstream where there is none.
     pub(super) nobody: Arc<str>,
@@ -79,6 +90,7 @@ impl Race {
             prober: None,
             flights: Flights::default(),
             trials: Trials::default(),
+            failures: FailureMemory::default(),
             engine,
             nobody: Arc::from(""),
             told: Told::NoOne,
@@ -97,6 +109,7 @@ impl Race {
             known.push(Rc::new(Choice::new(group, &self.means, &known)));
         }
         self.choices = known.split_off(self.choices.len());
+        self.failures.clear();
         if self.prober.is_none() && self.choices.iter().any(|it| it.aim.is_some()) {
             // Without its thread, answers are given as they come.
             self.prober = Prober::start().ok();
@@ -135,7 +148,10 @@ impl Race {
         match found {
             Second::Fresh(kept) => self.tell(done, self.kept_answer(kept)),
             Second::Old(kept) => self.begin(question, done, Some(kept)),
-            Second::Nothing => self.begin(question, done, None),
+            Second::Nothing => match self.failures.recall(&question, self.now) {
+                Some(why) => self.tell(done, Resolution::failed(why)),
+                None => self.begin(question, done, None),
+            },
         }
     }
 
@@ -149,7 +165,14 @@ impl Race {
     }
 
     fn join(&mut self, id: FlightId, done: Done) {
+        let is_echo = done.source.from().is_some_and(|from| self.is_echo(id, from));
         let Some(flight) = self.flights.get_mut(id) else { return };
+        if is_echo {
+            // It would wait for itself. Its own answer tells the upstream, which is us, and so the
+            // next one is asked.
+            flight.circle = Circle::Closed;
+            return self.tell(done, Resolution::failed(ResolveError::Circle));
+        }
         match (&flight.kept, flight.patience) {
             (Some(kept), Patience::Over) => {
                 let kept = kept.clone();
@@ -162,18 +185,25 @@ impl Race {
     }
 
     fn begin(&mut self, question: Question, done: Done, kept: Option<Kept>) {
-        if self.flights.len() >= QUESTIONS_MAX {
-            let resolution = match kept {
-                Some(kept) => self.kept_answer(kept),
-                None => Resolution::failed(ResolveError::Overloaded),
-            };
-            return self.tell(done, resolution);
-        }
         let Some(choice) = self.choices.get(usize::from(question.group().0)).map(Rc::clone) else {
             return self.tell(done, Resolution::failed(ResolveError::Unreachable));
         };
         let order = choice.order(question.key(), self.clock);
         let (first, hope) = (order.first, order.hope);
+        // Each group, and each zone with upstreams of its own, has shares of its own.
+        let lane = u64::from(question.group().0) << 8 | u64::from(order.zone);
+        let share = FairShares::of(done.source.hash(lane));
+        if self.flights.len() >= QUESTIONS_MAX {
+            let Some(other) = self.flights.gives_way_to(share, self.now) else {
+                let resolution = match kept {
+                    Some(kept) => self.kept_answer(kept),
+                    None => Resolution::failed(ResolveError::Overloaded),
+                };
+                return self.tell(done, resolution);
+            };
+            self.displace(other);
+        }
+        let spare_at = self.now + patience_with(choice.peek(&order));
         let patience = match (&kept, self.cache_of(&question)) {
             (Some(_), Some(cache)) => {
                 Patience::Until(self.now + cache.stale_after().min(choice.timeout))
@@ -193,6 +223,10 @@ impl Race {
             running: 0,
             hedge_at: self.now + HEDGE_MAX,
             second_best: Err(ExchangeError::Unreachable),
+            share,
+            spare_at,
+            tasks: Vec::new(),
+            circle: Circle::Open,
         });
         for _ in 0..first {
             if self.start_next(id) == Started::No {
@@ -216,11 +250,7 @@ impl Race {
                 flight.hedge_at = flight.ends;
                 return Started::No;
             };
-            let patience = upstream
-                .record
-                .mean_time()
-                .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEANS).clamp(HEDGE_MIN, HEDGE_MAX));
-            flight.hedge_at = self.now + patience;
+            flight.hedge_at = self.now + patience_with(Some(&upstream));
             flight.running += 1;
             match self.launch(id, &upstream) {
                 Ok(()) => return Started::Yes,
@@ -244,12 +274,13 @@ impl Race {
         let limit = flight.ends.saturating_duration_since(self.now);
         let question = Rc::clone(&flight.question);
         let (engine, upstream) = (Weak::clone(&self.engine), Rc::clone(upstream));
-        tokio::task::spawn_local(async move {
+        let task = tokio::task::spawn_local(async move {
             let outcome = upstream.ask(&question.wanted(), limit).await;
             if let Some(engine) = engine.upgrade() {
                 engine.tried(id, &upstream, outcome);
             }
         });
+        flight.tasks.push(task.abort_handle());
     }
 
     /// Takes note of what one upstream said that is not the end.
@@ -333,6 +364,14 @@ impl Race {
     pub(super) fn serve(&self, port: &Rc<Port>) {
         let task = tokio::task::spawn_local(receive(Rc::clone(port), Weak::clone(&self.engine)));
         port.received_by(task.abort_handle());
+    }
+
+    /// Whether a question that joins another comes from the very socket that asks it of an upstream.
+    fn is_echo(&self, id: FlightId, from: SocketAddr) -> bool {
+        let Some(flight) = self.flights.get(id) else { return false };
+        // Nearly nobody asks from an address that is an upstream's too.
+        flight.choice.all().iter().any(|it| it.may_ask_from(from.ip()))
+            && self.trials.is_asked_from(id, from)
     }
 
     /// Whether `trial` is for a question that is still on its way.

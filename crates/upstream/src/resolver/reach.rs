@@ -4,9 +4,10 @@
 //! It opens nothing. Two upstreams that are reached alike, at one address, are one upstream, which
 //! a reload keeps. Made by [`super::upstream_settings`], read by the ways.
 
+use super::address::{Host, Protocol, UpstreamAddress};
 use super::socks::Proxy;
 use super::upstream_settings::{
-    CertificateCheck, Cookie, Family, Letters, Pipeline, UpstreamDetails,
+    CertificateCheck, Cookie, Family, Letters, Pipeline, TrustAd, UpstreamDetails,
 };
 use std::net::IpAddr;
 use std::time::Duration;
@@ -32,6 +33,7 @@ pub(super) struct Reach {
     pub(super) connections: Option<usize>,
     pub(super) letters: Letters,
     pub(super) cookie: Cookie,
+    pub(super) trust_ad: TrustAd,
 }
 
 impl Reach {
@@ -52,6 +54,21 @@ impl Reach {
             connections: details.connections.map(usize::from),
             letters: details.case,
             cookie: details.cookies,
+            trust_ad: details.trust_ad,
+        }
+    }
+
+    /// Whether an answer from `address` can be nobody else's: TLS proves the server, or nothing
+    /// leaves this machine.
+    pub(super) fn authenticates(&self, address: &UpstreamAddress) -> bool {
+        match address.protocol {
+            Protocol::Tls | Protocol::Https | Protocol::Quic => {
+                self.check == CertificateCheck::Full || !self.pins.is_empty()
+            }
+            Protocol::Udp | Protocol::Tcp => match (self.to.as_ref(), &address.host) {
+                (Some(ip), _) | (None, Host::Ip(ip)) => ip.is_loopback(),
+                (None, Host::Name(_)) => false,
+            },
         }
     }
 

@@ -14,6 +14,7 @@ use super::udp::{Found, Port, TrialId, UdpWay};
 use super::window::{COUNTED_FOR, Turn};
 use dns_wire::{Answer, BadAnswer, KeyBuffer, check_response};
 use slab::Slab;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -73,6 +74,12 @@ impl Trials {
 
     pub(super) fn is_empty(&self) -> bool {
         self.table.is_empty()
+    }
+
+    /// Whether the question `id` is asked of some upstream from this address and port.
+    pub(super) fn is_asked_from(&self, id: FlightId, from: SocketAddr) -> bool {
+        let mut asking = self.table.iter().filter(|(_, it)| it.flight == id);
+        asking.any(|(_, it)| it.port.local() == Some(from))
     }
 
     /// Writes the query of a trial and lets it wait to be sent.
@@ -157,6 +164,10 @@ impl Race {
             if self.trials.table.len() >= TRIALS_MAX {
                 return Err(ExchangeError::Unreachable);
             }
+        }
+        // Before a port is opened, which would wait for nothing.
+        if !self.flights.is_on_its_way(id) {
+            return Err(ExchangeError::Unreachable);
         }
         let port = match way.port(self.trials.round, self.now)? {
             Found::Used(port) => port,
@@ -245,9 +256,10 @@ impl Race {
             it.upstream.record.answered(took);
             return;
         }
-        match Answer::from_response(message) {
+        match Answer::from_upstream(message) {
             Ok(answer) => {
                 it.upstream.record.answered(took);
+                let answer = it.upstream.as_far_as_trusted(answer);
                 self.tried(it.flight, &it.upstream, Ok(answer));
             }
             Err(
@@ -255,7 +267,9 @@ impl Race {
                 | BadAnswer::NoResponse
                 | BadAnswer::Truncated
                 | BadAnswer::Questions
-                | BadAnswer::TooManyAliases,
+                | BadAnswer::TooManyAliases
+                | BadAnswer::AliasLoop
+                | BadAnswer::Foreign,
             ) => {
                 it.upstream.record.failed(Failing::Other, took, self.clock);
                 self.tried(it.flight, &it.upstream, Err(ExchangeError::BadAnswer));

@@ -1,9 +1,10 @@
 //! The sockets towards one upstream over UDP: each question under a random number from a random
 //! port, a bounded number of them on their way at once.
 //!
-//! Sockets are connected, so the kernel drops what comes from elsewhere; each is used for a few
-//! questions or seconds and then closed. Of what arrives, [`super::race`] believes only what repeats
-//! number and question, and the proofs that were asked for (RFC 5452 §9).
+//! Sockets are connected, so the kernel drops what comes from elsewhere; each is used for one
+//! question, under load for a few questions or seconds, and then closed. Of what arrives,
+//! [`super::race`] believes only what repeats number and question, and the proofs that were asked
+//! for (RFC 5452 §9).
 
 use super::dice::Dice;
 use super::exchange::{ExchangeError, Means};
@@ -23,9 +24,18 @@ use tokio::task::AbortHandle;
 use transport::udp::lane::Outbox;
 use transport::{DialOptions, dial_udp};
 
-/// Sockets of one upstream, at most.
+/// New sockets for one question each, in a second and for one upstream, at most: opening one costs
+/// some 15 µs, so at most 4 ms of each second go there. Beyond it, ports are used again.
+const SINGLE_PORTS_PER_SECOND: u32 = 256;
+/// Such sockets open at once, at most, of all upstreams together: each costs a descriptor for as long
+/// as its question takes.
+const SINGLE_PORTS_MAX: usize = 256;
+/// Milliseconds after which one more may be opened.
+const SINGLE_EVERY_MS: u32 = 1000_u32.div_ceil(SINGLE_PORTS_PER_SECOND);
+/// Sockets of one upstream that are used again, at most.
 const PORTS_MAX: usize = 32;
-/// As many are opened before any is used again, so that the next question's port is not the last's.
+/// As many of those are opened before any is used again, so that the next question's port is not the
+/// last's.
 const PORTS_MIN: usize = 8;
 /// As many questions wait at one socket before another is opened.
 const WAITING_PER_PORT: usize = 8;
@@ -54,6 +64,7 @@ pub(super) struct UdpWay {
     /// Questions waiting at all of them.
     waiting: Cell<usize>,
     current: RefCell<Current>,
+    singles: Cell<SinglesLeft>,
     pub(super) window: RefCell<Window<FlightId>>,
 }
 
@@ -65,6 +76,33 @@ struct Current {
     left: u8,
 }
 
+/// How many more ports may be opened for one question each.
+#[derive(Clone, Copy)]
+struct SinglesLeft {
+    count: u32,
+    counted: Instant,
+}
+
+/// A port that is open for one question, counted as long as it is.
+struct SinglePort(Rc<Cell<usize>>);
+
+impl SinglePort {
+    /// None: too many are open.
+    fn count(all: &Rc<Cell<usize>>) -> Option<Self> {
+        let open = all.get();
+        (open < SINGLE_PORTS_MAX).then(|| {
+            all.set(open + 1);
+            Self(Rc::clone(all))
+        })
+    }
+}
+
+impl Drop for SinglePort {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
 /// One socket.
 pub(super) struct Port {
     pub(super) socket: UdpSocket,
@@ -74,6 +112,7 @@ pub(super) struct Port {
     opened: Instant,
     questions_left: Cell<usize>,
     receiver: RefCell<Option<AbortHandle>>,
+    _single: Option<SinglePort>,
 }
 
 /// Numbers are random already, and nobody but us chooses them.
@@ -114,15 +153,24 @@ impl UdpWay {
             ports: RefCell::default(),
             waiting: Cell::new(0),
             current: RefCell::default(),
+            singles: Cell::new(SinglesLeft {
+                count: SINGLE_PORTS_PER_SECOND,
+                counted: Instant::now(),
+            }),
             window: RefCell::default(),
         }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub(super) fn dice(&self) -> &Dice {
         &self.means.dice
     }
 
-    /// A socket with place, at random, the same for some questions of one `round`.
+    /// A socket with place: a new one for this question alone, as long as they are few; else one
+    /// at random, the same for some questions of one `round`.
     pub(super) fn port(&self, round: u64, now: Instant) -> Result<Found, ExchangeError> {
         let mut current = self.current.borrow_mut();
         if current.round == round
@@ -133,10 +181,34 @@ impl UdpWay {
             current.left -= 1;
             return Ok(Found::Used(port));
         }
+        if let Some(port) = self.single_port(now) {
+            return Ok(Found::New(port));
+        }
         let found = self.another_port(now)?;
         let (Found::New(port) | Found::Used(port)) = &found;
         *current = Current { port: Some(Rc::clone(port)), round, left: QUESTIONS_PER_ROUND - 1 };
         Ok(found)
+    }
+
+    /// A port for one question; none where there are many questions, or no more sockets.
+    fn single_port(&self, now: Instant) -> Option<Rc<Port>> {
+        let mut left = self.singles.get();
+        let passed = now.saturating_duration_since(left.counted);
+        // Whole ones only, so that no time is lost.
+        let more = u32::try_from(passed.as_millis()).unwrap_or(u32::MAX) / SINGLE_EVERY_MS;
+        if more > 0 {
+            left.counted += Duration::from_millis(SINGLE_EVERY_MS.into()) * more;
+            left.count = left.count.saturating_add(more).min(SINGLE_PORTS_PER_SECOND);
+        }
+        // Those of a busier time.
+        self.close_spent(now);
+        let port = (left.count > 0).then(|| {
+            left.count -= 1;
+            let single = SinglePort::count(&self.means.single_ports)?;
+            self.open(1, Some(single), now).ok()
+        });
+        self.singles.set(left);
+        port.flatten()
     }
 
     fn another_port(&self, now: Instant) -> Result<Found, ExchangeError> {
@@ -144,7 +216,8 @@ impl UdpWay {
         let mut ports = self.ports.borrow_mut();
         let wanted = (self.waiting.get() / WAITING_PER_PORT + 1).clamp(PORTS_MIN, PORTS_MAX);
         if ports.len() < wanted {
-            match self.open(now) {
+            let life = QUESTIONS_PER_PORT + self.means.dice.below(QUESTIONS_PER_PORT);
+            match self.open(life, None, now) {
                 Ok(port) => {
                     ports.push(Rc::clone(&port));
                     return Ok(Found::New(port));
@@ -172,20 +245,22 @@ impl UdpWay {
         });
     }
 
-    fn open(&self, now: Instant) -> io::Result<Rc<Port>> {
+    /// Opens a socket for `life` questions.
+    fn open(&self, life: usize, single: Option<SinglePort>, now: Instant) -> io::Result<Rc<Port>> {
         // The kernel chooses the port at random when the socket is connected.
         let socket = dial_udp(self.address, &self.dial)?;
-        let life = QUESTIONS_PER_PORT + self.means.dice.below(QUESTIONS_PER_PORT);
+        let places = if single.is_some() { 1 } else { PLACES_AT_FIRST };
         Ok(Rc::new(Port {
             socket: UdpSocket::from_std(socket)?,
             waiting: RefCell::new(HashMap::with_capacity_and_hasher(
-                PLACES_AT_FIRST,
+                places,
                 BuildHasherDefault::new(),
             )),
             outbox: RefCell::default(),
             opened: now,
             questions_left: Cell::new(life),
             receiver: RefCell::default(),
+            _single: single,
         }))
     }
 
@@ -224,6 +299,12 @@ impl Drop for UdpWay {
 }
 
 impl Port {
+    /// Its own end.
+    pub(super) fn local(&self) -> Option<SocketAddr> {
+        let local = self.socket.local_addr().ok()?;
+        Some(SocketAddr::new(local.ip().to_canonical(), local.port()))
+    }
+
     /// Whoever receives there ends with `receiver`.
     pub(super) fn received_by(&self, receiver: AbortHandle) {
         *self.receiver.borrow_mut() = Some(receiver);

@@ -82,6 +82,10 @@ pub struct UpstreamDetails {
     /// `on`: DNS cookies (RFC 7873) against forged answers, where the server knows them. For `udp`.
     /// Default `off`.
     pub cookies: Cookie,
+    /// Whether its word that an answer was validated (AD, RFC 4035 §3.2.3) is passed on: `on`, `off`,
+    /// or `auto`, where nobody can answer in its place: over `tls`, `https` and `quic` with a checked
+    /// certificate or `pins`, and from a loopback address. Default `auto`.
+    pub trust_ad: TrustAd,
 }
 
 /// Which addresses of a name are taken.
@@ -139,6 +143,19 @@ pub enum Cookie {
     Off,
     /// Yes.
     On,
+}
+
+/// Whether an upstream's word on validation is passed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustAd {
+    /// Where nobody can answer in its place.
+    #[default]
+    Auto,
+    /// Yes.
+    On,
+    /// No.
+    Off,
 }
 
 impl From<&str> for UpstreamSettings {

@@ -74,14 +74,16 @@ impl Waitlist {
         let outcome = if received.truncated {
             Ok(None)
         } else {
-            match Answer::from_response(message) {
+            match Answer::from_upstream(message) {
                 Ok(answer) => Ok(Some(answer)),
                 Err(BadAnswer::Truncated) => Ok(None),
                 Err(
                     BadAnswer::Malformed
                     | BadAnswer::NoResponse
                     | BadAnswer::Questions
-                    | BadAnswer::TooManyAliases,
+                    | BadAnswer::TooManyAliases
+                    | BadAnswer::AliasLoop
+                    | BadAnswer::Foreign,
                 ) => Err(ExchangeError::BadAnswer),
             }
         };

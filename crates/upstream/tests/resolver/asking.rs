@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::oneshot;
 use upstream::resolver::{
-    NoAddresses, Overloaded, QUESTIONS_MAX, ResolveError, Resolver, Standing, StartError, Strategy,
-    UpstreamDetails, UpstreamSettings, WAITING_MAX,
+    NoAddresses, Overloaded, QUESTIONS_MAX, QuerySource, ResolveError, Resolver, Standing,
+    StartError, Strategy, UpstreamDetails, UpstreamSettings, WAITING_MAX,
 };
 use vocab::{DomainName, Source, Span};
 
@@ -205,7 +205,9 @@ async fn a_burst_of_different_questions_is_answered_whole() {
                 all.lock().unwrap().take().unwrap().send(()).unwrap();
             }
         };
-        resolver.submit(question(&format!("{i}.example")), Box::new(tell)).unwrap();
+        resolver
+            .submit(question(&format!("{i}.example")), QuerySource::OURSELVES, Box::new(tell))
+            .unwrap();
     }
     tokio::time::timeout(2 * DEADLINE, done).await.unwrap().unwrap();
     assert_eq!(resolver.stats().waiting, 0);
@@ -216,14 +218,24 @@ async fn too_many_questions_are_refused_and_forgotten() {
     let fake = Fake::start(Deed::Nothing);
     let resolver = start(&settings(&[udp(&fake)]));
     for i in 0..QUESTIONS_MAX {
-        resolver.submit(question(&format!("{i}.example")), Box::new(drop)).unwrap();
+        resolver
+            .submit(question(&format!("{i}.example")), QuerySource::OURSELVES, Box::new(drop))
+            .unwrap();
     }
     assert_eq!(error(&ask(&resolver, "one.more.example").await), ResolveError::Overloaded);
     // An equal question needs no place of its own, until too many wait.
-    while resolver.stats().waiting < WAITING_MAX {
-        resolver.submit(question("0.example"), Box::new(drop)).unwrap();
+    while resolver.stats().waiting < WAITING_MAX / 2 {
+        resolver.submit(question("0.example"), QuerySource::OURSELVES, Box::new(drop)).unwrap();
     }
-    assert_eq!(resolver.submit(question("0.example"), Box::new(drop)), Err(Overloaded));
+    assert_eq!(
+        resolver.submit(question("0.example"), QuerySource::OURSELVES, Box::new(drop)),
+        Err(Overloaded)
+    );
+    // Nobody takes more than is left to the others.
+    let other = QuerySource::client("192.0.2.1".parse().unwrap(), 0);
+    for _ in 0..WAITING_MAX / 4 {
+        resolver.submit(question("0.example"), other, Box::new(drop)).unwrap();
+    }
 }
 
 #[tokio::test]
@@ -232,7 +244,7 @@ async fn whoever_waits_is_told_when_the_resolver_ends() {
     let resolver = start(&settings(&[udp(&fake)]));
     let (sender, receiver) = oneshot::channel();
     let tell = Box::new(|resolution| drop(sender.send(resolution)));
-    resolver.submit(question("www.example"), tell).unwrap();
+    resolver.submit(question("www.example"), QuerySource::OURSELVES, tell).unwrap();
     fake.asked_times(1).await;
     drop(resolver);
     let told = tokio::time::timeout(DEADLINE, receiver).await.unwrap().unwrap();

@@ -58,6 +58,14 @@ pub enum Deed {
     Huge,
     /// Answers and closes the stream, each time.
     CloseAfter,
+    /// Nothing for names that end so; the truth for others.
+    SilentAbout(&'static str),
+    /// An A record of six bytes.
+    SixBytes,
+    /// The address, and besides one of another name.
+    BesidesAnother,
+    /// The address with AD.
+    Validated,
 }
 
 /// One question as it came.
@@ -199,7 +207,7 @@ impl State {
         let name = text.as_name().as_str().to_owned();
         let mut deed = *self.deed.lock().unwrap();
         self.asked.lock().unwrap().push(Asked {
-            name,
+            name: name.clone(),
             id: query.id,
             from,
             way,
@@ -230,6 +238,26 @@ impl State {
             }
             Deed::ServFail => vec![Reply::Message(made(&|out| forge::servfail(&query, None, out)))],
             Deed::Nothing | Deed::WaitForGate => vec![],
+            Deed::SilentAbout(end) if name.ends_with(end) => vec![],
+            Deed::SilentAbout(_) => vec![with(ADDRESS, 300)],
+            Deed::SixBytes => {
+                let mut message = without_opt(&query);
+                message.truncate(message.len() - 6);
+                message.extend([0, 6, 192, 0, 2, 7, 0, 0]);
+                vec![Reply::Message(message)]
+            }
+            Deed::BesidesAnother => {
+                let mut message = without_opt(&query);
+                message[7] = 2;
+                message.extend(b"\x06victim\x04test\0\0\x01\0\x01\0\0\x01\x2c\0\x04");
+                message.extend([203, 0, 113, 66]);
+                vec![Reply::Message(message)]
+            }
+            Deed::Validated => {
+                let mut message = without_opt(&query);
+                message[3] |= 0x20;
+                vec![Reply::Message(message)]
+            }
             Deed::Truncate | Deed::Huge if way == Way::Udp => {
                 let mut cut = made(&|out| forge::error(&query, Rcode::NoError, out));
                 cut[2] |= 2;
@@ -260,6 +288,13 @@ impl State {
             Deed::CloseAfter => vec![with(ADDRESS, 300), Reply::HangUp],
         }
     }
+}
+
+/// [`ADDRESS`], and nothing behind it.
+fn without_opt(query: &Query<'_>) -> Vec<u8> {
+    let mut message = Vec::new();
+    forge::addresses(&Query { edns: None, ..*query }, &[ADDRESS], 300, None, &mut message);
+    message
 }
 
 /// An answer that fills a stream's message to the last record: addresses of one name.

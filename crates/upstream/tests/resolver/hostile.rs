@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use upstream::resolver::{QUESTIONS_MAX, Resolution, ResolveError, Resolver};
+use upstream::resolver::{
+    QUESTIONS_MAX, QuerySource, Resolution, ResolveError, Resolver, TrustAd, UpstreamDetails,
+    UpstreamSettings,
+};
 use vocab::{Source, Span};
 
 #[tokio::test]
@@ -90,7 +93,9 @@ async fn flood(resolver: &Resolver, count: usize) -> usize {
                 all.lock().unwrap().take().unwrap().send(()).unwrap();
             }
         };
-        resolver.submit(question(&format!("{i}.flood.example")), Box::new(tell)).unwrap();
+        resolver
+            .submit(question(&format!("{i}.flood.example")), QuerySource::OURSELVES, Box::new(tell))
+            .unwrap();
     }
     tokio::time::timeout(3 * DEADLINE, done).await.unwrap().unwrap();
     answered.load(Ordering::SeqCst)
@@ -118,6 +123,163 @@ async fn a_flood_past_a_silent_upstream_ends_in_time_and_leaves_nothing() {
     assert_eq!(addresses(&ask(&resolver, "www.example").await), [ADDRESS]);
 }
 
+/// A client.
+fn client(last: u8) -> QuerySource {
+    QuerySource::client(std::net::IpAddr::from([192, 0, 2, last]), 0)
+}
+
+async fn ask_for(resolver: &Resolver, name: &str, source: QuerySource) -> Resolution {
+    let (sender, receiver) = oneshot::channel();
+    let tell = Box::new(|resolution| drop(sender.send(resolution)));
+    resolver.submit(question(name), source, tell).unwrap();
+    tokio::time::timeout(DEADLINE, receiver).await.unwrap().unwrap()
+}
+
+/// A resolver whose time-out is longer than any of this takes, so that nothing makes room by itself.
+fn patient(upstreams: &[UpstreamSettings]) -> Resolver {
+    let mut settings = settings(&[]);
+    settings.groups[0].upstreams = upstreams.to_vec();
+    settings.groups[0].timeout = Text(Span(3 * DEADLINE));
+    start(&settings)
+}
+
+fn fill(resolver: &Resolver, count: usize, end: &str, source: QuerySource) {
+    for i in 0..count {
+        resolver.submit(question(&format!("{i}.{end}")), source, Box::new(drop)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_floods_leaves_room_for_every_other() {
+    let fake = Fake::start(Deed::SilentAbout("flood.example"));
+    let resolver = patient(&[udp(&fake).as_str().into()]);
+    fill(&resolver, 6000, "flood.example", client(1));
+    for i in 0..8 {
+        let found = ask_for(&resolver, &format!("{i}.new.example"), client(2)).await;
+        assert_eq!(addresses(&found), [ADDRESS]);
+    }
+    // As the second of two that flood, too.
+    fill(&resolver, 6000, "flood.example.flood.example", client(3));
+    for last in 4..40 {
+        let found = ask_for(&resolver, &format!("{last}.newer.example"), client(last)).await;
+        assert_eq!(addresses(&found), [ADDRESS]);
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_dead_leaves_room_for_zones_with_one_of_their_own() {
+    let (dead, corp) = (Fake::start(Deed::Nothing), Fake::start(Deed::Answer(300)));
+    let zone = UpstreamSettings::Detailed(UpstreamDetails {
+        address: udp(&corp),
+        domains: vec![Text("corp.test".parse().unwrap())],
+        ..UpstreamDetails::default()
+    });
+    let resolver = patient(&[udp(&dead).as_str().into(), zone]);
+    // The very client that waits for the dead one.
+    fill(&resolver, 6000, "flood.example", client(1));
+    for i in 0..4 {
+        let found = ask_for(&resolver, &format!("{i}.corp.test"), client(1)).await;
+        assert_eq!(addresses(&found), [ADDRESS]);
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_in_its_own_way_only_until_its_questions_have_had_their_chance() {
+    let fake = Fake::start(Deed::SilentAbout("flood.example"));
+    let resolver = patient(&[udp(&fake).as_str().into()]);
+    fill(&resolver, QUESTIONS_MAX, "flood.example", client(1));
+    let begun = std::time::Instant::now();
+    let found = loop {
+        let found = ask_for(&resolver, "new.example", client(1)).await;
+        if found.result.is_ok() {
+            break found;
+        }
+        assert_eq!(error(&found), ResolveError::Overloaded);
+        assert!(begun.elapsed() < DEADLINE);
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(addresses(&found), [ADDRESS]);
+}
+
+#[tokio::test]
+async fn what_gives_way_over_a_stream_is_asked_no_more() {
+    let fake = Fake::start(Deed::SilentAbout("flood.example"));
+    let resolver = patient(&[format!("tcp://{}", fake.plain).as_str().into()]);
+    fill(&resolver, QUESTIONS_MAX, "flood.example", client(1));
+    for i in 0..50 {
+        let found = ask_for(&resolver, &format!("{i}.new.example"), client(2)).await;
+        assert_eq!(addresses(&found), [ADDRESS]);
+    }
+    assert_eq!(resolver.stats().waiting, QUESTIONS_MAX - 1);
+}
+
+#[tokio::test]
+async fn rfc9520_3_2_what_failed_is_not_asked_again_at_once() {
+    let fake = Fake::start(Deed::Nothing);
+    let resolver = start(&settings(&[udp(&fake)]));
+    assert_eq!(error(&ask(&resolver, "www.example").await), ResolveError::Timeout);
+    let asked = fake.asked().len();
+    for _ in 0..2 {
+        assert_eq!(error(&ask(&resolver, "www.example").await), ResolveError::Timeout);
+    }
+    assert_eq!(fake.asked().len(), asked);
+    // After a second it is.
+    fake.deed(Deed::Answer(300));
+    let begun = std::time::Instant::now();
+    while ask(&resolver, "www.example").await.result.is_err() {
+        assert!(begun.elapsed() < DEADLINE);
+        tokio::task::yield_now().await;
+    }
+    assert!(begun.elapsed() > Duration::from_millis(500), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_malformed_answer_is_neither_given_nor_kept_and_the_next_upstream_is_asked() {
+    let (bad, good) = (Fake::start(Deed::SixBytes), Fake::start(Deed::AnswerWith(FORGED)));
+    let resolver = start(&settings(&[udp(&bad)]));
+    assert_eq!(error(&ask(&resolver, "www.example").await), ResolveError::BadAnswer);
+    assert_eq!(resolver.stats().cache.entries, 0);
+    let both = start(&settings(&[udp(&bad), udp(&good)]));
+    assert_eq!(addresses(&ask(&both, "www.example").await), [FORGED]);
+    let stream = start(&settings(&[format!("tcp://{}", bad.plain)]));
+    assert_eq!(error(&ask(&stream, "www.example").await), ResolveError::BadAnswer);
+}
+
+#[tokio::test]
+async fn records_of_other_names_are_left_out() {
+    let fake = Fake::start(Deed::BesidesAnother);
+    let resolver = start(&settings(&[udp(&fake)]));
+    for _ in 0..2 {
+        assert_eq!(addresses(&ask(&resolver, "www.example").await), [ADDRESS]);
+    }
+}
+
+#[tokio::test]
+async fn the_word_of_an_upstream_on_validation_counts_where_it_is_trusted() {
+    let fake = Fake::start(Deed::Validated);
+    for (trust_ad, expected) in [(TrustAd::Auto, 0x20), (TrustAd::On, 0x20), (TrustAd::Off, 0)] {
+        for address in [udp(&fake), format!("tcp://{}", fake.plain)] {
+            let details = UpstreamDetails { address, trust_ad, ..UpstreamDetails::default() };
+            let resolver = patient(&[UpstreamSettings::Detailed(details)]);
+            let found = ask(&resolver, "www.example").await;
+            let flags = found.result.unwrap().0.message()[3];
+            assert_eq!(flags & 0x20, expected, "{trust_ad:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_question_at_a_time_has_a_port_of_its_own() {
+    let fake = Fake::start(Deed::Answer(300));
+    let resolver = start(&settings(&[udp(&fake)]));
+    for i in 0..100 {
+        ask(&resolver, &format!("{i}.example")).await;
+    }
+    let ports: std::collections::HashSet<_> = fake.asked().iter().map(|it| it.from).collect();
+    // The system chooses them, and may choose one twice.
+    assert!(ports.len() >= 95, "{}", ports.len());
+}
+
 #[tokio::test]
 async fn who_gathers_replies_is_called_after_those_who_are_told() {
     const COUNT: usize = 500;
@@ -135,7 +297,9 @@ async fn who_gathers_replies_is_called_after_those_who_are_told() {
         let tell = move |_| {
             told.fetch_add(1, Ordering::SeqCst);
         };
-        resolver.submit(question(&format!("{i}.example")), Box::new(tell)).unwrap();
+        resolver
+            .submit(question(&format!("{i}.example")), QuerySource::OURSELVES, Box::new(tell))
+            .unwrap();
     }
     let all = sent_in_all.wait_for(|(_, all)| *all == COUNT);
     let rounds = tokio::time::timeout(DEADLINE, all).await.unwrap().unwrap().0;

@@ -1,0 +1,344 @@
+//! Which records of an upstream's answer belong to its question, as resolvers that iterate scrub
+//! what servers send (RFC 5452 §6, RFC 2181 §5.4.1).
+//!
+//! In the answer section those do that stand on the chain of aliases from the question's name, of
+//! the type asked for; in the authority section what says who is in charge of a name on it, and the
+//! proofs of DNSSEC; in the additional section what some record before names. All that is looked
+//! into is checked (`record_data`). Where everything belongs, which is nearly always, the message
+//! stays as it is; else what belongs is written anew, without compression.
+
+use super::{ALIASES_MAX, BadAnswer};
+use crate::codes::record_type;
+use crate::record_data;
+use crate::reply::{Section, names_in};
+use crate::wire::{
+    self, HEADER_BYTES, Malformed, POINTER_TO_QUESTION, Record, first_label, is_name_within,
+    is_same_name, push_u16, u16_at,
+};
+
+/// Names that additional records are compared with, at most, in one answer; further records of
+/// that section are left out.
+const COMPARISONS_MAX: usize = 4096;
+/// Longest message.
+const MESSAGE_BYTES_MAX: usize = 65_535;
+
+/// Looks at the records of a message while it is read.
+pub(super) trait Inspect {
+    /// The question ends at `records_at`.
+    fn begin(&mut self, message: &[u8], records_at: usize) -> Result<(), BadAnswer>;
+    /// The next record.
+    fn record(
+        &mut self,
+        message: &[u8],
+        section: Section,
+        record: &Record,
+    ) -> Result<(), BadAnswer>;
+}
+
+/// Takes everything as it comes: the message is our own.
+pub(super) struct NoInspection;
+
+impl Inspect for NoInspection {
+    fn begin(&mut self, _: &[u8], _: usize) -> Result<(), BadAnswer> {
+        Ok(())
+    }
+
+    fn record(&mut self, _: &[u8], _: Section, _: &Record) -> Result<(), BadAnswer> {
+        Ok(())
+    }
+}
+
+/// Inspection of an upstream's answer.
+pub(super) struct Scrubber {
+    qtype: u16,
+    qclass: u16,
+    records_at: usize,
+    /// The question's name and where its aliases lead, by the places of their first labels.
+    chain: [u16; ALIASES_MAX + 1],
+    links: usize,
+    /// Records that do not belong, or not yet: an alias may stand behind what it leads to.
+    strangers: usize,
+    comparisons: usize,
+}
+
+/// What an answer is after its inspection.
+pub(super) enum Scrubbed {
+    /// As it was.
+    Whole,
+    /// This message is what belongs of it.
+    Partly(Vec<u8>),
+}
+
+/// Whether a record belongs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Belongs {
+    Yes,
+    No,
+}
+
+impl From<bool> for Belongs {
+    fn from(belongs: bool) -> Self {
+        if belongs { Self::Yes } else { Self::No }
+    }
+}
+
+impl Inspect for Scrubber {
+    fn begin(&mut self, message: &[u8], records_at: usize) -> Result<(), BadAnswer> {
+        self.records_at = records_at;
+        self.qtype = u16_at(message, records_at - 4)?;
+        self.qclass = u16_at(message, records_at - 2)?;
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        message: &[u8],
+        section: Section,
+        record: &Record,
+    ) -> Result<(), BadAnswer> {
+        wire::sound_name(message, record.start)?;
+        record_data::check(message, record)?;
+        let belongs = match section {
+            Section::Answer => self.answer(message, record)?,
+            Section::Authority => self.authority(message, record)?,
+            Section::Additional => self.additional(message, record)?,
+        };
+        self.strangers += usize::from(belongs == Belongs::No);
+        Ok(())
+    }
+}
+
+impl Scrubber {
+    pub(super) fn new() -> Self {
+        let mut chain = [0; ALIASES_MAX + 1];
+        chain[0] = HEADER_BYTES as u16;
+        Self { qtype: 0, qclass: 0, records_at: 0, chain, links: 1, strangers: 0, comparisons: 0 }
+    }
+
+    /// What belongs of `message`, all records of which were inspected.
+    pub(super) fn finish(mut self, message: &[u8]) -> Result<Scrubbed, BadAnswer> {
+        if self.strangers == 0 { Ok(Scrubbed::Whole) } else { self.scrub(message) }
+    }
+
+    fn chain(&self) -> &[u16] {
+        &self.chain[..self.links]
+    }
+
+    /// Which name of the chain the one at `at` is.
+    fn link_of(&self, message: &[u8], at: usize) -> Option<usize> {
+        let first = first_label(message, at)?;
+        self.chain().iter().position(|it| {
+            let link = usize::from(*it);
+            link == first || is_same_name(message, link, first)
+        })
+    }
+
+    /// Whether the name at `at` is on the chain, or above a name on it.
+    fn is_above_chain(&self, message: &[u8], at: usize) -> bool {
+        self.chain().iter().any(|it| is_name_within(message, usize::from(*it), at))
+    }
+
+    fn answer(&mut self, message: &[u8], record: &Record) -> Result<Belongs, BadAnswer> {
+        if matches!(record.rtype, record_type::OPT | record_type::TSIG) {
+            return Err(BadAnswer::Malformed);
+        }
+        if record.class != self.qclass {
+            return Ok(Belongs::No);
+        }
+        let wanted = |rtype| rtype == self.qtype || self.qtype == record_type::ANY;
+        match record.rtype {
+            record_type::CNAME => match self.link_of(message, record.start) {
+                Some(link) => self.follow(message, link, record.data_at),
+                None => Ok(Belongs::No),
+            },
+            record_type::DNAME => Ok(self.is_above_chain(message, record.start).into()),
+            record_type::RRSIG if !wanted(record_type::RRSIG) => {
+                let covered = u16_at(message, record.data_at)?;
+                Ok(match covered {
+                    record_type::DNAME => self.is_above_chain(message, record.start),
+                    record_type::CNAME => self.link_of(message, record.start).is_some(),
+                    other => wanted(other) && self.link_of(message, record.start).is_some(),
+                }
+                .into())
+            }
+            rtype => Ok((wanted(rtype) && self.link_of(message, record.start).is_some()).into()),
+        }
+    }
+
+    /// The name of the chain at `link` is an alias of the one at `target`.
+    fn follow(&mut self, message: &[u8], link: usize, target: usize) -> Result<Belongs, BadAnswer> {
+        let Some(first) = first_label(message, target) else { return Err(BadAnswer::Malformed) };
+        if let Some(next) = self.chain().get(link + 1) {
+            // Said twice it is said once; a name has one alias (RFC 2181 §10.1).
+            return Ok(is_same_name(message, usize::from(*next), first).into());
+        }
+        if self.link_of(message, target).is_some() {
+            return Err(BadAnswer::AliasLoop);
+        }
+        let Some(free) = self.chain.get_mut(self.links) else {
+            return Err(BadAnswer::TooManyAliases);
+        };
+        // Places of a message fit: it has at most 65,535 bytes.
+        *free = first as u16;
+        self.links += 1;
+        Ok(Belongs::Yes)
+    }
+
+    fn authority(&mut self, message: &[u8], record: &Record) -> Result<Belongs, BadAnswer> {
+        if matches!(record.rtype, record_type::OPT | record_type::TSIG) {
+            return Err(BadAnswer::Malformed);
+        }
+        let belongs = record.class == self.qclass
+            && match record.rtype {
+                record_type::NS | record_type::SOA | record_type::DS => {
+                    self.is_above_chain(message, record.start)
+                }
+                // They lead nobody anywhere, and whoever reads them checks their signatures.
+                record_type::NSEC | record_type::NSEC3 | record_type::RRSIG => true,
+                _ => false,
+            };
+        Ok(belongs.into())
+    }
+
+    fn additional(&mut self, message: &[u8], record: &Record) -> Result<Belongs, BadAnswer> {
+        if record.class != self.qclass {
+            return Ok(Belongs::No);
+        }
+        if self.link_of(message, record.start).is_some() {
+            return Ok(Belongs::Yes);
+        }
+        let mut here = self.records_at;
+        while here < record.start {
+            let before = wire::record_at(message, here)?;
+            if self.comparisons == COMPARISONS_MAX {
+                return Ok(Belongs::No);
+            }
+            self.comparisons += 1;
+            if names(message, &before, record.start) {
+                return Ok(Belongs::Yes);
+            }
+            here = before.end;
+        }
+        Ok(Belongs::No)
+    }
+
+    /// What belongs of a message in which something does not, or not in the order it stands in.
+    #[cold]
+    fn scrub(&mut self, message: &[u8]) -> Result<Scrubbed, BadAnswer> {
+        let answers = u16_at(message, 6)?;
+        // Each round but the last finds an alias, of which there are not many.
+        loop {
+            let links = self.links;
+            let mut here = self.records_at;
+            for _ in 0..answers {
+                let record = wire::record_at(message, here)?;
+                self.answer(message, &record)?;
+                here = record.end;
+            }
+            if self.links == links {
+                break;
+            }
+        }
+        self.comparisons = 0;
+        self.rewrite(message)
+    }
+
+    fn rewrite(&mut self, message: &[u8]) -> Result<Scrubbed, BadAnswer> {
+        let mut out = message.get(..self.records_at).ok_or(Malformed)?.to_vec();
+        let (mut here, mut strangers) = (self.records_at, 0);
+        let sections = [Section::Answer, Section::Authority, Section::Additional];
+        for (section, count_at) in sections.into_iter().zip([6, 8, 10]) {
+            let (count, mut kept) = (u16_at(message, count_at)?, 0_u16);
+            for _ in 0..count {
+                let record = wire::record_at(message, here)?;
+                here = record.end;
+                // They belong to the exchange; what stands behind is left out by the reader.
+                let is_last = matches!(record.rtype, record_type::OPT | record_type::TSIG);
+                let belongs = match section {
+                    Section::Answer => self.answer(message, &record)?,
+                    Section::Authority => self.authority(message, &record)?,
+                    Section::Additional if is_last => Belongs::Yes,
+                    Section::Additional => self.additional(message, &record)?,
+                };
+                match belongs {
+                    Belongs::Yes => {
+                        write(message, &record, &mut out)?;
+                        kept += 1;
+                    }
+                    Belongs::No => strangers += 1,
+                }
+                if is_last {
+                    break;
+                }
+            }
+            if section == Section::Answer && kept == 0 && count > 0 {
+                return Err(BadAnswer::Foreign);
+            }
+            out[count_at..count_at + 2].copy_from_slice(&kept.to_be_bytes());
+        }
+        if strangers == 0 {
+            return Ok(Scrubbed::Whole);
+        }
+        if out.len() > MESSAGE_BYTES_MAX {
+            return Err(BadAnswer::Malformed);
+        }
+        Ok(Scrubbed::Partly(out))
+    }
+}
+
+/// Whether a name in the data of `record` is the one at `owner`.
+fn names(message: &[u8], record: &Record, owner: usize) -> bool {
+    let is_binding = matches!(record.rtype, record_type::SVCB | record_type::HTTPS);
+    let known = names_in(record.rtype);
+    let (skip, count) = if is_binding { (2, 1) } else { (known.skip, known.count) };
+    let mut here = record.data_at + skip;
+    for _ in 0..count {
+        if is_same_name(message, here, owner) {
+            return true;
+        }
+        let Ok(end) = wire::skip_name(message, here) else { return false };
+        here = end;
+    }
+    false
+}
+
+/// Appends `record` with its names written out; one that is the question's is a pointer to it.
+fn write(message: &[u8], record: &Record, out: &mut Vec<u8>) -> Result<(), Malformed> {
+    if out.len() > MESSAGE_BYTES_MAX {
+        return Err(Malformed);
+    }
+    if is_same_name(message, record.start, HEADER_BYTES) {
+        out.extend_from_slice(&POINTER_TO_QUESTION);
+    } else {
+        write_name(message, record.start, out)?;
+    }
+    // Type, class and TTL.
+    out.extend_from_slice(&message[record.ttl_at - 4..record.ttl_at + 4]);
+    let length_at = out.len();
+    push_u16(out, 0);
+    let known = names_in(record.rtype);
+    let mut here = record.data_at;
+    if known.count > 0 {
+        out.extend_from_slice(message.get(here..here + known.skip).ok_or(Malformed)?);
+        here += known.skip;
+        for _ in 0..known.count {
+            write_name(message, here, out)?;
+            here = wire::skip_name(message, here)?;
+        }
+    }
+    out.extend_from_slice(message.get(here..record.end).ok_or(Malformed)?);
+    let length = u16::try_from(out.len() - length_at - 2).map_err(|_| Malformed)?;
+    out[length_at..length_at + 2].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
+
+fn write_name(message: &[u8], at: usize, out: &mut Vec<u8>) -> Result<(), Malformed> {
+    wire::each_label(message, at, |label| {
+        // A label has at most 63 bytes.
+        out.push(label.len() as u8);
+        out.extend_from_slice(label);
+        Ok(())
+    })?;
+    out.push(0);
+    Ok(())
+}

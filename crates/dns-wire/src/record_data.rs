@@ -1,0 +1,224 @@
+//! The data of records as their types demand them: lengths, names, texts, parameters.
+//!
+//! Whoever keeps a foreign answer checks it here first, so that no client is given what its own
+//! reader would choke on. Types that nobody knows pass as they are (RFC 3597). Nothing allocates.
+//! Called for each record of an upstream's answer.
+
+use crate::codes::{CLASS_IN, record_type};
+use crate::wire::{self, Malformed, Record, u16_at};
+
+/// Octets of an address in an IPSECKEY record, by its gateway type (RFC 4025 §2.3).
+const GATEWAY_BYTES: [usize; 3] = [0, 4, 16];
+/// The least digest of ZONEMD (RFC 8976 §2.2.4).
+const ZONE_DIGEST_BYTES_MIN: usize = 12;
+
+/// What stands in a record's data, in this order.
+struct DataForm {
+    /// Octets of any value.
+    fixed: usize,
+    /// Names.
+    names: usize,
+    pointers: Pointers,
+    tail: Tail,
+}
+
+/// Whether names may be compressed. Only those may that everybody knows to mend when records move
+/// (RFC 3597 §4).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pointers {
+    Allowed,
+    Forbidden,
+}
+
+/// What follows the names.
+#[derive(Clone, Copy)]
+enum Tail {
+    /// So many octets.
+    Exactly(usize),
+    Anything,
+    /// Character strings (RFC 1035 §3.3), as many as there are.
+    Texts,
+    /// The same, so many of them.
+    TextsExactly(usize),
+    /// The types of a name (RFC 4034 §4.1.2).
+    TypeBitmap,
+    /// What a service binding says (RFC 9460 §2.2).
+    Parameters,
+    /// A flag, a property and its value (RFC 8659 §4.1).
+    Property,
+    /// Salt, hash and types of a hashed name (RFC 5155 §3.2).
+    HashedNext,
+    /// A salt (RFC 5155 §4.2).
+    Salt,
+    /// Three texts and a name (RFC 3403 §4.1).
+    NamingAuthority,
+    /// A gateway and a key (RFC 4025 §2.1).
+    Gateway,
+    /// At least so many octets.
+    AtLeast(usize),
+}
+
+/// Checks the data of `record`. Of classes other than IN, nothing is known.
+pub(crate) fn check(message: &[u8], record: &Record) -> Result<(), Malformed> {
+    if record.class != CLASS_IN {
+        return Ok(());
+    }
+    let length = record.end - record.data_at;
+    match record.rtype {
+        // Nearly every record.
+        record_type::A => exactly(length, 4),
+        record_type::AAAA => exactly(length, 16),
+        rtype => form_of(rtype).map_or(Ok(()), |form| form.check(message, record)),
+    }
+}
+
+fn exactly(length: usize, wanted: usize) -> Result<(), Malformed> {
+    if length == wanted { Ok(()) } else { Err(Malformed) }
+}
+
+const fn form_of(rtype: u16) -> Option<DataForm> {
+    let (fixed, names, pointers, tail) = match rtype {
+        // NS MD MF CNAME MB MG MR PTR DNAME
+        2..=5 | 7..=9 | 12 | 39 => (0, 1, Pointers::Allowed, Tail::Exactly(0)),
+        // SOA
+        6 => (0, 2, Pointers::Allowed, Tail::Exactly(20)),
+        // MINFO RP
+        14 | 17 => (0, 2, Pointers::Allowed, Tail::Exactly(0)),
+        // MX AFSDB RT KX
+        15 | 18 | 21 | 36 => (2, 1, Pointers::Allowed, Tail::Exactly(0)),
+        // PX
+        26 => (2, 2, Pointers::Allowed, Tail::Exactly(0)),
+        // SRV
+        33 => (6, 1, Pointers::Allowed, Tail::Exactly(0)),
+        // HINFO
+        13 => (0, 0, Pointers::Forbidden, Tail::TextsExactly(2)),
+        // TXT SPF
+        16 | 99 => (0, 0, Pointers::Forbidden, Tail::Texts),
+        // NAPTR
+        35 => (4, 0, Pointers::Forbidden, Tail::NamingAuthority),
+        // IPSECKEY
+        45 => (0, 0, Pointers::Forbidden, Tail::Gateway),
+        // RRSIG
+        46 => (18, 1, Pointers::Forbidden, Tail::Anything),
+        // NSEC
+        47 => (0, 1, Pointers::Forbidden, Tail::TypeBitmap),
+        // DS DNSKEY CDS CDNSKEY
+        43 | 48 | 59 | 60 => (4, 0, Pointers::Forbidden, Tail::Anything),
+        // NSEC3
+        50 => (4, 0, Pointers::Forbidden, Tail::HashedNext),
+        // NSEC3PARAM
+        51 => (4, 0, Pointers::Forbidden, Tail::Salt),
+        // SSHFP
+        44 => (2, 0, Pointers::Forbidden, Tail::Anything),
+        // TLSA SMIMEA
+        52 | 53 => (3, 0, Pointers::Forbidden, Tail::Anything),
+        // ZONEMD
+        63 => (6, 0, Pointers::Forbidden, Tail::AtLeast(ZONE_DIGEST_BYTES_MIN)),
+        // SVCB HTTPS
+        64 | 65 => (2, 1, Pointers::Forbidden, Tail::Parameters),
+        // CAA
+        257 => (1, 0, Pointers::Forbidden, Tail::Property),
+        _ => return None,
+    };
+    Some(DataForm { fixed, names, pointers, tail })
+}
+
+impl DataForm {
+    fn check(&self, message: &[u8], record: &Record) -> Result<(), Malformed> {
+        let mut here = record.data_at + self.fixed;
+        for _ in 0..self.names {
+            here = name(message, here, self.pointers)?;
+        }
+        let rest = message.get(here..record.end).ok_or(Malformed)?;
+        match self.tail {
+            Tail::Exactly(octets) => exactly(rest.len(), octets),
+            Tail::AtLeast(octets) if rest.len() < octets => Err(Malformed),
+            Tail::Anything | Tail::AtLeast(_) => Ok(()),
+            Tail::Texts => texts(rest),
+            Tail::TextsExactly(count) => {
+                let end = (0..count).try_fold(rest, |rest, _| text(rest).map(|it| it.1))?;
+                exactly(end.len(), 0)
+            }
+            Tail::TypeBitmap => type_bitmap(rest),
+            Tail::Parameters => parameters(rest),
+            Tail::Property => property(rest),
+            Tail::HashedNext => {
+                let (_, rest) = text(rest)?;
+                let (hash, types) = text(rest)?;
+                if hash.is_empty() { Err(Malformed) } else { type_bitmap(types) }
+            }
+            Tail::Salt => exactly(text(rest)?.1.len(), 0),
+            Tail::NamingAuthority => naming_authority(message, here, record.end),
+            Tail::Gateway => gateway(message, here, record.end),
+        }
+    }
+}
+
+/// The end of the name at `at`.
+fn name(message: &[u8], at: usize, pointers: Pointers) -> Result<usize, Malformed> {
+    let end = wire::sound_name(message, at)?;
+    // A name ends with its root label, or with the second octet of a pointer.
+    let is_plain = || wire::plain_name_end(message, at) == Some(end);
+    if pointers == Pointers::Allowed || is_plain() { Ok(end) } else { Err(Malformed) }
+}
+
+/// The first character string, and what follows it.
+fn text(data: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    let (length, rest) = data.split_first().ok_or(Malformed)?;
+    rest.split_at_checked(usize::from(*length)).ok_or(Malformed)
+}
+
+fn texts(mut data: &[u8]) -> Result<(), Malformed> {
+    while !data.is_empty() {
+        data = text(data)?.1;
+    }
+    Ok(())
+}
+
+fn type_bitmap(mut data: &[u8]) -> Result<(), Malformed> {
+    while let Some((_window, rest)) = data.split_first() {
+        let (types, rest) = text(rest)?;
+        if !(1..=32).contains(&types.len()) {
+            return Err(Malformed);
+        }
+        data = rest;
+    }
+    Ok(())
+}
+
+/// Parameters in the order of their keys, none twice.
+fn parameters(data: &[u8]) -> Result<(), Malformed> {
+    let (mut here, mut last) = (0, None);
+    while here < data.len() {
+        let key = u16_at(data, here)?;
+        here += 4 + usize::from(u16_at(data, here + 2)?);
+        if last.replace(key).is_some_and(|last| last >= key) {
+            return Err(Malformed);
+        }
+    }
+    exactly(here, data.len())
+}
+
+fn property(data: &[u8]) -> Result<(), Malformed> {
+    let (tag, _value) = text(data)?;
+    let is_sound = !tag.is_empty() && tag.iter().all(u8::is_ascii_alphanumeric);
+    if is_sound { Ok(()) } else { Err(Malformed) }
+}
+
+fn naming_authority(message: &[u8], at: usize, end: usize) -> Result<(), Malformed> {
+    let data = message.get(at..end).ok_or(Malformed)?;
+    let rest = (0..3).try_fold(data, |rest, _| text(rest).map(|it| it.1))?;
+    exactly(name(message, end - rest.len(), Pointers::Forbidden)?, end)
+}
+
+fn gateway(message: &[u8], at: usize, end: usize) -> Result<(), Malformed> {
+    let data = message.get(at..end).ok_or(Malformed)?;
+    let [_precedence, gateway, algorithm] = *data.first_chunk().ok_or(Malformed)?;
+    let key_at = match GATEWAY_BYTES.get(usize::from(gateway)) {
+        Some(bytes) => at + 3 + bytes,
+        None if gateway == 3 => name(message, at + 3, Pointers::Forbidden)?,
+        None => return Err(Malformed),
+    };
+    let key = message.get(key_at..end).ok_or(Malformed)?;
+    if key.is_empty() && algorithm != 0 { Err(Malformed) } else { Ok(()) }
+}
