@@ -115,6 +115,8 @@ pub(crate) struct Findings {
     pub(crate) cause: Cause,
     /// What the client is told of the reason.
     pub(crate) error: Option<EdeCode>,
+    /// The same in words, where the number says too little.
+    pub(crate) words: Option<&'static str>,
 }
 
 impl Caller<'_> {
@@ -147,7 +149,7 @@ impl Caller<'_> {
 }
 
 impl Findings {
-    pub(crate) const NONE: Self = Self { cause: Cause::NotAsked, error: None };
+    pub(crate) const NONE: Self = Self { cause: Cause::NotAsked, error: None, words: None };
 }
 
 /// Answers `message` into `reply`, which is empty, or takes it along for later.
@@ -196,20 +198,26 @@ pub(crate) fn handle(
 /// who asks is.
 fn refuse_unread(view: &View<'_>, bad: BadQuery<'_>, caller: Caller<'_>, reply: &mut Vec<u8>) {
     let admission = view.plan.guard.admit_unread(&caller);
-    if let BadQuery::Reply(mut bad) = bad {
-        match admission {
-            Admission::Welcome => forge::bad(&bad, reply),
-            // There is nothing to come again with over TCP.
-            Admission::Dropped | Admission::TurnedAway(TurnedAway::ComeByTcp) => {}
-            Admission::TurnedAway(_) => {
-                bad.rcode = Rcode::Refused;
-                forge::bad(&bad, reply);
-            }
+    let (mut bad, cookie) = match bad {
+        BadQuery::Drop(_) => return record_refused(view, caller, reply),
+        BadQuery::Reply(bad) => (bad, None),
+        BadQuery::Cookie(bad, options) => (bad, Some(options)),
+    };
+    match (admission, cookie) {
+        (Admission::Welcome, None) => forge::bad(&bad, reply),
+        (Admission::Welcome, Some(options)) => {
+            view.plan.guard.give_cookie(bad, options, &caller, reply);
         }
-        let judged = !reply.is_empty() && caller.way == Way::Udp;
-        if judged && view.plan.guard.judge(&caller, Sender::Claimed, reply) != Outgoing::Send {
-            reply.clear();
+        // There is nothing to come again with over TCP.
+        (Admission::Dropped | Admission::TurnedAway(TurnedAway::ComeByTcp), _) => {}
+        (Admission::TurnedAway(_), _) => {
+            bad.rcode = Rcode::Refused;
+            forge::bad(&bad, reply);
         }
+    }
+    let judged = !reply.is_empty() && caller.way == Way::Udp;
+    if judged && view.plan.guard.judge(&caller, Sender::Claimed, reply) != Outgoing::Send {
+        reply.clear();
     }
     record_refused(view, caller, reply);
 }
@@ -240,6 +248,7 @@ pub(crate) fn finish(
     let mut reviewed = review(view, asked, findings, state, out);
     if let Some(error) = keep_outside(view, asked, state, out) {
         reviewed.findings.error = Some(error);
+        reviewed.findings.words = Some(guard::REBINDING_WORDS);
     }
     let Reviewed { findings, source } = reviewed;
     shape::shape(view, asked, (source, findings), state, out);
@@ -280,7 +289,8 @@ pub(crate) fn review(
     out.clear();
     view.block(&bare(asked.query), &asked.caller, out);
     state.answer_made();
-    Reviewed { findings: Findings { cause, error: Some(EdeCode::Blocked) }, source: Source::Policy }
+    let findings = Findings { cause, error: Some(EdeCode::Blocked), words: None };
+    Reviewed { findings, source: Source::Policy }
 }
 
 /// Answers of public upstreams that point inside are empty: they would lead browsers around their

@@ -6,8 +6,8 @@
 use crate::doh::client::Forwarded;
 use crate::foreign::Foreign;
 use crate::guard::{
-    AccessSettings, ClientSubnetSettings, CookieSettings, Ddr, GuardSettings, RateLimitSettings,
-    RebindingSettings, ResponseRateLimitSettings,
+    AccessSettings, ClientSubnetSettings, CookieSettings, Ddr, GuardDefaults, GuardSettings,
+    RateLimitSettings, RebindingSettings, ResponseRateLimitSettings,
 };
 use crate::lookups::{FallbackSettings, ViewSettings};
 use crate::structured;
@@ -290,6 +290,19 @@ impl Settings {
         (self.tcp_connections as usize, self.tcp_connections_per_client as usize)
     }
 
+    /// Whether answers of public upstreams that point inside are emptied.
+    pub fn keeps_outside(&self) -> bool {
+        self.rebinding.protect.unwrap_or(self.guard_defaults() == GuardDefaults::Guarded)
+    }
+
+    fn guard_defaults(&self) -> GuardDefaults {
+        if self.foreign.is_some() || !self.pipeline.is_empty() {
+            GuardDefaults::Unguarded
+        } else {
+            GuardDefaults::Guarded
+        }
+    }
+
     pub(crate) fn guard(&self) -> GuardSettings<'_> {
         GuardSettings {
             access: &self.access,
@@ -298,6 +311,7 @@ impl Settings {
             rebinding: &self.rebinding,
             cookies: &self.cookies,
             client_subnet: &self.client_subnet,
+            defaults: self.guard_defaults(),
         }
     }
 

@@ -95,7 +95,10 @@ pub(crate) fn shape(
     let room = limit.saturating_sub(out.len() + OPT_BYTES_MAX + seen.answer.len());
     let text = match state.failure() {
         Some(Failure::Circle) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
-        _ => reason(view, asked, &seen, (error, findings.cause), room),
+        _ => match findings.words {
+            Some(words) if !seen.reads_structured && room >= words.len() => words.to_owned(),
+            _ => reason(view, asked, &seen, (error, findings.cause), room),
+        },
     };
     let error = error.map(|code| Ede { code, text: &text });
     let room = room.saturating_sub(text.len());

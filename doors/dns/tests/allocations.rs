@@ -138,7 +138,7 @@ fn our_own_settings() {
     let bench = Bench::start(|settings| {
         settings.local = vec!["near.test A 192.0.2.7".into()];
         settings.filter_types = vec!["AAAA".into()];
-        settings.rate_limit.queries_per_second = 1_000_000;
+        settings.rate_limit.queries_per_second = Some(1_000_000);
     });
     // The query log packs its rows into a buffer that grows; that is counted below.
     bench.ledger.apply(&ledger::Settings { log: ledger::Log::None, ..Default::default() });

@@ -164,7 +164,7 @@ fn is_pixel_reached(plan: &Plan) -> bool {
 /// Where the pixel door may carry connections to names that were let through: to where the DNS door
 /// would send their clients, and never back to a door of ours.
 pub(super) fn splice_bounds(plan: &Plan) -> door_pixel::Bounds {
-    let protects = plan.file.dns.as_ref().is_none_or(|dns| dns.rebinding.protect);
+    let protects = plan.file.dns.as_ref().is_none_or(door_dns::Settings::keeps_outside);
     let destinations = if protects { Destinations::Public } else { Destinations::Guarded };
     let listening = plan.listeners().into_iter().map(|listen| listen.address);
     // What clients get for blocked names leads here, whatever stands in between.

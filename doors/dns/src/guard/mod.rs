@@ -23,13 +23,13 @@ pub use responses::ResponseRateLimitSettings;
 
 pub(crate) use ddr::{Designated, Told};
 pub(crate) use options::{Proof, Seen, Sender};
-pub(crate) use rebinding::REBINDING_ERROR;
+pub(crate) use rebinding::{REBINDING_ERROR, REBINDING_WORDS};
 pub(crate) use turned_away::write_truncated;
 
 use crate::request::{Caller, Way};
 use access::Access;
-use dns_wire::Query;
 use dns_wire::options::BadOption;
+use dns_wire::{BadReply, Query, Rcode, forge};
 use options::OptionReader;
 use pipeline::limiter::Seed;
 use pipeline::sets::IpSet;
@@ -49,6 +49,16 @@ pub(crate) struct GuardSettings<'s> {
     pub(crate) rebinding: &'s RebindingSettings,
     pub(crate) cookies: &'s CookieSettings,
     pub(crate) client_subnet: &'s ClientSubnetSettings,
+    pub(crate) defaults: GuardDefaults,
+}
+
+/// What holds where the settings leave it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardDefaults {
+    /// Clients are limited, and answers do not point inside.
+    Guarded,
+    /// Nothing: a pipeline alone says what is done.
+    Unguarded,
 }
 
 /// Random numbers that nobody outside may know, chosen once at the start and kept over reloads.
@@ -159,6 +169,7 @@ impl Guard {
             access: Access::new(settings.access),
             rate: RateGuard::new(
                 settings.rate_limit,
+                settings.defaults,
                 secrets.clients,
                 before.and_then(|it| it.rate.as_ref()),
             ),
@@ -167,7 +178,7 @@ impl Guard {
                 secrets.responses,
                 before.and_then(|it| it.responses.as_ref()),
             ),
-            rebinding: Rebinding::new(settings.rebinding),
+            rebinding: Rebinding::new(settings.rebinding, settings.defaults),
             options: OptionReader::new(settings.cookies, secrets.cookies, idle_ds),
         }
     }
@@ -175,6 +186,24 @@ impl Guard {
     /// Reads the options of a query. The same query gives the same again, as long as the day lasts.
     pub(crate) fn read(&self, query: &Query<'_>, caller: &Caller<'_>) -> Result<Seen, BadOption> {
         self.options.read(query.options, caller)
+    }
+
+    /// Writes the reply to a message that asks for nothing but a cookie (RFC 7873 §5.4), whose
+    /// options these are; FORMERR where cookies are off, or its own is malformed.
+    pub(crate) fn give_cookie(
+        &self,
+        mut asking: BadReply<'_>,
+        options: &[u8],
+        caller: &Caller<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        match self.options.cookie_only(options, caller) {
+            Some((rcode, given)) => forge::cookie_reply(&asking, rcode, given.as_bytes(), out),
+            None => {
+                asking.rcode = Rcode::FormErr;
+                forge::bad(&asking, out);
+            }
+        }
     }
 
     /// Whether a query is answered; with `seen` of [`Guard::read`]. Each call counts.

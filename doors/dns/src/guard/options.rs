@@ -5,8 +5,8 @@
 
 use crate::request::{Caller, Way};
 use dns_wire::options::{
-    AnswerOptions, BadOption, ClientOptions, ClientSubnet, Cookie, CookieSays, CookieSecrets,
-    Padding,
+    AnswerOptions, BADCOOKIE, BadOption, ClientOptions, ClientSubnet, Cookie, CookieSays,
+    CookieSecrets, OptionBuffer, Padding,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,6 +140,21 @@ impl OptionReader {
         };
         self.read_cookie(found.cookie, caller, &mut seen);
         Ok(seen)
+    }
+
+    /// What becomes of the cookie of a message without a question, as an extended response code and
+    /// options; none where cookies are off, or it is malformed.
+    pub(super) fn cookie_only(
+        &self,
+        options: &[u8],
+        caller: &Caller<'_>,
+    ) -> Option<(u16, OptionBuffer)> {
+        let seen = self.read(options, caller).ok()?;
+        let given = AnswerOptions { cookie: Some(seen.answer.cookie?), ..AnswerOptions::default() };
+        // Whoever shows a server's part that is none of ours is told so, with the right one.
+        let shown = ClientOptions::read(options).ok()?.cookie?;
+        let is_wrong = shown.has_server_part() && seen.sender == Sender::Claimed;
+        Some((if is_wrong { BADCOOKIE } else { 0 }, given.write_plain()))
     }
 
     fn read_cookie(&self, cookie: Option<Cookie<'_>>, caller: &Caller<'_>, seen: &mut Seen) {

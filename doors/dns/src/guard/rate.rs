@@ -4,8 +4,8 @@
 //! the pipeline's. It answers nothing itself. Called by the guard for every query.
 
 use super::access::too_many;
-use super::networks;
-use pipeline::limiter::{Prefixes, Rate, RateLimiter, Seed};
+use super::{GuardDefaults, networks};
+use pipeline::limiter::{BadRate, Prefixes, Rate, RateLimiter, Seed};
 use pipeline::sets::IpSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,23 +13,31 @@ use settings::Text;
 use std::net::IpAddr;
 use vocab::{Complaint, Network, Now};
 
+/// Queries in a second, unless another number is set.
+const PER_SECOND_DEFAULT: u32 = 300;
+/// Seconds of them that may come at once.
+const BURST_SECONDS: u32 = 3;
+
 /// How much one client may ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateLimitSettings {
-    /// Queries that a client may send in a second, over all protocols together. Default 0: as many
-    /// as it likes. At most 1,000,000.
-    pub queries_per_second: u32,
-    /// Queries that it may send at once after a rest. Default: twice `queries_per_second`, which a
-    /// page with many names needs. It must come back within a day.
+    /// Queries that a client may send in a second, over all protocols together; 0: as many as it
+    /// likes. Default 300, which no household reaches and a flood passes at once; with a `pipeline`,
+    /// 0. At most 1,000,000.
+    pub queries_per_second: Option<u32>,
+    /// Queries that it may send at once after a rest. Default: three times `queries_per_second`,
+    /// 900: a browser that comes back with all its tabs. It must come back within a day.
     pub burst: Option<u32>,
     /// Leading bits of an IPv4 address that make one client. Default 32, at most 32; AdGuard Home
     /// counts by 24.
     pub ipv4_prefix: u8,
-    /// Leading bits of an IPv6 address that make one client. Default 64, at most 128: one household
-    /// holds a /64 at least, one host as many addresses of it as it likes.
+    /// Leading bits of an IPv6 address that make one client. Default 56, at most 128: what a
+    /// household is given; one host has as many addresses of it as it likes.
     pub ipv6_prefix: u8,
-    /// Addresses and networks that are not limited. At most 100,000. Default: none.
+    /// Addresses and networks that are not limited. At most 100,000. Default: loopback, `127.0.0.0/8`
+    /// and `::1`, where a forwarder on this machine asks for everybody; what is written takes their
+    /// place.
     pub exempt: Vec<Text<Network>>,
     /// What a client gets that asks more: `refuse` (REFUSED), `drop` (nothing) or `truncate` (an
     /// empty answer that asks it to come again over TCP, which whoever forges addresses cannot). Over
@@ -50,14 +58,18 @@ pub enum RateAction {
     Truncate,
 }
 
+fn loopback() -> [Network; 2] {
+    ["127.0.0.0/8", "::1"].map(|it| it.parse().expect("both are written as networks"))
+}
+
 impl Default for RateLimitSettings {
     fn default() -> Self {
         Self {
-            queries_per_second: 0,
+            queries_per_second: None,
             burst: None,
             ipv4_prefix: 32,
-            ipv6_prefix: 64,
-            exempt: Vec::new(),
+            ipv6_prefix: 56,
+            exempt: loopback().map(Text).into(),
             action: RateAction::default(),
         }
     }
@@ -68,12 +80,12 @@ impl RateLimitSettings {
     pub(super) fn check(&self) -> Vec<Complaint> {
         let mut complaints = check_prefixes(self.ipv4_prefix, self.ipv6_prefix);
         complaints.extend(too_many("exempt", &self.exempt));
-        if self.queries_per_second > 0
-            && let Err(why) = self.rate()
+        if self.queries_per_second != Some(0)
+            && let Err(why) = self.rate(GuardDefaults::Guarded)
         {
             complaints.push(Complaint::new("queries_per_second", why.to_string()));
         }
-        if self.queries_per_second == 0 && self.burst.is_some() {
+        if self.queries_per_second == Some(0) && self.burst.is_some() {
             let message = "a burst without queries_per_second limits nothing";
             complaints.push(
                 Complaint::new("burst", message).remedy("write queries_per_second: 20 beside it"),
@@ -82,9 +94,13 @@ impl RateLimitSettings {
         complaints
     }
 
-    fn rate(&self) -> Result<Rate, pipeline::limiter::BadRate> {
-        let burst = self.burst.unwrap_or(self.queries_per_second.saturating_mul(2));
-        Rate::per_second(self.queries_per_second, burst)
+    fn rate(&self, unless_said: GuardDefaults) -> Result<Rate, BadRate> {
+        let per_second = self.queries_per_second.unwrap_or(match unless_said {
+            GuardDefaults::Guarded => PER_SECOND_DEFAULT,
+            GuardDefaults::Unguarded => 0,
+        });
+        let burst = self.burst.unwrap_or(per_second.saturating_mul(BURST_SECONDS));
+        Rate::per_second(per_second, burst)
     }
 
     fn prefixes(&self) -> Prefixes {
@@ -116,10 +132,11 @@ impl RateGuard {
     /// None where nothing is limited. With `before`, clients keep what they owe.
     pub(super) fn new(
         settings: &RateLimitSettings,
+        unless_said: GuardDefaults,
         seed: Seed,
         before: Option<&Self>,
     ) -> Option<Self> {
-        let rate = settings.rate().ok()?;
+        let rate = settings.rate(unless_said).ok()?;
         let prefixes = settings.prefixes();
         let limiter = match before {
             Some(before) => before.limiter.renewed(rate, prefixes),
@@ -141,7 +158,12 @@ mod tests {
     use super::*;
 
     fn settings(queries_per_second: u32) -> RateLimitSettings {
+        let queries_per_second = Some(queries_per_second);
         RateLimitSettings { queries_per_second, ..RateLimitSettings::default() }
+    }
+
+    fn guard(settings: &RateLimitSettings, before: Option<&RateGuard>) -> Option<RateGuard> {
+        RateGuard::new(settings, GuardDefaults::Guarded, [1, 2], before)
     }
 
     fn passes(guard: &RateGuard, client: &str, mono_ms: u64, tries: usize) -> usize {
@@ -152,34 +174,41 @@ mod tests {
 
     #[test]
     fn a_client_asks_so_much_and_no_more() {
-        let guard = RateGuard::new(&settings(20), [1, 2], None).unwrap();
-        assert_eq!(passes(&guard, "192.0.2.1", 0, 100), 40);
-        assert_eq!(passes(&guard, "192.0.2.2", 0, 100), 40);
+        let guard = guard(&settings(20), None).unwrap();
+        assert_eq!(passes(&guard, "192.0.2.1", 0, 100), 60);
+        assert_eq!(passes(&guard, "192.0.2.2", 0, 100), 60);
         assert_eq!(passes(&guard, "192.0.2.1", 500, 100), 10);
         assert_eq!(passes(&guard, "2001:db8::1", 0, 20), 20);
-        assert_eq!(passes(&guard, "2001:db8::2", 0, 100), 20, "one /64 is one client");
+        assert_eq!(passes(&guard, "2001:db8:0:9::2", 0, 100), 40, "one /56 is one client");
     }
 
     #[test]
-    fn nothing_is_limited_unless_asked_for() {
-        assert!(RateGuard::new(&settings(0), [1, 2], None).is_none());
-        assert_eq!(settings(0).check(), []);
+    fn a_flood_is_limited_unless_said_otherwise_and_this_machine_is_not() {
+        let default = RateLimitSettings::default();
+        let limited = guard(&default, None).unwrap();
+        assert_eq!(passes(&limited, "192.0.2.1", 0, 2000), 900);
+        assert_eq!(passes(&limited, "192.0.2.1", 1000, 2000), 300);
+        assert_eq!(passes(&limited, "127.0.0.53", 0, 2000), 2000);
+        assert_eq!(passes(&limited, "::1", 0, 2000), 2000);
+        assert!(guard(&settings(0), None).is_none());
+        assert!(RateGuard::new(&default, GuardDefaults::Unguarded, [1, 2], None).is_none());
+        assert_eq!((settings(0).check(), default.check()), (vec![], vec![]));
     }
 
     #[test]
     fn exempt_clients_are_not_counted() {
         let exempt = vec![Text("192.0.2.0/24".parse().unwrap())];
-        let guard =
-            RateGuard::new(&RateLimitSettings { exempt, ..settings(1) }, [1, 2], None).unwrap();
+        let guard = guard(&RateLimitSettings { exempt, ..settings(1) }, None).unwrap();
         assert_eq!(passes(&guard, "192.0.2.1", 0, 100), 100);
-        assert_eq!(passes(&guard, "192.0.3.1", 0, 100), 2);
+        assert_eq!(passes(&guard, "192.0.3.1", 0, 100), 3);
+        assert_eq!(passes(&guard, "127.0.0.1", 0, 100), 3);
     }
 
     #[test]
     fn a_reload_forgives_nothing() {
-        let guard = RateGuard::new(&settings(10), [1, 2], None).unwrap();
-        assert_eq!(passes(&guard, "192.0.2.1", 0, 100), 20);
-        let reloaded = RateGuard::new(&settings(10), [3, 4], Some(&guard)).unwrap();
+        let before = guard(&settings(10), None).unwrap();
+        assert_eq!(passes(&before, "192.0.2.1", 0, 100), 30);
+        let reloaded = guard(&settings(10), Some(&before)).unwrap();
         assert_eq!(passes(&reloaded, "192.0.2.1", 0, 100), 0);
     }
 

@@ -4,6 +4,7 @@
 //! It knows addresses only; that an upstream is responsible for a name, and so may say what it likes
 //! about it, is the caller's to know. Called by the door for what public upstreams answer.
 
+use super::GuardDefaults;
 use dns_wire::reply::{self, Section};
 use dns_wire::{CLASS_IN, EdeCode, record_type, svcb};
 use schemars::JsonSchema;
@@ -20,18 +21,68 @@ const ALLOW_MAX: usize = 1000;
 /// decided so; 17 would say that the client asked for it.
 pub(crate) const REBINDING_ERROR: EdeCode = EdeCode::Blocked;
 
+/// The same in words, for people who look at their queries.
+pub(crate) const REBINDING_WORDS: &str = "points at a private address (dns.rebinding)";
+
+/// Names that no public zone has, so that whoever answers for them is inside: those of RFC 8375, of
+/// ICANN (2024) and of RFC 6762 appendix G, and what programs for home networks use.
+const INSIDE: [&str; 10] = [
+    "home.arpa",
+    "internal",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "intranet",
+    "private",
+    "corp",
+    "home",
+];
+
+/// Services that answer with private addresses by design. Lists for mail servers say in 127/8 why an
+/// address is listed (RFC 5782); Plex finds its servers at home by names of its own, which hold the
+/// address; Windows looks for IPv6 by a name that has a unique local address.
+const ALLOW_DEFAULT: [&str; 11] = [
+    "plex.direct",
+    "dns.msftncsi.com",
+    "spamhaus.org",
+    "spamhaus.net",
+    "spamcop.net",
+    "barracudacentral.org",
+    "surbl.org",
+    "uribl.com",
+    "dnswl.org",
+    "mailspike.net",
+    "abusix.zone",
+];
+
 /// Answers of public upstreams that point at private addresses.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RebindingSettings {
     /// Whether they are answered as empty, with the extended error "blocked". Private are 10/8,
-    /// 172.16/12, 192.168/16, 127/8, 169.254/16, 0/8, `::`, `::1`, `fc00::/7`, `fe80::/10`, and what
-    /// holds one of these (`::ffff:0:0/96`, `64:ff9b::/96`, `2002::/16`). Upstreams with `domains` may
-    /// answer what they like. Default false, since some services rely on it.
-    pub protect: bool,
-    /// Names that may point at private addresses, with all below them, as in `plex.direct`. At most
-    /// 1000. Default: none.
+    /// 172.16/12, 192.168/16, 127/8, 169.254/16, 0/8, `::`, `::1`, `fc00::/7`, `fe80::/10`, `fec0::/10`,
+    /// and what holds one of these (`::/96`, `::ffff:0:0/96`, `64:ff9b::/96`, `2002::/16`). Not for
+    /// names of `local`, names at or below the `domains` of an upstream, and those that exist inside
+    /// only: `home.arpa`, `internal`, `lan`, `local`, `localdomain`, `intranet`, `private`, `corp` and
+    /// `home`. Default true; with a `pipeline`, false.
+    pub protect: Option<bool>,
+    /// Names that may point at private addresses, with all below them, as in `fritz.box`. At most
+    /// 1000. Default: services that do so by design, `plex.direct`, `dns.msftncsi.com` and lists for
+    /// mail servers (`spamhaus.org`, `spamhaus.net`, `spamcop.net`, `barracudacentral.org`,
+    /// `surbl.org`, `uribl.com`, `dnswl.org`, `mailspike.net`, `abusix.zone`); what is written takes
+    /// their place.
     pub allow: Vec<Text<DomainName>>,
+}
+
+impl Default for RebindingSettings {
+    fn default() -> Self {
+        Self { protect: None, allow: names(&ALLOW_DEFAULT).map(Text).collect() }
+    }
+}
+
+fn names(names: &[&str]) -> impl Iterator<Item = DomainName> {
+    names.iter().map(|name| DomainName::parse(name).expect("the tables above hold names"))
 }
 
 impl RebindingSettings {
@@ -53,9 +104,11 @@ pub(super) struct Rebinding {
 }
 
 impl Rebinding {
-    pub(super) fn new(settings: &RebindingSettings) -> Self {
-        let allow = || settings.allow.iter().map(|it| it.0.clone()).collect();
-        Self { allow: settings.protect.then(allow) }
+    /// `unless_said` is whether there is protection where the settings leave it open.
+    pub(super) fn new(settings: &RebindingSettings, unless_said: GuardDefaults) -> Self {
+        let protect = settings.protect.unwrap_or(unless_said == GuardDefaults::Guarded);
+        let allow = || names(&INSIDE).chain(settings.allow.iter().map(|it| it.0.clone())).collect();
+        Self { allow: protect.then(allow) }
     }
 
     /// Whether `message`, a public upstream's answer for `name`, must not be passed on.
@@ -92,17 +145,19 @@ fn is_inside(address: IpAddr) -> bool {
                 || v6.is_unspecified()
                 || v6.is_unique_local()
                 || v6.is_unicast_link_local()
+                // Site-local, which some networks still have (RFC 3879).
+                || v6.segments()[0] & 0xffc0 == 0xfec0
                 || within(v6).is_some_and(|v4| is_inside(v4.into()))
         }
     }
 }
 
-/// The IPv4 address to which an IPv6 address leads: mapped (RFC 4291 §2.5.5.2), by NAT64 (RFC 6052
-/// §2.1) or by 6to4 (RFC 3056 §2).
+/// The IPv4 address to which an IPv6 address leads: compatible or mapped (RFC 4291 §2.5.5), by NAT64
+/// (RFC 6052 §2.1) or by 6to4 (RFC 3056 §2).
 fn within(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
     match v6.segments() {
-        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             Some(join(high, low))
         }
         [0x2002, high, low, ..] => Some(join(high, low)),
@@ -150,6 +205,8 @@ mod tests {
             "fd00::1",
             "fc00::1",
             "fe80::1",
+            "fec0::1",
+            "::7f00:1",
             "::ffff:192.168.1.1",
             "64:ff9b::c0a8:101",
             "2002:7f00:1::",
@@ -196,15 +253,34 @@ mod tests {
     }
 
     #[test]
-    fn protection_is_asked_for_and_has_exceptions() {
+    fn protection_is_there_unless_said_otherwise_and_has_exceptions() {
         let forbids = |protect, name: &str| {
             let allow = vec![Text(DomainName::parse("plex.direct").unwrap())];
-            let rebinding = Rebinding::new(&RebindingSettings { protect, allow });
+            let rebinding =
+                Rebinding::new(&RebindingSettings { protect, allow }, GuardDefaults::Guarded);
             rebinding.forbids(Name::from_lowercase(name).unwrap(), &of("192.168.1.1"))
         };
-        assert!(forbids(true, "evil.example"));
-        assert!(!forbids(false, "evil.example"));
-        assert!(!forbids(true, "x.plex.direct"));
-        assert!(forbids(true, "notplex.direct"));
+        for protect in [None, Some(true)] {
+            assert!(forbids(protect, "evil.example"));
+            assert!(!forbids(protect, "x.plex.direct"));
+            assert!(forbids(protect, "notplex.direct"));
+            assert!(!forbids(protect, "nas.lan") && !forbids(protect, "printer.home.arpa"));
+            assert!(forbids(protect, "lan.example"));
+        }
+        assert!(!forbids(Some(false), "evil.example"));
+        let of_pipeline = Rebinding::new(&RebindingSettings::default(), GuardDefaults::Unguarded);
+        assert!(!of_pipeline.forbids(Name::ROOT, &of("192.168.1.1")));
+    }
+
+    #[test]
+    fn services_that_point_inside_by_design_may_do_so() {
+        let rebinding = Rebinding::new(&RebindingSettings::default(), GuardDefaults::Guarded);
+        let forbids = |name: &str, address: &str| {
+            rebinding.forbids(Name::from_lowercase(name).unwrap(), &of(address))
+        };
+        assert!(!forbids("2.0.0.127.zen.spamhaus.org", "127.0.0.4"));
+        assert!(!forbids("192-168-1-1.abc.plex.direct", "192.168.1.1"));
+        assert!(!forbids("dns.msftncsi.com", "fd3e:4f5a:5b81::1"));
+        assert!(forbids("1.0.0.127.evil.example", "127.0.0.1"));
     }
 }

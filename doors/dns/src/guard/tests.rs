@@ -94,7 +94,7 @@ fn who_may_not_ask_is_refused_or_hears_nothing() {
 fn who_asks_too_much_gets_what_was_set() {
     let second = |action, way| {
         let mut all = Settings::default();
-        all.rate_limit.queries_per_second = 1;
+        all.rate_limit.queries_per_second = Some(1);
         all.rate_limit.burst = Some(1);
         all.rate_limit.action = action;
         let guard = guard_of(&all);
@@ -126,7 +126,7 @@ fn a_malformed_option_is_a_malformed_query() {
 fn required_cookies_let_real_clients_in() {
     let mut all = Settings::default();
     all.cookies.mode = CookieMode::Require;
-    all.rate_limit.queries_per_second = 1;
+    all.rate_limit.queries_per_second = Some(1);
     all.rate_limit.burst = Some(1);
     let guard = guard_of(&all);
     let client = caller("192.0.2.1", Way::Udp);
@@ -168,7 +168,7 @@ fn floods_are_cut_but_not_for_who_has_proven_its_address() {
 #[test]
 fn a_reload_keeps_what_is_known() {
     let mut all = Settings::default();
-    all.rate_limit.queries_per_second = 1;
+    all.rate_limit.queries_per_second = Some(1);
     all.rate_limit.burst = Some(1);
     let guard = guard_of(&all);
     let client = caller("192.0.2.1", Way::Udp);
