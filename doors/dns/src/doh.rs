@@ -155,6 +155,12 @@ fn freshness_s(reply: &[u8]) -> u32 {
     .unwrap_or(0)
 }
 
+/// The DNS message that a `GET` with this query asks, in base64 or in words; none where it is
+/// refused. What it is worth is read later, as that of any message.
+pub fn doh_question(query: &str) -> Option<Vec<u8>> {
+    read::asked_in_query(query).ok().map(|(message, _)| message)
+}
+
 fn refuse(why: Refusal, version: Version, rest: Rest) -> Response<Body> {
     let mut response = reply::text(why.status(), format!("{why}\n"));
     let headers = response.headers_mut();

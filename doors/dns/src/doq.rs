@@ -134,6 +134,11 @@ async fn exchange(connection: &Connection, mut stream: QuicExchange) {
     let _ = timeout(EXCHANGE_WAIT, stream.answer(&framed)).await;
 }
 
+/// The DNS message that a stream of DNS over QUIC asks; none where the connection is closed for it.
+pub fn doq_question(framed: &[u8]) -> Option<&[u8]> {
+    message_of(framed).ok()
+}
+
 /// The one message of a stream, if RFC 9250 §4.2 and §5.5.2 allow it.
 fn message_of(framed: &[u8]) -> Result<&[u8], ProtocolError> {
     let (length, message) =

@@ -38,7 +38,9 @@ mod tls;
 mod worker;
 
 pub use certificate::CertificateError;
+pub use doh::doh_question;
 pub use door::{Door, Parts, StartError};
+pub use doq::doq_question;
 pub use dumps::CacheDump;
 pub use effects::{OnReload, ReloadWhat, Surroundings, Tell};
 pub use foreign::Foreign;

@@ -143,7 +143,7 @@ fn is_message(headers: &HeaderMap) -> bool {
     media_type.trim().eq_ignore_ascii_case(MESSAGE)
 }
 
-fn asked_in_query(query: &str) -> Result<(Vec<u8>, Form), Refusal> {
+pub(super) fn asked_in_query(query: &str) -> Result<(Vec<u8>, Form), Refusal> {
     if let Some(text) = value(query, "dns") {
         if text.len() > BASE64_BYTES_MAX {
             return Err(Refusal::UriTooLong);
