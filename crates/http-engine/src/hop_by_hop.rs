@@ -75,8 +75,8 @@ pub fn wants_upgrade(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// First protocol of a request's `Upgrade` that is among `allowed`, in the spelling of `allowed`
-/// (RFC 9110 §7.8). Each element is compared whole, so `h2c/1` is not `h2c` and no list is passed on
-/// as a list. Ask before [`strip`].
+/// (RFC 9110 §7.8). Each element is compared whole, so `h2c/1` is not `h2c` and no list is passed
+/// on as a list. Ask before [`strip`].
 pub fn upgrade_to<'a, T: AsRef<str>>(headers: &HeaderMap, allowed: &'a [T]) -> Option<&'a str> {
     // Nearly no request has the field.
     headers.get(header::UPGRADE)?;
@@ -89,7 +89,7 @@ pub fn upgrade_to<'a, T: AsRef<str>>(headers: &HeaderMap, allowed: &'a [T]) -> O
     })
 }
 
-/// Whether the `Upgrade` of an answer names `protocol` and nothing else, as a 101 to a request for
+/// True if the `Upgrade` of an answer names `protocol` and nothing else, as a 101 to a request for
 /// that protocol must.
 pub fn switches_to(headers: &HeaderMap, protocol: &str) -> bool {
     let mut named = elements(headers, &header::UPGRADE);

@@ -1,8 +1,9 @@
 //! Fields by which a server tells the proxy in front of it what to send or how.
 //!
-//! They name files, hosts and paths inside. A proxy that acts on them takes them out of the answer, and so
-//! does one that does not: a client has no use for them but to learn what is inside. It changes no
-//! message by itself. Called by the gateway and web doors for what servers and scripts answer.
+//! Such fields name files, hosts and paths inside. A proxy that acts on them takes them out of the
+//! answer, and so does one that does not: a client has no use for them but to learn what is inside.
+//! It changes no message by itself. Called by the gateway and web doors for what servers and
+//! scripts answer.
 
 use http::header::{HeaderMap, HeaderName};
 
@@ -25,10 +26,10 @@ static SINGLE: [&str; 6] = [
     "x-litespeed-location",
 ];
 
-/// Whether a field of an answer is for the proxy in front of its server alone.
+/// True for a field of an answer that is for the proxy in front of its server alone.
 pub fn is_internal(name: &str) -> bool {
-    let begins = |family: &&str| name.starts_with(*family);
-    name.starts_with("x-") && (FAMILIES.iter().any(|it| begins(&it)) || SINGLE.contains(&name))
+    let is_of_family = || FAMILIES.iter().any(|it| name.starts_with(*it));
+    name.starts_with("x-") && (is_of_family() || SINGLE.contains(&name))
 }
 
 /// Takes such fields out of an answer, but for those in `passed`.

@@ -83,7 +83,8 @@ reasons! {
         Authorization = 11, "authorization",
             "it came for a name and password, and the origin says neither public, must-revalidate \
              nor s-maxage";
-        /// It sets a cookie: it does not say how long it may be kept, or the cache stores none such.
+        /// An answer that sets a cookie: it does not say how long it may be kept, or the cache
+        /// stores none such.
         SetCookie = 12, "set-cookie",
             "it sets a cookie, which is for one person";
         /// `Vary: *`.

@@ -1,29 +1,29 @@
-//! How far an IP address leads: this machine, a network inside, or the internet.
+//! Scopes of IP addresses: this machine, a network inside, or the internet.
 //!
-//! Whoever dials for others, or believes what a stranger says of a name, asks here, so that no two of
-//! them draw the line differently. It follows the IANA registries of special-purpose addresses
-//! (RFC 6890 and its updates): what they do not call globally reachable is no part of the internet. An
-//! IPv6 address that a translator or a tunnel takes for an IPv4 one is judged as that one. Pure.
+//! Whoever dials for others, or believes what a stranger says of a name, asks here, so that no two
+//! of them draw the line differently. It follows the IANA registries of special-purpose addresses
+//! (RFC 6890 and its updates): what they do not call globally reachable is no part of the internet.
+//! An IPv6 address that a translator or a tunnel takes for an IPv4 one is judged as that one. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How far an address leads.
+/// Part of the world that an address leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressScope {
     /// This machine: loopback, and the unspecified address, which systems take for it.
     Loopback,
-    /// A network inside, or none at all: private (RFC 1918, RFC 4193), shared (RFC 6598), site-local,
-    /// documentation, benchmarks, tunnels and whatever has no use on the internet.
+    /// A network inside, or none at all: private (RFC 1918, RFC 4193), shared (RFC 6598),
+    /// site-local, documentation, benchmarks, tunnels and whatever has no use on the internet.
     Private,
     /// The internet.
     Global,
-    /// Link-local, multicast, broadcast and reserved addresses, and those at which clouds answer with
-    /// credentials: nothing that anybody is to be led to.
+    /// Link-local, multicast, broadcast and reserved addresses, and those at which clouds answer
+    /// with credentials: nothing that anybody is to be led to.
     Reserved,
 }
 
-/// Addresses outside the ranges below at which clouds tell a machine its secrets: Alibaba's, Oracle's
-/// and Azure's.
+/// Addresses outside the ranges below at which clouds tell a machine its secrets: Alibaba's,
+/// Oracle's and Azure's.
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
     Ipv4Addr::new(192, 0, 0, 192),
@@ -36,7 +36,7 @@ const METADATA_V6: [Ipv6Addr; 2] = [
 ];
 
 impl AddressScope {
-    /// How far `address` leads.
+    /// The scope of `address`.
     pub fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(v4) => of_v4(v4),
@@ -53,7 +53,8 @@ fn of_v4(v4: Ipv4Addr) -> AddressScope {
         // The rest of 0/8 leads nowhere.
         [127, ..] | [0, 0, 0, 0] => AddressScope::Loopback,
         [169, 254, ..] | [0 | 224..=255, ..] => AddressScope::Reserved,
-        // Anycast addresses for everybody, in the middle of a range that is not (RFC 7723, RFC 8155).
+        // Anycast addresses for everybody, in the middle of a range that is not (RFC 7723, RFC
+        // 8155).
         [192, 0, 0, 9 | 10] => AddressScope::Global,
         [10, ..]
         | [172, 16..=31, ..]
@@ -115,7 +116,8 @@ mod tests {
     use crate::Network;
     use AddressScope::{Global, Loopback, Private, Reserved};
 
-    /// The IANA registries, a row a block: `iana-ipv4-special-registry`, `iana-ipv6-special-registry`.
+    /// The IANA registries, a row a block: `iana-ipv4-special-registry`,
+    /// `iana-ipv6-special-registry`.
     const REGISTRIES: &[(&str, AddressScope)] = &[
         ("0.0.0.0/32", Loopback),
         ("10.0.0.0/8", Private),

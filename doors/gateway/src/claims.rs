@@ -1,43 +1,46 @@
 //! Fields in which a client claims what only a proxy in front of us may say: who it is, where its
 //! request leads, which certificate it has shown.
 //!
-//! Servers behind believe them, because they are meant to stand behind a proxy that writes them. From
-//! whom the settings trust they pass; from anybody else they are taken out, unless a rule passes them.
-//! Called by `request` once a route is found, and for what an authority is asked; by settings to check.
+//! Servers behind believe them, because they are meant to stand behind a proxy that writes them.
+//! From whom the settings trust they pass; from anybody else they are taken out, unless a rule
+//! passes them. Called by `request` once a route is found, and for what an authority is asked; by
+//! settings to check.
 
 use http::Method;
 use http::header::{HeaderMap, HeaderName};
 
-/// What a field claims.
+/// Claim that a field makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// In fields that the gateway writes itself: where the client is, and how it came.
     Ours,
-    /// Where the client is.
+    /// The client's address.
     Client,
-    /// That another URL, host or scheme was asked for than the one which rules were held against.
+    /// Another URL, host or scheme than the one that rules were held against.
     Target,
-    /// That the method is another: see [`Overrides`].
+    /// Another method: see [`Overrides`].
     Method,
-    /// Who the user is, as an authority in front would tell.
+    /// The user's name, as an authority in front would tell it.
     User,
-    /// Which certificate the client has shown.
+    /// The certificate that the client has shown.
     Certificate,
-    /// What the software of the server is told by the one in front of it, or by itself.
+    /// Orders to the software of the server, from the one in front of it or from itself.
     Software,
 }
 
-/// What becomes of fields that ask for another method.
+/// Treatment of fields that ask for another method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overrides {
-    /// They pass with a `POST`, which is what forms and old proxies need them for.
+    /// Passed on with a `POST`: forms and old proxies need them there.
     OfPosts,
-    /// None passes: routes choose by method, or keep answers by URL.
+    /// Never passed on: routes choose by method, or keep answers by URL.
     None,
 }
 
 /// All claims in the order of their names; `*` stands for the rest of a name.
-const CLAIMS: [(&str, Claim); 70] = [
+static CLAIMS: [(&str, Claim); TABLE.len()] = TABLE;
+
+const TABLE: [(&str, Claim); 70] = [
     ("cf-access-authenticated-user-email", Claim::User), // Cloudflare Access
     ("cf-connecting-ip", Claim::Client),                 // Cloudflare
     ("cf-connecting-ipv6", Claim::Client),
@@ -110,14 +113,14 @@ const CLAIMS: [(&str, Claim); 70] = [
     ("x-webauth-*", Claim::User),            // Grafana, Gitea
 ];
 
-/// Where in [`CLAIMS`] the names of each letter begin and end.
-const BY_LETTER: [(u8, u8); 26] = by_letter();
+/// Places in [`CLAIMS`] where the names of each letter begin and end.
+static BY_LETTER: [(u8, u8); 26] = by_letter();
 
 const fn by_letter() -> [(u8, u8); 26] {
     let mut ranges = [(0, 0); 26];
     let mut at = 0;
-    while at < CLAIMS.len() {
-        let letter = (CLAIMS[at].0.as_bytes()[0] - b'a') as usize;
+    while at < TABLE.len() {
+        let letter = (TABLE[at].0.as_bytes()[0] - b'a') as usize;
         if ranges[letter].1 == 0 {
             ranges[letter].0 = at as u8;
         }
@@ -127,7 +130,7 @@ const fn by_letter() -> [(u8, u8); 26] {
     ranges
 }
 
-/// What the field `name`, in lower case, claims; none for most.
+/// Claim of the field `name`, in lower case; none for most.
 pub(crate) fn claim(name: &str) -> Option<Claim> {
     let letter = name.as_bytes().first()?.wrapping_sub(b'a');
     let (from, to) = *BY_LETTER.get(usize::from(letter))?;

@@ -6,6 +6,7 @@ use crate::door::{Door, Setup};
 use crate::guards::{Block, Mode, Occasion, decide_in_both_spellings};
 use crate::matching::Asked;
 use crate::path::BadPath;
+use crate::readings::{Readings, RouteFit};
 use crate::request::{Led, Wish};
 use crate::route::Route;
 use policy::Verdict;
@@ -48,8 +49,8 @@ impl Decision {
 /// The first route that fits decides; a route whose patterns do not hit and that leads nowhere leaves
 /// it to those that follow. Patterns come before the policy: they are the nearer rule.
 ///
-/// Servers of servlets see `/admin;a=b/x` as `/admin/x`: rules are held against both, and where routes
-/// would differ, it is refused.
+/// Servers do not all read a path alike: rules are held against every [reading](Readings), and
+/// where routes would differ, it is refused.
 pub(crate) fn decide(
     (door, setup): (&Door, &Setup),
     wish: &Wish,
@@ -57,12 +58,11 @@ pub(crate) fn decide(
     now: Now,
 ) -> Decision {
     let (mut taken, mut would) = (None, None);
-    let bare = wish.without_parameters();
+    let readings = Readings::of(wish);
     // A hit of what only logs is noted, and the search goes on.
     let mut hit = |block: &Option<Arc<Block>>| {
         let block = block.as_ref()?;
-        let hits = |wish: &Wish| block.hit(wish, occasion, now);
-        let rule = hits(wish).or_else(|| hits(bare.as_ref()?))?;
+        let rule = readings.all().find_map(|wish| block.hit(wish, occasion, now))?;
         match block.mode {
             Mode::LogOnly => {
                 would.get_or_insert(rule);
@@ -82,15 +82,10 @@ pub(crate) fn decide(
         if route.internal && wish.led == Led::ByClient {
             continue;
         }
-        let fits = route.takes.fits(wish, asked);
-        if let Some(bare) = &bare
-            && !route.takes.path.says_parameters()
-            && route.takes.fits(bare, asked) != fits
-        {
-            return Decision::Refuse(BadPath::Parameter);
-        }
-        if !fits {
-            continue;
+        match readings.fit(route, asked) {
+            RouteFit::Taken => {}
+            RouteFit::NotTaken => continue,
+            RouteFit::Refused(why) => return Decision::Refuse(why),
         }
         if let Some(blocked) = hit(&route.block) {
             return blocked;
@@ -102,11 +97,13 @@ pub(crate) fn decide(
     }
     let policy = door.parts.policy.load();
     let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
-    let mut verdict = decide_in_both_spellings(&policy, wish, Some(&who), now);
-    if let (Action::Pass, Some(bare)) = (verdict.action, &bare)
-        && verdict.cause != Cause::Paused
-    {
-        let again = decide_in_both_spellings(&policy, bare, Some(&who), now);
+    let own = taken.as_ref().map_or(wish, |route| readings.of_route(route));
+    let mut verdict = decide_in_both_spellings(&policy, own, Some(&who), now);
+    for other in readings.all().filter(|other| !std::ptr::eq(*other, own)) {
+        if verdict.action != Action::Pass || verdict.cause == Cause::Paused {
+            break;
+        }
+        let again = decide_in_both_spellings(&policy, other, Some(&who), now);
         verdict = if again.action == Action::Block { again } else { verdict };
     }
     if let (Action::Pass, Some(rule)) = (verdict.action, would) {

@@ -8,7 +8,9 @@ use crate::forwarded::Telling;
 use crate::guards::{Block, Numbers};
 use crate::leaving::Left;
 use crate::matching::Table;
+use crate::path::SlashRule;
 use crate::pools::{Means, Pool, PoolChange, PoolState, Unchanged, Watch};
+use crate::readings::SlashRules;
 use crate::request;
 use crate::route::{self, Caches, Route};
 use crate::secure::{self, Secure};
@@ -79,8 +81,9 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
-    /// Whether strangers may ask for another method in a field.
+    /// Treatment of fields in which strangers ask for another method.
     pub(crate) overrides: Overrides,
+    pub(crate) slashes: SlashRules,
     pub(crate) left: Left,
     pub(crate) pools: BTreeMap<String, Arc<Pool>>,
     pub(crate) uploads: Uploads,
@@ -336,22 +339,15 @@ impl Setup {
             before: before.map_or(&[], |setup| &setup.routes),
         };
         let uploads = uploads(&settings, parts, before)?;
-        let (mut routes, mut complaints) = (Vec::new(), Vec::new());
+        let mut complaints = Vec::new();
         let block =
             settings.block.as_ref().map(|block| Block::open(block, route::FOR_ALL, base, &numbers));
         let block = block.transpose().unwrap_or_else(|why| {
             complaints.push(why.under("block"));
             None
         });
-        for (index, route) in settings.routes.iter().enumerate() {
-            match Route::new(index, route, &around) {
-                Ok(route) => routes.push(Arc::new(route)),
-                Err(found) => {
-                    let place = format!("routes.{index}");
-                    complaints.extend(found.into_iter().map(|why| why.under(&place)));
-                }
-            }
-        }
+        let (routes, wrong) = routes_of(&settings, &around);
+        complaints.extend(wrong);
         if !complaints.is_empty() {
             return Err(complaints);
         }
@@ -369,7 +365,9 @@ impl Setup {
         let hosts: Vec<_> = routes.iter().map(|route| route.takes.host.as_ref()).collect();
         let table = Table::new(&hosts);
         let by_method = routes.iter().any(|route| !route.takes.methods.is_empty());
+        let alike = routes.iter().all(|route| route.slashes == SlashRule::default());
         Ok(Self {
+            slashes: if alike { SlashRules::Alike } else { SlashRules::ByRoute },
             overrides: if by_method { Overrides::None } else { Overrides::OfPosts },
             trusted,
             routes,
@@ -406,6 +404,21 @@ impl Setup {
 /// How many connections may be open: in all, and from one client.
 fn caps(settings: &Settings) -> (usize, usize) {
     (settings.connections as usize, settings.connections_per_client as usize)
+}
+
+/// The routes of `settings`, and everything that is wrong with them.
+fn routes_of(settings: &Settings, around: &route::Around<'_>) -> (Vec<Arc<Route>>, Vec<Complaint>) {
+    let (mut routes, mut complaints) = (Vec::new(), Vec::new());
+    for (index, route) in settings.routes.iter().enumerate() {
+        match Route::new(index, route, around) {
+            Ok(route) => routes.push(Arc::new(route)),
+            Err(found) => {
+                let place = format!("routes.{index}");
+                complaints.extend(found.into_iter().map(|why| why.under(&place)));
+            }
+        }
+    }
+    (routes, complaints)
 }
 
 /// The pools of `settings`. One whose settings and certificates are as before goes on as it is, with

@@ -8,7 +8,9 @@ use crate::door::{Door, Setup};
 use crate::guards::Occasion;
 use crate::matching::Asked;
 use crate::own::Own;
-use crate::request::{Led, Wish, aim};
+use crate::path::BadPath;
+use crate::readings::SlashRules;
+use crate::request::{Aim, Led, Wish, aim};
 use crate::route::{Destination, Route, in_words};
 use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
@@ -39,7 +41,13 @@ impl Door {
         now: Now,
     ) -> Option<Foretold> {
         let setup = self.setup();
-        let wish = Wish { page: page.cloned(), ..wish(client, url, kind)? };
+        let wish = match wish(client, url, kind, setup.slashes)? {
+            Ok(wish) => Wish { page: page.cloned(), ..wish },
+            Err(why) => {
+                let outcome = refused(why);
+                return Some(Foretold { refused_by: None, blocked: None, outcome });
+            }
+        };
         let (method, headers) = (Method::GET, HeaderMap::new());
         let asked = Asked { method: &method, headers: &headers };
         let decision = decide((self, &setup), &wish, (asked, Occasion::Question), now);
@@ -64,20 +72,28 @@ impl Door {
                 (None, format!("{}{noted}", setup.leads(route)))
             }
             Decision::Nowhere(_) => (None, "404: no route fits".into()),
-            Decision::Refuse(why) => (None, format!("400: {why}")),
+            Decision::Refuse(why) => (None, refused(*why)),
         };
         Some(Foretold { refused_by, blocked, outcome })
     }
 }
 
-/// As `request` reads it from a client, which sends no field but `Host`.
-fn wish(client: IpAddr, url: &str, kind: Kind) -> Option<Wish> {
+fn refused(why: BadPath) -> String {
+    format!("400: {why}")
+}
+
+/// As `request` reads it from a client, which sends no field but `Host`; none where no client could
+/// ask for it.
+fn wish(client: IpAddr, url: &str, kind: Kind, rules: SlashRules) -> Option<Result<Wish, BadPath>> {
     let uri: Uri = url.parse().ok()?;
     let scheme =
         if uri.scheme_str() == Some("https") { OriginScheme::Https } else { OriginScheme::Http };
     let origin = Origin::from_authority(scheme, uri.authority().map(Authority::as_str)?).ok()?;
-    let (path, plain) = aim(uri.path(), uri.query()).ok()?;
-    Some(Wish {
+    let Aim { path, plain, raw } = match aim(uri.path(), uri.query(), rules) {
+        Ok(aimed) => aimed,
+        Err(why) => return Some(Err(why)),
+    };
+    Some(Ok(Wish {
         client,
         local: None,
         host: origin.host.to_name(),
@@ -86,8 +102,9 @@ fn wish(client: IpAddr, url: &str, kind: Kind) -> Option<Wish> {
         url: origin.url(&path),
         path,
         plain,
+        raw,
         led: Led::ByClient,
-    })
+    }))
 }
 
 impl Setup {

@@ -1,8 +1,8 @@
 //! Who the client is, and what servers behind are told about it.
 //!
 //! `X-Forwarded-*` and `Forwarded` are what anybody can write. They are believed only from the proxies
-//! that the settings trust; from anybody else they are replaced, and so is whatever else only such a
-//! proxy may say (`claims`). Called by `request` and `passing`.
+//! that the settings trust; from anybody else they are replaced, and so is whatever else only such
+//! a proxy may say (`claims`). Called by `request` and `passing`.
 
 use crate::caller::Caller;
 use crate::claims::{self, Overrides};
@@ -53,8 +53,8 @@ impl Telling<'_> {
         client
     }
 
-    /// Takes out what a peer that is not trusted has no business to say, but for the names in `passed`;
-    /// and from anybody what some servers would take for it.
+    /// Takes out what a peer that is not trusted has no business to say, but for the names in
+    /// `passed`; and from anybody what some servers would take for it.
     pub(crate) fn disbelieve(
         &self,
         headers: &mut HeaderMap,

@@ -26,6 +26,7 @@ mod path;
 mod patterns;
 mod pools;
 mod public;
+mod readings;
 mod reproxy;
 mod request;
 mod route;
@@ -41,7 +42,7 @@ mod websocket;
 pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
 pub use crate::folders::{OpenFolders, ServeFolder, Serving, Visitor};
 pub use crate::foretell::Foretold;
-pub use crate::path::{BadPath, RequestPath};
+pub use crate::path::{BadPath, EmptySegments, RequestPath, SlashRule};
 pub use crate::patterns::{
     BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
     REGEXES_BARE_MAX, REGEXES_MAX,
@@ -49,13 +50,14 @@ pub use crate::patterns::{
 pub use crate::pools::{NameState, PoolChange, PoolState, ServerState, Unchanged};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
-    ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, FieldRule,
-    FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings, ForwardedStyle,
-    HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings, PassiveSettings,
-    PatternSource, PoolSettings, Priority, ProxyProtocolChoice, QueueSettings, RedirectSettings,
-    ReliefSettings, ReproxySettings, RequestsSettings, ResolveChoice, RetryCause, RetryOn,
-    RetrySettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, ServerDetails,
-    ServerSettings, ServerTlsSettings, Settings, Silence, StickySettings, TimeoutSettings,
-    TlsSettings, UploadMode, UploadSettings, UploadThreshold, VerifyChoice, WEIGHT_MAX,
+    ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, EncodedSlash,
+    FieldRule, FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings,
+    ForwardedStyle, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings,
+    PassiveSettings, PatternSource, PoolSettings, Priority, ProxyProtocolChoice, QueueSettings,
+    RedirectSettings, ReliefSettings, ReproxySettings, RequestsSettings, ResolveChoice, RetryCause,
+    RetryOn, RetrySettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings,
+    ServerDetails, ServerSettings, ServerTlsSettings, Settings, Silence, StickySettings,
+    TimeoutSettings, TlsSettings, UploadMode, UploadSettings, UploadThreshold, VerifyChoice,
+    WEIGHT_MAX,
 };
 pub use http_cache::Around;

@@ -4,7 +4,7 @@
 //! been let in. Made with a route from its settings; called by `passing`, `cached` and `public`.
 
 use crate::matching::Expression;
-use crate::path::{BadPath, RequestPath};
+use crate::path::{BadPath, RequestPath, SlashRule};
 use crate::settings::RewriteSettings;
 use http::Uri;
 use percent_encoding::percent_decode_str;
@@ -16,6 +16,8 @@ pub(crate) struct Rewriting {
     strip: Option<Prefix>,
     rewrite: Option<(Expression, String)>,
     pub(crate) host: HostSent,
+    /// The rule by which the result is read.
+    slashes: SlashRule,
 }
 
 /// The `Host` that servers read, where no rule for fields says another.
@@ -67,9 +69,10 @@ impl Rewriting {
         strip: Option<Prefix>,
         rewrite: Option<&RewriteSettings>,
         host: HostSent,
+        slashes: SlashRule,
     ) -> Result<Self, String> {
         let rewrite = rewrite.map(|it| it.compile().map(|from| (from, it.to.clone())));
-        Ok(Self { strip, rewrite: rewrite.transpose()?, host })
+        Ok(Self { strip, rewrite: rewrite.transpose()?, host, slashes })
     }
 
     /// What servers are asked for, of path and query in normal form.
@@ -98,7 +101,7 @@ impl Rewriting {
             Some((path, more)) => (path, Some(more)),
             None => (&*rewritten, None),
         };
-        let (mut target, _) = RequestPath::read(path)?.into_texts();
+        let (mut target, _) = RequestPath::read_by(path, self.slashes)?.into_texts();
         for (part, sign) in [more, query].into_iter().flatten().zip(['?', '&']) {
             target.push(sign);
             target.push_str(part);
@@ -135,7 +138,7 @@ mod tests {
         let rewrite =
             rewrite.map(|(from, to)| RewriteSettings { from: from.into(), to: to.into() });
         let strip = strip.map(|text| Prefix::parse(text).unwrap());
-        Rewriting::new(strip, rewrite.as_ref(), HostSent::AsAsked).unwrap()
+        Rewriting::new(strip, rewrite.as_ref(), HostSent::AsAsked, SlashRule::default()).unwrap()
     }
 
     #[test]

@@ -135,8 +135,8 @@ pub(crate) async fn pass(
 }
 
 /// The protocol to ask the server for, if the request asks for one that its route allows, and the
-/// handshake of a WebSocket over HTTP/2. Whatever else a request asks for is left out of it: requests
-/// inside `h2c` would pass every route, rule and password unread.
+/// handshake of a WebSocket over HTTP/2. Whatever else a request asks for is left out of it:
+/// requests inside `h2c` would pass every route, rule and password unread.
 fn protocol_wanted<B>(
     route: &Route,
     request: &Request<B>,
@@ -181,7 +181,7 @@ enum Came {
     /// It becomes the WebSocket that a stream of HTTP/2 asked for.
     WebSocket(Leaving),
     Misunderstood,
-    /// It leaves HTTP for what nobody asked for.
+    /// A switch to a protocol that nobody asked for.
     SwitchedElsewhere,
 }
 

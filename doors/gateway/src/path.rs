@@ -1,21 +1,45 @@
 //! The path of a request, read once: policy, patterns, routes and servers all get this one text.
 //!
-//! A path that two parsers could take for two things is how a request walks past a rule and into the
-//! server behind it: `/%2e%2e/admin`, `/a//../b`, `/..;/admin`, `/a%2fb`, `/%c0%ae/`. So it is brought
-//! into the normal form of RFC 3986 §6.2.2, and what has none that everybody agrees on is refused.
-//! The query is left alone. Pure. Called by `request` and `reproxy` for paths, by `matching` and
+//! A path that two parsers could take for two things is how a request walks past a rule and into
+//! the server behind it: `/%2e%2e/admin`, `/a//../b`, `/..;/admin`, `/a%2fb`, `/%c0%ae/`. So it is
+//! brought into the normal form of RFC 3986 §6.2.2, and what has none that everybody agrees on is
+//! refused. Routes whose servers want encoded slashes or empty segments have a [`SlashRule`] of
+//! their own; what others might read in such a path is held against rules too (`readings`). The
+//! query is left alone. Pure. Called by `request` and `reproxy` for paths, by `matching` and
 //! `onward` for what settings say.
 
+use crate::settings::EncodedSlash;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A path in normal form: from the slash, ASCII, without dot segments, empty segments, and
-/// percent-encoded letters, digits, `-`, `.`, `_`, `~`. Reading it again changes nothing.
+/// Treatment of slashes that some servers see and others do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlashRule {
+    /// Of `%2F`, and of `%5C` and a backslash, which some take for one.
+    pub encoded: EncodedSlash,
+    /// Of several in a row.
+    pub empty: EmptySegments,
+}
+
+/// Treatment of segments without a letter, as between two slashes in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EmptySegments {
+    /// Left out.
+    #[default]
+    Merge,
+    /// Left in.
+    Keep,
+}
+
+/// A path in normal form: from the slash, ASCII, without dot segments, empty segments (unless its
+/// rule keeps them), and percent-encoded letters, digits, `-`, `.`, `_`, `~`. Reading it again
+/// changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestPath {
     sent: String,
-    /// Percent-decoded, where that is another text.
+    /// Percent-decoded, where that is another text. Encoded slashes that stay are encoded here,
+    /// too.
     decoded: Option<String>,
 }
 
@@ -43,19 +67,30 @@ pub enum BadPath {
     DotParameter,
     /// `;` that would take the request past a route: servers of servlets take parameters off first.
     Parameter,
+    /// Dots beside an encoded slash that stays: whoever decodes it first finds a dot segment.
+    EncodedDots,
+    /// Slashes that would take the request past a route: whoever decodes or merges them sees
+    /// another path.
+    Slashes,
 }
 
 impl RequestPath {
-    /// Reads the path of a URL, without its query.
+    /// Reads the path of a URL, without its query. Encoded slashes are refused, and several are
+    /// one.
     pub fn read(path: &str) -> Result<Self, BadPath> {
+        Self::read_by(path, SlashRule::default())
+    }
+
+    /// Reads the path of a URL, without its query, by a rule for its slashes.
+    pub fn read_by(path: &str, rule: SlashRule) -> Result<Self, BadPath> {
         if !path.starts_with('/') {
             return Err(BadPath::NotAPath);
         }
         if is_normal(path.as_bytes()) {
             return Ok(Self { sent: path.to_owned(), decoded: None });
         }
-        let sent = without_dots(&decoded_once(path.as_bytes())?)?;
-        let decoded = match percent_decode_str(&sent).decode_utf8_lossy() {
+        let sent = without_dots(&decoded_once(path.as_bytes(), rule.encoded)?, rule)?;
+        let decoded = match decoded(&sent) {
             Cow::Borrowed(_) => None,
             Cow::Owned(decoded) => Some(decoded),
         };
@@ -73,20 +108,61 @@ impl RequestPath {
     }
 
     /// The path without the parameters of its segments (RFC 3986 §3.3), as servers of servlets see it;
-    /// none where it has none.
-    pub(crate) fn without_parameters(path: &str) -> Option<Self> {
+    /// none where it has none. `rule`: that by which `path` was read.
+    pub(crate) fn without_parameters(path: &str, rule: SlashRule) -> Option<Self> {
         if !path.contains(';') {
             return None;
         }
         let name = |segment: &'_ str| segment.split(';').next().unwrap_or("").to_owned();
         let bare: Vec<String> = path.split('/').map(name).collect();
-        Self::read(&bare.join("/")).ok()
+        Self::read_by(&bare.join("/"), rule).ok()
     }
 
     /// Both texts, the second only where it is another.
     pub(crate) fn into_texts(self) -> (String, Option<String>) {
         (self.sent, self.decoded)
     }
+}
+
+/// True for a path that rules for slashes read differently: it has encoded slashes, backslashes or
+/// several slashes in a row.
+pub(crate) fn depends_on_slashes(path: &str) -> bool {
+    has_encoded_slash(path) || path.contains("//")
+}
+
+/// True for a path with an encoded slash or backslash, or a backslash as it is.
+pub(crate) fn has_encoded_slash(path: &str) -> bool {
+    let is_slash = |it: &[u8]| matches!(it, [b'%', b'2', b'f' | b'F'] | [b'%', b'5', b'c' | b'C']);
+    path.contains('\\') || path.as_bytes().windows(3).any(is_slash)
+}
+
+/// A path in normal form with everything percent-decoded but encoded slashes; what is no UTF-8 is
+/// replaced.
+pub(crate) fn decoded(sent: &str) -> Cow<'_, str> {
+    let decode = |text| percent_decode_str(text).decode_utf8_lossy();
+    if !has_encoded_slash(sent) {
+        return decode(sent);
+    }
+    let (mut out, mut rest) = (String::with_capacity(sent.len()), sent);
+    while let Some(at) = encoded_slash_at(rest) {
+        let (before, behind) = rest.split_at(at);
+        let (slash, behind) = behind.split_at(ENCODED_BYTES);
+        out.push_str(&decode(before));
+        out.push_str(slash);
+        rest = behind;
+    }
+    out.push_str(&decode(rest));
+    Cow::Owned(out)
+}
+
+/// Bytes of one encoded byte: `%2F`.
+const ENCODED_BYTES: usize = 3;
+/// Encoded slashes as the normal form has them.
+const ENCODED_SLASHES: [&str; 2] = ["%2F", "%5C"];
+
+/// Place of the first encoded slash of a text in normal form.
+fn encoded_slash_at(text: &str) -> Option<usize> {
+    ENCODED_SLASHES.iter().filter_map(|it| text.find(it)).min()
 }
 
 /// Whether it is in normal form for certain, as nearly all are.
@@ -97,7 +173,7 @@ fn is_normal(path: &[u8]) -> bool {
 
 /// The same with letters, digits, `-`, `.`, `_` and `~` decoded, and encoded in capitals whatever is or
 /// must be encoded.
-fn decoded_once(path: &[u8]) -> Result<String, BadPath> {
+fn decoded_once(path: &[u8], slashes: EncodedSlash) -> Result<String, BadPath> {
     let mut out = String::with_capacity(path.len());
     let (mut rest, mut before) = (path, 0);
     while let [first, behind @ ..] = rest {
@@ -116,8 +192,12 @@ fn decoded_once(path: &[u8]) -> Result<String, BadPath> {
         };
         match byte {
             0..0x20 | 0x7F => return Err(BadPath::Control),
-            b'\\' => return Err(BadPath::Backslash),
-            b'/' if encoded => return Err(BadPath::EncodedSlash),
+            b'\\' | b'/' if byte == b'\\' || encoded => match slashes {
+                EncodedSlash::Refuse if byte == b'\\' => return Err(BadPath::Backslash),
+                EncodedSlash::Refuse => return Err(BadPath::EncodedSlash),
+                EncodedSlash::Keep => push_encoded(&mut out, byte),
+                EncodedSlash::Decode => out.push('/'),
+            },
             0x80..=0xBF if is_overlong(before, byte) => return Err(BadPath::Overlong),
             b'/' => out.push('/'),
             _ if is_unreserved(byte) || !encoded && may_stand(byte) => out.push(char::from(byte)),
@@ -169,9 +249,9 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|digit| digit as u8)
 }
 
-/// Resolves dot segments (RFC 3986 §5.2.4) and merges slashes; refuses what depends on which comes
-/// first.
-fn without_dots(path: &str) -> Result<String, BadPath> {
+/// Resolves dot segments (RFC 3986 §5.2.4) and, by the rule, merges slashes; refuses what depends
+/// on which comes first.
+fn without_dots(path: &str, rule: SlashRule) -> Result<String, BadPath> {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path[1..].split('/').peekable();
     let mut is_folder = false;
@@ -184,16 +264,22 @@ fn without_dots(path: &str) -> Result<String, BadPath> {
                 match kept.pop() {
                     None => return Err(BadPath::AboveRoot),
                     Some("") => return Err(BadPath::EmptyParent),
+                    // Decoded first, it would be several segments, and only the last would go.
+                    Some(parent) if encoded_slash_at(parent).is_some() => {
+                        return Err(BadPath::EncodedDots);
+                    }
                     Some(_) => {}
                 }
                 is_folder = is_last;
             }
             segment if has_dot_parameter(segment) => return Err(BadPath::DotParameter),
+            segment if has_encoded_dots(segment) => return Err(BadPath::EncodedDots),
             segment => kept.push(segment),
         }
     }
     let mut out = String::with_capacity(path.len());
-    for segment in kept.iter().filter(|segment| !segment.is_empty()) {
+    let stays = |segment: &&&str| !segment.is_empty() || rule.empty == EmptySegments::Keep;
+    for segment in kept.iter().filter(stays) {
         out.push('/');
         out.push_str(segment);
     }
@@ -201,6 +287,19 @@ fn without_dots(path: &str) -> Result<String, BadPath> {
         out.push('/');
     }
     Ok(out)
+}
+
+/// True for a segment that would be several, one of them of dots, were its slashes decoded.
+fn has_encoded_dots(mut segment: &str) -> bool {
+    let is_dots = |piece: &str| matches!(piece, "." | "..") || has_dot_parameter(piece);
+    let mut has_slash = false;
+    while let Some(at) = encoded_slash_at(segment) {
+        if is_dots(&segment[..at]) {
+            return true;
+        }
+        (has_slash, segment) = (true, &segment[at + ENCODED_BYTES..]);
+    }
+    has_slash && is_dots(segment)
 }
 
 /// Whether a segment would be dots alone without what follows its `;`.
@@ -223,6 +322,8 @@ impl fmt::Display for BadPath {
             Self::EmptyParent => "the path has .. behind two slashes",
             Self::DotParameter => "the path has a parameter behind dots",
             Self::Parameter => "the path has a parameter that hides where it leads",
+            Self::EncodedDots => "the path has dots beside an encoded slash",
+            Self::Slashes => "the path has slashes that hide where it leads",
         })
     }
 }

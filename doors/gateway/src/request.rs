@@ -9,10 +9,12 @@ use crate::guards::{Block, Occasion, Stood, Turned, Visit};
 use crate::leaving::Leaving;
 use crate::matching::Asked;
 use crate::passing::{Trip, pass};
-use crate::path::{BadPath, RequestPath};
+use crate::path::{BadPath, RequestPath, SlashRule, depends_on_slashes};
 use crate::pools::Lease;
+use crate::readings::SlashRules;
 use crate::reproxy;
 use crate::route::Destination;
+use crate::settings::EncodedSlash;
 use crate::shape::{Shaped, review, shape};
 use crate::ticket::Ticket;
 use crate::websocket::{self, Connect};
@@ -51,6 +53,8 @@ pub(crate) struct Wish {
     pub(crate) plain: Option<String>,
     /// For the policy and the ledger: with that path.
     pub(crate) url: String,
+    /// The path as it came, where routes read its slashes by rules of their own.
+    pub(crate) raw: Option<Box<str>>,
     pub(crate) led: Led,
 }
 
@@ -74,26 +78,41 @@ pub(crate) struct Scene<'s> {
 }
 
 impl Wish {
-    /// The same at another path and query that a server names, if that is one.
-    pub(crate) fn led_to(&self, path: &str) -> Option<Self> {
-        let target: PathAndQuery = path.parse().ok()?;
-        let (path, plain) = aim(target.path(), target.query()).ok()?;
-        let before = self.url.strip_suffix(&self.path).unwrap_or("");
-        let url = format!("{before}{path}");
-        Some(Self { path, plain, url, led: Led::ByServer, ..self.clone() })
+    /// The same at another path and query that a server names.
+    pub(crate) fn led_to(&self, path: &str, rules: SlashRules) -> Result<Self, BadPath> {
+        let target: PathAndQuery = path.parse().map_err(|_| BadPath::NotAPath)?;
+        let Aim { path, plain, raw } = aim(target.path(), target.query(), rules)?;
+        let url = self.url_of(&path);
+        Ok(Self { path, plain, url, raw, led: Led::ByServer, ..self.clone() })
     }
 
     /// The same as a server sees it that takes the parameters of segments off; none where there are none.
-    pub(crate) fn without_parameters(&self) -> Option<Self> {
-        let (path, query) = self.split();
-        let (mut text, plain) = RequestPath::without_parameters(path)?.into_texts();
-        if !query.is_empty() {
+    /// `rule`: that by which the path was read.
+    pub(crate) fn without_parameters(&self, rule: SlashRule) -> Option<Self> {
+        let bare = RequestPath::without_parameters(self.split().0, rule)?;
+        Some(self.at(bare))
+    }
+
+    /// The same with its path, which came as `raw`, read by another rule.
+    pub(crate) fn reread(&self, raw: &str, rule: SlashRule) -> Result<Self, BadPath> {
+        RequestPath::read_by(raw, rule).map(|path| self.at(path))
+    }
+
+    /// The same at another path.
+    fn at(&self, path: RequestPath) -> Self {
+        let (mut text, plain) = path.into_texts();
+        if let Some((_, query)) = self.path.split_once('?') {
             text.push('?');
             text.push_str(query);
         }
+        let url = self.url_of(&text);
+        Self { path: text, plain, url, ..self.clone() }
+    }
+
+    /// Its URL, were this its path and query.
+    fn url_of(&self, path: &str) -> String {
         let before = self.url.strip_suffix(&self.path).unwrap_or("");
-        let url = format!("{before}{text}");
-        Some(Self { path: text, plain, url, ..self.clone() })
+        format!("{before}{path}")
     }
 
     /// The path percent-decoded, which routes are held against.
@@ -170,6 +189,10 @@ pub(crate) async fn answer(
     let decision = decide((door, &setup), &wish, (Asked::of(&request), Occasion::Request), now);
     if let Some(verdict) = decision.verdict() {
         ticket.decided(verdict.action, verdict.cause);
+    }
+    let wish = as_taken(wish, &decision, &mut request);
+    if wish.raw.is_some() {
+        ticket.asked(wish.kind, Subject::url(&wish.url));
     }
     let route = decision.route();
     let finish = Finish::of(&setup, route, (&wish, caller), &request);
@@ -261,7 +284,8 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| Refusal::Host)?;
         request.headers_mut().insert(HOST, host);
     }
-    let (path, plain) = aim(request.uri().path(), request.uri().query()).map_err(Refusal::Path)?;
+    let aimed = aim(request.uri().path(), request.uri().query(), setup.slashes);
+    let Aim { path, plain, raw } = aimed.map_err(Refusal::Path)?;
     if path.split('?').next() != Some(request.uri().path()) {
         *request.uri_mut() = path.parse().map_err(|_| Refusal::Host)?;
     }
@@ -301,20 +325,46 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
         path,
         plain,
         url,
+        raw,
         led: Led::ByClient,
     })
 }
 
-/// Path and query with the path in normal form, and the path decoded where that is another text.
-pub(crate) fn aim(path: &str, query: Option<&str>) -> Result<(String, Option<String>), BadPath> {
+/// Path and query of a request, read.
+pub(crate) struct Aim {
+    /// Path and query; the path in normal form.
+    pub(crate) path: String,
+    /// The path decoded, where that is another text.
+    pub(crate) plain: Option<String>,
+    /// The path as it came, where routes read its slashes by rules of their own.
+    pub(crate) raw: Option<Box<str>>,
+}
+
+/// Reads path and query. Where routes have rules for slashes, and it depends on them, all slashes
+/// are decoded and merged until a route is found: whoever reads it otherwise reads less of them.
+pub(crate) fn aim(path: &str, query: Option<&str>, rules: SlashRules) -> Result<Aim, BadPath> {
     // An absolute URL without a path asks for the root (RFC 9112 §3.2.1).
-    let path = RequestPath::read(if path.is_empty() { "/" } else { path })?;
-    let (mut text, plain) = path.into_texts();
+    let path = if path.is_empty() { "/" } else { path };
+    let by_route = rules == SlashRules::ByRoute && depends_on_slashes(path);
+    let encoded = if by_route { EncodedSlash::Decode } else { EncodedSlash::Refuse };
+    let read = RequestPath::read_by(path, SlashRule { encoded, ..SlashRule::default() })?;
+    let (mut text, plain) = read.into_texts();
     if let Some(query) = query {
         text.push('?');
         text.push_str(query);
     }
-    Ok((text, plain))
+    Ok(Aim { path: text, plain, raw: by_route.then(|| path.into()) })
+}
+
+/// The request as the route that it takes reads its path.
+pub(crate) fn as_taken<B>(wish: Wish, decision: &Decision, request: &mut Request<B>) -> Wish {
+    let (Some(raw), Some(route)) = (&wish.raw, decision.route()) else { return wish };
+    // It was read so before, or the route would not have taken it.
+    let Ok(taken) = wish.reread(raw, route.slashes) else { return wish };
+    if let Ok(uri) = taken.path.parse() {
+        *request.uri_mut() = uri;
+    }
+    taken
 }
 
 /// Closes the ticket when the answer's last byte is gone, or the connection that left HTTP ends.

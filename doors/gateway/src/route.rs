@@ -9,6 +9,7 @@ use crate::guards::{Block, Guards, Numbers, check_copied};
 use crate::matching::Match;
 use crate::onward::{HostSent, Rewriting};
 use crate::own::Own;
+use crate::path::SlashRule;
 use crate::pools::Pool;
 use crate::public::{Cookies, Links, Public};
 use crate::reproxy::Reproxy;
@@ -37,6 +38,8 @@ pub(crate) enum Destination {
 pub(crate) struct Route {
     /// Which requests.
     pub(crate) takes: Match,
+    /// The rule by which it reads slashes of a path.
+    pub(crate) slashes: SlashRule,
     pub(crate) block: Option<Arc<Block>>,
     pub(crate) guards: Guards,
     /// None where it only blocks: those that follow decide then.
@@ -130,9 +133,9 @@ pub(crate) fn check_files(
 
 /// The gateway's store, under the rules that routes choose among.
 pub(crate) struct Caches {
-    /// What sets a cookie is not stored.
+    /// Stores nothing that sets a cookie.
     strict: Arc<Cache>,
-    /// What sets a cookie is for everybody.
+    /// Stores cookies for everybody.
     lenient: Arc<Cache>,
 }
 
@@ -157,7 +160,7 @@ pub(crate) struct Around<'s> {
     pub(crate) folders: &'s dyn OpenFolders,
     /// The gateway's `body_max`, in bytes.
     pub(crate) body_max: u64,
-    /// What is done to fields on every route: of requests, and of answers.
+    /// Rules for fields on every route: of requests, and of answers.
     pub(crate) fields: (&'s FieldRules, &'s FieldRules),
     /// The routes until now.
     pub(crate) before: &'s [Arc<Route>],
@@ -215,6 +218,7 @@ impl Route {
         };
         Ok(Self {
             takes,
+            slashes: settings.slashes(),
             block,
             guards,
             to,

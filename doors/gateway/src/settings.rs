@@ -17,6 +17,7 @@ mod reproxy;
 mod routes;
 mod sending;
 mod servers;
+mod slashes;
 mod uploads;
 mod ways;
 
@@ -44,6 +45,7 @@ pub use self::sending::{
     Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
 };
 pub use self::servers::{ResolveChoice, ServerDetails, ServerSettings, WEIGHT_MAX};
+pub use self::slashes::EncodedSlash;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 pub use self::ways::{
     HttpChoice, KeepAliveSettings, ProxyProtocolChoice, ServerTlsSettings, TimeoutSettings,

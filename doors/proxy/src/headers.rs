@@ -126,8 +126,8 @@ impl Fields {
     }
 }
 
-/// The protocol that a request asks to switch to, if it is among those that may pass. `h2c` never is:
-/// inside it, URLs would pass unread.
+/// The protocol that a request asks to switch to, if it is among those that may pass. `h2c` never
+/// is: inside it, URLs would pass unread.
 pub(crate) fn wanted_protocol(headers: &HeaderMap, allowed: &[String]) -> Option<HeaderValue> {
     HeaderValue::from_str(hop_by_hop::upgrade_to(headers, allowed)?).ok()
 }

@@ -82,9 +82,10 @@ pub struct Settings {
     pub via: Shown,
     /// Whether origins learn the client's address, from `X-Forwarded-For`: `on` or `off` (the default).
     pub x_forwarded_for: Shown,
-    /// Protocols for which connections to `http:` and `https:` URLs may leave HTTP (`Upgrade`), by their
-    /// names. Any other is not passed on, and the request is answered without it. `h2c`, `HTTP` and `TLS`
-    /// are refused, because URLs inside them would pass unread. At most 8. Default `[websocket]`.
+    /// Protocols for which connections to `http:` and `https:` URLs may leave HTTP (`Upgrade`), by
+    /// their names. Any other is not passed on, and the request is answered without it. `h2c`,
+    /// `HTTP` and `TLS` are refused, because URLs inside them would pass unread. At most 8. Default
+    /// `[websocket]`.
     pub upgrade: Vec<String>,
     /// What is served at `/proxy.pac` and `/wpad.dat`, which browsers set themselves up by.
     pub pac: PacSettings,

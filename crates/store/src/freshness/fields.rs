@@ -56,8 +56,8 @@ pub(crate) fn stored(rules: &Rules, fields: &HeaderMap) -> HeaderMap {
         stored.remove(name);
     }
     match rules.cookies {
-        // Whether it is stored at all is judged by what is left here: the origin may have kept its cookie
-        // from reuse itself.
+        // Whether it is stored at all is judged by what is left here: the origin may have kept its
+        // cookie from reuse itself.
         SetCookie::Kept | SetCookie::Refused => {}
         SetCookie::Dropped => {
             stored.remove(header::SET_COOKIE);
@@ -67,7 +67,7 @@ pub(crate) fn stored(rules: &Rules, fields: &HeaderMap) -> HeaderMap {
     stored
 }
 
-/// Whether a client would store a cookie on its account.
+/// True for an answer on whose account a client would store a cookie.
 pub(crate) fn sets_cookie(fields: &HeaderMap) -> bool {
     fields.contains_key(header::SET_COOKIE) || fields.contains_key(&SET_COOKIE2)
 }

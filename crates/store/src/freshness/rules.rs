@@ -131,8 +131,8 @@ impl Rules {
         }
     }
 
-    /// A gateway before one's own origins: they steer it, by what they send, but a cookie is for whom
-    /// it was made.
+    /// A gateway before one's own origins: they steer it, by what they send, but a cookie is for
+    /// whom it was made.
     pub const fn reverse() -> Self {
         Self {
             side: Side::Reverse,

@@ -33,7 +33,8 @@ pub struct Terms {
     pub stale_if_error_secs: u32,
     /// Whether it never changes while it is fresh (RFC 8246).
     pub change: Change,
-    /// Whether it sets a cookie: rules that store no such response do not use one either.
+    /// Set for a response that sets a cookie: rules that store no such response do not use one
+    /// either.
     pub sets_cookie: bool,
     /// What it can be purged by: `Surrogate-Key`, `Cache-Tag`.
     pub tags: Box<[Box<str>]>,
@@ -131,7 +132,7 @@ impl Terms {
         u32::try_from(secs).map_or(DELTA_SECS_MAX, |secs| secs.min(DELTA_SECS_MAX))
     }
 
-    /// Whether these rules would not store it, as those did by which it was.
+    /// True if these rules would not store it, unlike those by which it was stored.
     pub(crate) fn is_foreign_to(&self, rules: &Rules) -> bool {
         self.sets_cookie && rules.cookies == SetCookie::Refused
     }

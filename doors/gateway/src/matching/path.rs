@@ -4,8 +4,7 @@
 //! settings write is read by the same reader, so `/a b` and `/a%20b` are one. Called by `matching`.
 
 use super::{Expression, REGEX_SIGN};
-use crate::path::{BadPath, RequestPath};
-use percent_encoding::percent_decode_str;
+use crate::path::{BadPath, RequestPath, SlashRule, decoded, depends_on_slashes};
 use std::fmt;
 
 /// Longest pattern, in bytes.
@@ -38,15 +37,17 @@ pub(crate) enum BadPattern {
 impl PathPattern {
     /// Reads `/exact`, `/prefix/*`, `/a/*/b` (a star stands for anything, slashes too) or
     /// `~expression`.
-    pub(crate) fn parse(text: &str) -> Result<Self, BadPattern> {
+    ///
+    /// `rule` is how the route reads slashes: where it keeps encoded ones, `%2F` in a pattern is one.
+    pub(crate) fn parse(text: &str, rule: SlashRule) -> Result<Self, BadPattern> {
         if text.len() > PATTERN_BYTES_MAX {
             return Err(BadPattern::TooLong);
         }
         if let Some(expression) = text.strip_prefix(REGEX_SIGN) {
             return Expression::new(expression).map(Self::Matching).map_err(BadPattern::Expression);
         }
-        let path = RequestPath::read(text).map_err(BadPattern::Path)?;
-        let decoded = |piece: &str| percent_decode_str(piece).decode_utf8_lossy().into();
+        let path = RequestPath::read_by(text, rule).map_err(BadPattern::Path)?;
+        let decoded = |piece: &str| decoded(piece).into();
         // Cut before it is decoded: `%2A` is a star that stands for itself.
         let pieces: Vec<Box<str>> = path.as_url().split('*').map(decoded).collect();
         match pieces.as_slice() {
@@ -69,10 +70,19 @@ impl PathPattern {
 
     /// Whether it is about the parameters of segments itself.
     pub(crate) fn says_parameters(&self) -> bool {
+        self.says(|text| text.contains(';'))
+    }
+
+    /// True for a pattern that is about encoded slashes or empty segments itself.
+    pub(crate) fn says_slashes(&self) -> bool {
+        self.says(depends_on_slashes)
+    }
+
+    fn says(&self, what: impl Fn(&str) -> bool) -> bool {
         match self {
-            Self::Exact(text) | Self::Prefix(text) => text.contains(';'),
-            Self::Glob(pieces) => pieces.iter().any(|piece| piece.contains(';')),
-            Self::Matching(expression) => expression.regex().as_str().contains(';'),
+            Self::Exact(text) | Self::Prefix(text) => what(text),
+            Self::Glob(pieces) => pieces.iter().any(|piece| what(piece)),
+            Self::Matching(expression) => what(expression.regex().as_str()),
         }
     }
 
@@ -126,6 +136,12 @@ impl fmt::Display for BadPattern {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use crate::path::EmptySegments;
+    use crate::settings::EncodedSlash;
+
+    fn parse(text: &str) -> Result<PathPattern, BadPattern> {
+        PathPattern::parse(text, SlashRule::default())
+    }
 
     #[test]
     fn each_form_fits_its_paths() {
@@ -142,7 +158,7 @@ mod tests {
             ("~^/v[12]/", &["/v1/", "/v2/x"], &["/v3/", "/x/v1/"]),
             (r"~\.(css|js)$", &["/a.css", "/b/c.js"], &["/a.css/x"]),
         ] {
-            let parsed = PathPattern::parse(pattern).unwrap();
+            let parsed = parse(pattern).unwrap();
             for path in yes {
                 assert!(parsed.fits(path), "{pattern} {path}");
             }
@@ -154,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern_says_why() {
-        let why = |text: &str| PathPattern::parse(text).unwrap_err();
+        let why = |text: &str| parse(text).unwrap_err();
         assert_eq!(why("a"), BadPattern::Path(BadPath::NotAPath));
         assert_eq!(why("/a%2fb"), BadPattern::Path(BadPath::EncodedSlash));
         assert_eq!(why(&format!("/{}", "*".repeat(18))), BadPattern::TooManyStars);
@@ -163,10 +179,22 @@ mod tests {
     }
 
     #[test]
+    fn a_route_that_keeps_slashes_may_be_about_them() {
+        let rule = SlashRule { encoded: EncodedSlash::Keep, empty: EmptySegments::Keep };
+        let parse = |text: &str| PathPattern::parse(text, rule).unwrap();
+        let pattern = parse("/a%2fb%20c/*");
+        assert!(pattern.fits("/a%2Fb c/x") && !pattern.fits("/a/b c/x"));
+        for text in ["/a%2fb", "/a//b", "/a%5C*", "~^/[^/]+%2F"] {
+            assert!(parse(text).says_slashes(), "{text}");
+        }
+        for text in ["/a/*", "/a%20b", "~^/[^/]+/x"] {
+            assert!(!parse(text).says_slashes(), "{text}");
+        }
+    }
+
+    #[test]
     fn one_covers_another_only_where_that_is_certain() {
-        let covers = |one: &str, other: &str| {
-            PathPattern::parse(one).unwrap().covers(&PathPattern::parse(other).unwrap())
-        };
+        let covers = |one: &str, other: &str| parse(one).unwrap().covers(&parse(other).unwrap());
         assert!(covers("/*", "~.") && covers("/a/*", "/a/b") && covers("/a/*", "/a/b/*"));
         assert!(covers("/a/*", "/a/*/c") && covers("/*/c", "/*/c") && covers("~^/a", "/ab"));
         assert!(!covers("/a/*", "/a") && !covers("/a", "/a/*") && !covers("/*/c", "/a/*/c"));
@@ -175,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_folder_of_a_prefix_is_what_a_root_stands_for() {
-        let folder = |text: &str| PathPattern::parse(text).unwrap().folder().to_owned();
+        let folder = |text: &str| parse(text).unwrap().folder().to_owned();
         assert_eq!(folder("/static/*"), "/static/");
         assert_eq!(folder("/static/img*"), "/static/");
         assert_eq!(

@@ -75,10 +75,47 @@ fn routes_see_the_decoded_text() {
 
 #[test]
 fn parameters_are_taken_off_each_segment() {
-    let bare = |path| RequestPath::without_parameters(path).map(|it| it.as_url().to_owned());
+    let bare = |path| {
+        RequestPath::without_parameters(path, SlashRule::default()).map(|it| it.as_url().to_owned())
+    };
     assert_eq!(bare("/admin;a=b/x;c").as_deref(), Some("/admin/x"));
     assert_eq!(bare("/;/admin").as_deref(), Some("/admin"));
     assert_eq!(bare("/a%3Bb"), None);
+}
+
+const KEPT: SlashRule = SlashRule { encoded: EncodedSlash::Keep, empty: EmptySegments::Keep };
+const DECODED: SlashRule = SlashRule { encoded: EncodedSlash::Decode, empty: EmptySegments::Merge };
+
+#[test]
+fn slashes_are_kept_or_decoded_by_the_rule() {
+    for (path, kept, decoded) in [
+        ("/a%2fb", "/a%2Fb", "/a/b"),
+        ("/a%5cb\\c", "/a%5Cb%5Cc", "/a/b/c"),
+        ("/%2F", "/%2F", "/"),
+        ("/a//b///", "/a//b///", "/a/b/"),
+        ("//", "//", "/"),
+        ("/a/.//%2e/b", "/a//b", "/a/b"),
+        ("/a/..//b", "//b", "/b"),
+        ("/a%20%2Fb", "/a%20%2Fb", "/a%20/b"),
+        ("/a%252Fb", "/a%252Fb", "/a%252Fb"),
+    ] {
+        for (rule, expected) in [(KEPT, kept), (DECODED, decoded)] {
+            let read = RequestPath::read_by(path, rule).unwrap();
+            assert_eq!(read.as_url(), expected, "{path}");
+            assert_eq!(RequestPath::read_by(expected, rule).as_ref(), Ok(&read), "again: {path}");
+        }
+    }
+    let read = RequestPath::read_by("/a%20b%2Fc%20d%5C%e4", KEPT).unwrap();
+    assert_eq!(read.decoded(), "/a b%2Fc d%5C\u{fffd}");
+    for path in
+        ["/a%2F../b", "/..%2Fa", "/a/.%5cb", "/a%2f%2e%2E", "/x%2Fy/../a", "/a/..;%2Fb", "/a%2F.;x"]
+    {
+        let why = RequestPath::read_by(path, KEPT).unwrap_err();
+        assert!(matches!(why, BadPath::EncodedDots | BadPath::DotParameter), "{path}: {why}");
+    }
+    for path in ["/a%2F..%2F..%2Fb", "/%2e%2e%2Fa", "/a//../b", "/a%2F%2F../b", "/a/..;%2Fb"] {
+        assert!(RequestPath::read_by(path, DECODED).is_err(), "{path}");
+    }
 }
 
 /// Pieces of which attacks are made.
@@ -140,4 +177,30 @@ fn whatever_is_let_in_is_one_path_to_everybody() {
         assert_eq!(RequestPath::read(sent).as_ref(), Ok(&read), "{path}");
     }
     assert!(let_in > 10_000, "{let_in}");
+}
+
+#[test]
+fn what_is_kept_has_nothing_left_to_resolve_and_what_is_decoded_is_plain() {
+    let whole = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let (mut kept, mut plain) = (0, 0);
+    for path in (1..=5).flat_map(paths) {
+        if let Ok(read) = RequestPath::read_by(&path, KEPT) {
+            kept += 1;
+            let sent = read.as_url();
+            for segment in whole(sent).split(['/', '\\']) {
+                let name = segment.split(';').next().unwrap_or("");
+                assert!(!matches!(name, "." | ".."), "{path}: {sent}");
+            }
+            assert_eq!(RequestPath::read_by(sent, KEPT).as_ref(), Ok(&read), "{path}");
+            // Whoever decodes what goes on gets what rules are held against.
+            let decoded = RequestPath::read_by(&path, DECODED).map(|it| it.as_url().to_owned());
+            let again = RequestPath::read_by(sent, DECODED).map(|it| it.as_url().to_owned());
+            assert_eq!(decoded, again, "{path}: {sent}");
+        }
+        if let Ok(read) = RequestPath::read_by(&path, DECODED) {
+            plain += 1;
+            assert_eq!(RequestPath::read(read.as_url()).as_ref(), Ok(&read), "{path}");
+        }
+    }
+    assert!(kept > 10_000 && plain > 10_000, "{kept} {plain}");
 }

@@ -86,7 +86,7 @@ struct PatternEnd {
     last: usize,
 }
 
-/// What servers and file systems take off the end of a path before they look for a file, so that
+/// Ends that servers and file systems take off a path before they look for a file, so that
 /// `/x.bak/`, `/x.bak.` and `/x.bak%20` are `/x.bak` to some of them.
 const AFTER_PATH: [&[u8]; 6] = [b"/", b".", b" ", b"%20", b"%2f", b"%5c"];
 /// The same for a query.
@@ -98,7 +98,7 @@ impl<'u> MatchedUrl<'u> {
         Self { bytes, ends: OnceCell::new() }
     }
 
-    /// Where the path ends, and where all of it does. Found once, and only for patterns that ask.
+    /// The ends of the path and of all of it, found once, and only for patterns that ask.
     fn ends(&self) -> &[PatternEnd; 2] {
         self.ends.get_or_init(|| {
             let path_end = memchr::memchr(b'?', self.bytes).unwrap_or(self.bytes.len());
@@ -112,12 +112,12 @@ impl<'u> MatchedUrl<'u> {
         })
     }
 
-    /// Whether what ends here ends the path, or all of it.
+    /// True for an end of the path, or of all of it.
     fn may_end_at(&self, at: usize) -> bool {
         self.ends().iter().any(|end| (end.first..=end.last).contains(&at))
     }
 
-    /// Whether `piece` stands at or behind `from` and ends the path, or all of it.
+    /// True if `piece` stands at or behind `from` and ends the path, or all of it.
     fn ends_with(&self, piece: &[u8], from: usize) -> bool {
         self.ends().iter().any(|end| {
             // Whatever is found here begins too late to end before `first`.

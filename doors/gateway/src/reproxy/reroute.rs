@@ -62,14 +62,18 @@ async fn followed(
             dress(&mut outcome, &kept);
             return outcome;
         };
-        let Some(wish) = wish.led_to(&rerouted.path) else {
-            let why = format!("it leads to {:?}, which is no path", rerouted.path);
-            return Outcome::Failed(SendError::BadResponse(why));
+        let wish = match wish.led_to(&rerouted.path, scene.setup.slashes) {
+            Ok(wish) => wish,
+            Err(why) => {
+                let why = format!("it leads to {:?}: {why}", rerouted.path);
+                return Outcome::Failed(SendError::BadResponse(why));
+            }
         };
         stand_over(&mut kept, &rerouted.fields);
-        let Some(request) = luggage.request(&wish) else { break };
+        let Some(mut request) = luggage.request(&wish) else { break };
         let around = (&**scene.door, &**scene.setup);
         let decision = decide(around, &wish, (Asked::of(&request), Occasion::Request), scene.now);
+        let wish = request::as_taken(wish, &decision, &mut request);
         outcome = request::act(scene, decision, &wish, Box::new(request)).await;
     }
     Outcome::GoingRound

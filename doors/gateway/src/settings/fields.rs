@@ -38,8 +38,8 @@ pub struct FieldSettings {
     pub response: Vec<FieldRule>,
 }
 
-/// One change: exactly one of `set`, `add`, `default`, `remove` and `pass` names a field. Fields that
-/// frame messages (`Content-Length`, `Connection` and their like) and `Via` are refused.
+/// One change: exactly one of `set`, `add`, `default`, `remove` and `pass` names a field. Fields
+/// that frame messages (`Content-Length`, `Connection` and their like) and `Via` are refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldRule {
@@ -136,7 +136,7 @@ impl FieldRule {
     }
 }
 
-/// Whether letting this field through makes a difference.
+/// Complaint about a field that nothing takes out, or that is not for others to write.
 fn passable(name: &HeaderName, direction: Direction) -> Result<(), Complaint> {
     let nothing = || {
         Complaint::new("pass", format!("nothing takes {name} out here"))

@@ -11,7 +11,7 @@ use vocab::Complaint;
 const REMEMBERED_MAX: u32 = 1_000_000;
 
 /// What servers of a route may name to be sent in their place. Without it, fields such as
-/// `X-Reproxy-File` mean nothing and are passed on; with it they never reach a client.
+/// `X-Reproxy-File` mean nothing; they never reach a client.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReproxySettings {

@@ -9,7 +9,7 @@ mod takes;
 pub(super) use self::order::check_order;
 
 use super::{
-    AuthSettings, BlockSettings, CompressChoice, FieldSettings, FixedAnswerSettings,
+    AuthSettings, BlockSettings, CompressChoice, EncodedSlash, FieldSettings, FixedAnswerSettings,
     FolderSettings, ForwardAuthSettings, HostSetting, LimitSettings, Priority, RedirectSettings,
     ReproxySettings, RequestsSettings, RewriteSettings, ScriptChoice, UploadMode,
 };
@@ -33,6 +33,15 @@ pub struct RouteSettings {
     /// The path, percent-decoded: `/exact`, `/prefix/*` for all that begins so, `/a/*/b` with stars for
     /// anything (slashes too), or a regular expression after `~`. Default `/*`.
     pub path: String,
+    /// Treatment of `%2F`, `%5C` and a backslash in the path: `refuse` (the default: 400),
+    /// `keep` (for servers to which it is no slash, as npm registries, GitLab and RabbitMQ) or
+    /// `decode` (it is a slash before anything is decided). `..` beside one is refused, and so is a
+    /// path that another route would take were it decoded.
+    pub encoded_slash: EncodedSlash,
+    /// Merging of several slashes in a row into one. Default true; false for servers to which they
+    /// are not, as those that have a URL in the path. A path that another route would take were
+    /// they one is refused.
+    pub merge_slashes: bool,
     /// The methods, as `[GET, HEAD]`; a WebSocket is a `GET`. At most 16. Default any.
     pub methods: Vec<String>,
     /// Header fields that the request must have: a value, `*` for any, or a regular expression after
@@ -85,9 +94,9 @@ pub struct RouteSettings {
     pub set_host: String,
     /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
     pub cache: bool,
-    /// Whether the cache stores answers that set a cookie, and sends the cookie to whoever gets them, as
-    /// RFC 9111 (section 7.3) allows. Without, such an answer goes to who asked for it alone. Default
-    /// false.
+    /// Storing of answers that set a cookie: the cache sends the cookie to whoever gets
+    /// them, as RFC 9111 (section 7.3) allows. Without, such an answer goes to who asked for it
+    /// alone. Default false.
     pub store_set_cookie: bool,
     /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
     /// `queue` says otherwise. Default `normal`.
@@ -116,9 +125,10 @@ pub struct RouteSettings {
     pub internal: bool,
     /// How request bodies reach its servers. Default as `uploads.mode` says.
     pub uploads: Option<UploadMode>,
-    /// Protocols for which connections may leave HTTP (`Upgrade`), by their names: `[websocket, tcp]`.
-    /// Any other is not passed on, and the request is answered without it. `h2c`, `HTTP` and `TLS` are
-    /// refused, because requests inside them would pass unread. At most 8. Default `[websocket]`.
+    /// Protocols for which connections may leave HTTP (`Upgrade`), by their names: `[websocket,
+    /// tcp]`. Any other is not passed on, and the request is answered without it. `h2c`, `HTTP` and
+    /// `TLS` are refused, because requests inside them would pass unread. At most 8. Default
+    /// `[websocket]`.
     pub upgrade: Vec<String>,
 }
 
@@ -127,6 +137,8 @@ impl Default for RouteSettings {
         Self {
             host: None,
             path: "/*".into(),
+            encoded_slash: EncodedSlash::Refuse,
+            merge_slashes: true,
             methods: Vec::new(),
             with_headers: BTreeMap::new(),
             with_query: BTreeMap::new(),
@@ -167,7 +179,7 @@ impl Default for RouteSettings {
 
 impl RouteSettings {
     /// The settings by which it leads somewhere, of which it may have one.
-    fn destinations(&self) -> impl Iterator<Item = &'static str> {
+    pub(in crate::settings) fn destinations(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("pool", self.pool.is_some()),
             ("root", self.root.is_some()),
@@ -184,7 +196,7 @@ impl RouteSettings {
         let stripped = self.strip_prefix.as_deref().and_then(|it| Prefix::parse(it).ok());
         let path = match stripped {
             Some(prefix) => prefix.folder(),
-            None => PathPattern::parse(&self.path).ok()?.folder().to_owned(),
+            None => PathPattern::parse(&self.path, self.slashes()).ok()?.folder().to_owned(),
         };
         let scripts = self.fastcgi.iter();
         Some(FolderSettings {
@@ -212,7 +224,7 @@ impl RouteSettings {
             HostSetting::Keep | HostSetting::Text(_) => HostSent::AsAsked,
             HostSetting::Server => HostSent::Servers,
         };
-        let made = Rewriting::new(strip, self.rewrite.as_ref(), host);
+        let made = Rewriting::new(strip, self.rewrite.as_ref(), host, self.slashes());
         made.map_err(|why| Complaint::new("rewrite", why))
     }
 }

@@ -1,9 +1,9 @@
 //! The head that a script writes before its body (RFC 3875 §6).
 //!
-//! Pure. Lines may end in LF or CRLF. Fields that belong to the connection are dropped, and so are those
-//! by which a script tells its server what to send (`X-Accel-Redirect`, `X-Sendfile`): they name what is
-//! inside. Names and values that are none end the answer: what a script echoes from a stranger must not
-//! become a head of the stranger's. Called by `exchange`.
+//! Pure. Lines may end in LF or CRLF. Fields that belong to the connection are dropped, and so are
+//! those by which a script tells its server what to send (`X-Accel-Redirect`, `X-Sendfile`): they
+//! name what is inside. Names and values that are none end the answer: what a script echoes from a
+//! stranger must not become a head of the stranger's. Called by `exchange`.
 
 use http::StatusCode;
 use http::header::{

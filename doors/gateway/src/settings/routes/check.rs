@@ -28,6 +28,7 @@ impl RouteSettings {
         complaints.extend(self.check_guards());
         complaints.extend(self.check_edge());
         complaints.extend(self.check_upgrade());
+        complaints.extend(self.check_slashes());
         complaints
     }
 
@@ -166,7 +167,7 @@ impl RouteSettings {
         complaints
     }
 
-    /// What is wrong with the protocols that connections may leave HTTP for.
+    /// Complaints about the protocols that connections may leave HTTP for.
     fn check_upgrade(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         if self.upgrade.len() > UPGRADES_MAX {

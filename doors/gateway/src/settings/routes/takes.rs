@@ -20,7 +20,7 @@ impl RouteSettings {
             let parsed = HostPattern::parse(text);
             parsed.map_err(|why| wrong.push(wrong_host(text, &why.to_string()))).ok()
         });
-        let path = PathPattern::parse(&self.path).map_err(|why| {
+        let path = PathPattern::parse(&self.path, self.slashes()).map_err(|why| {
             wrong.push(
                 Complaint::new("path", format!("{:?}: {why}", self.path))
                     .remedy("write /exact, /prefix/*, /a/*/b or ~expression"),

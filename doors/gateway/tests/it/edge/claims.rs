@@ -46,7 +46,7 @@ fn believed(server: &Origin) -> Vec<&'static str> {
     assert!(seen.contains("x-api-key: mine\r\n"), "{seen}");
     let is_there =
         |name: &&str| seen.contains(&format!("\r\n{}: claimed\r\n", name.to_lowercase()));
-    CLAIMS.into_iter().filter(|name| is_there(&name)).collect()
+    CLAIMS.into_iter().filter(is_there).collect()
 }
 
 #[test]
