@@ -24,9 +24,9 @@ use crate::names::{Form, Names, NamesBuilder, Tag};
 use crate::report::{ListKind, ListReport, SkipReason, Syntax};
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
-use crate::urls::automata::Extent;
+use crate::urls::automata::AutomatonExtent;
 use crate::urls::index::{self, Draft};
-use crate::urls::regexes::{self, Case, Lazy, Measured};
+use crate::urls::regexes::{self, Case, Lazy, MeasuredExpression};
 use crate::urls::rule::{Flags, NO_CONDITIONS, Rule, RuleTable};
 use cancelled::Cancelled;
 use report::Tally;
@@ -89,7 +89,7 @@ pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
         table: RuleTable::default(),
         drafts: Vec::new(),
         cancelled: Cancelled::read(lists),
-        expressions: Expressions::default(),
+        expressions: ExpressionTally::default(),
     };
     let reports: Vec<ListReport> =
         lists.iter().enumerate().map(|(at, list)| compiler.list(at as u8, list)).collect();
@@ -103,12 +103,12 @@ struct Compiler {
     table: RuleTable,
     drafts: Vec<Draft>,
     cancelled: Cancelled,
-    expressions: Expressions,
+    expressions: ExpressionTally,
 }
 
 /// Cost of regular expressions so far.
 #[derive(Default)]
-struct Expressions {
+struct ExpressionTally {
     /// Their number, those in values of `$removeparam` among them.
     count: usize,
     /// The work of walking them.
@@ -348,22 +348,22 @@ impl Compiler {
 
     /// Facts about a regular expression; none about other patterns. Those in the value of
     /// `$removeparam` cost as much.
-    fn expression(&mut self, rule: &AdblockRule<'_>) -> Result<Measured, SkipReason> {
+    fn expression(&mut self, rule: &AdblockRule<'_>) -> Result<MeasuredExpression, SkipReason> {
         let case = if rule.options.marks.match_case { Case::Differs } else { Case::Same };
         if let Some((expression, case)) = rule.options.removeparam.and_then(Trim::expression) {
             let measured = self.measure(&expression, case)?;
-            if measured.extent == Extent::Unbounded {
+            if measured.extent == AutomatonExtent::Unbounded {
                 return Err(SkipReason::TooDear);
             }
         }
         if rule.flags.has(Flags::REGEX) {
             self.measure(rule.pattern, case)
         } else {
-            Ok(Measured::default())
+            Ok(MeasuredExpression::default())
         }
     }
 
-    fn measure(&mut self, expression: &str, case: Case) -> Result<Measured, SkipReason> {
+    fn measure(&mut self, expression: &str, case: Case) -> Result<MeasuredExpression, SkipReason> {
         if self.expressions.count >= regexes::REGEXES_MAX {
             return Err(SkipReason::TooManyRegexes);
         }

@@ -51,8 +51,8 @@ mod urls;
 mod verdict;
 
 pub use self::settings::{
-    ClientSettings, DefaultSettings, GroupSettings, LISTS_MAX, ListSettings, Otherwise,
-    ScheduleSettings, Settings, Style,
+    ClientSettings, DefaultSettings, GroupSettings, LISTS_MAX, ListSettings, ScheduleSettings,
+    Settings, Style, UnlistedAction,
 };
 pub use ask::{Ask, Who};
 pub use clients::leaves::{LEAVES_MAX, Leave, LeavesFull, Until, Whom};

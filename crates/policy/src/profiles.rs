@@ -8,7 +8,7 @@ use crate::ask::{Ask, Who};
 use crate::clients::hours::Hours;
 use crate::clients::tags::Tags;
 use crate::clients::zone::Zone;
-use crate::settings::{ClientMatch, LISTS_MAX, Otherwise, ScheduleSettings, Settings, Style};
+use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings, Style, UnlistedAction};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use vocab::{Mac, NearWanted, Network, Now};
@@ -54,7 +54,7 @@ pub(crate) struct Profile {
     /// How it is answered for what is blocked, if not like everybody.
     pub(crate) blocked: Option<Style>,
     /// Fate of requests that no rule is about.
-    pub(crate) otherwise: Otherwise,
+    pub(crate) otherwise: UnlistedAction,
 }
 
 /// Lists that hold at some hours.
@@ -96,7 +96,7 @@ impl Profiles {
             schedules: Vec::new(),
             tags: Tags::default(),
             blocked: None,
-            otherwise: Otherwise::Pass,
+            otherwise: UnlistedAction::Pass,
         };
         Self {
             all: vec![everybody],
@@ -188,7 +188,7 @@ impl Profiles {
 
     /// True if some client gets only what a rule lets pass.
     pub(crate) fn block_unlisted(&self) -> bool {
-        self.all.iter().any(|profile| profile.otherwise == Otherwise::Block)
+        self.all.iter().any(|profile| profile.otherwise == UnlistedAction::Block)
     }
 
     /// The block style of a client's own.

@@ -5,7 +5,7 @@ use crate::ask::Ask;
 use crate::clients::tags::Tags;
 use crate::fingerprint::Keys;
 use crate::profiles::Standing;
-use crate::settings::Otherwise;
+use crate::settings::UnlistedAction;
 use crate::urls::pattern::Subject;
 use crate::urls::regexes::Case;
 use crate::urls::rule::{ADDRESSES, Client, Place};
@@ -186,7 +186,7 @@ impl<'a> Request<'a> {
 
     /// True if the request is blocked unless a rule lets it pass. Our own sites need no rule.
     pub(crate) fn is_blocked_unlisted(&self) -> bool {
-        self.standing.profile.otherwise == Otherwise::Block
+        self.standing.profile.otherwise == UnlistedAction::Block
             && !matches!(self.ask.door, Door::Web | Door::Gateway)
     }
 

@@ -101,13 +101,13 @@ pub struct DefaultSettings {
     /// that only what a list of kind `allow` or an exception (`@@||name^`) names can be reached;
     /// the DNS door's own records (`dns.local`) and the sites of the web and gateway doors stay.
     /// Default pass.
-    pub otherwise: Otherwise,
+    pub otherwise: UnlistedAction,
 }
 
 /// Fate of requests that no rule is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Otherwise {
+pub enum UnlistedAction {
     /// They pass.
     #[default]
     Pass,

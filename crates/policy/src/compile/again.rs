@@ -4,7 +4,7 @@
 //! that cannot be known beforehand (a `$badfilter` came or went, a cap was reached), all are.
 //! Called at reload and when a list was fetched.
 
-use super::{Cancelled, Compiler, Expressions, ListSource, compile};
+use super::{Cancelled, Compiler, ExpressionTally, ListSource, compile};
 use crate::lists::adblock;
 use crate::lists::trim::Trim;
 use crate::names::NamesBuilder;
@@ -12,7 +12,7 @@ use crate::report::SkipReason;
 use crate::rules::Rules;
 use crate::settings::LISTS_MAX;
 use crate::urls::index::Draft;
-use crate::urls::regexes::{self, Case, Lazy, Measured, REGEXES_MAX, WALKS_MAX};
+use crate::urls::regexes::{self, Case, Lazy, MeasuredExpression, REGEXES_MAX, WALKS_MAX};
 use crate::urls::rule::{Conditions, Flags, NO_CONDITIONS, Part, Rule, RuleTable};
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
         table: RuleTable::default(),
         drafts: Vec::new(),
         cancelled,
-        expressions: Expressions::default(),
+        expressions: ExpressionTally::default(),
     };
     let mut reports = Vec::with_capacity(lists.len());
     // Where the numbers of a list's rules begin, before and now.
@@ -50,7 +50,7 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
             reports.push(compiler.list(at as u8, list));
         }
     }
-    let Expressions { count, work } = compiler.expressions;
+    let ExpressionTally { count, work } = compiler.expressions;
     if count > REGEXES_MAX || work > WALKS_MAX {
         return compile(lists, seed);
     }
@@ -104,7 +104,7 @@ impl Compiler {
             self.table.texts.push_str(old.pattern(rule));
             at
         };
-        let mut expression = Measured::default();
+        let mut expression = MeasuredExpression::default();
         let mut measure = |text: &str, case: Case| {
             let measured = regexes::measure(text, case).unwrap_or_default();
             self.expressions.count += 1;

@@ -45,7 +45,7 @@ pub(crate) enum ExpressionSubject {
 
 /// Lines of a sample that speak for expressions, and for what they are about.
 #[derive(Default)]
-struct Evidence {
+struct SyntaxEvidence {
     lines: u32,
     expressions: u32,
     about_urls: u32,
@@ -68,7 +68,7 @@ impl<'t> Bare<'t> {
             return Self::Zone(origin);
         }
         let sample = String::from_utf8_lossy(sample);
-        let mut evidence = Evidence::default();
+        let mut evidence = SyntaxEvidence::default();
         for line in sample.lines().map(str::trim) {
             if let Some(comment) = line.strip_prefix('#') {
                 let comment = comment.trim();
@@ -89,7 +89,7 @@ impl<'t> Bare<'t> {
     }
 }
 
-impl Evidence {
+impl SyntaxEvidence {
     fn add(&mut self, line: &str) {
         if toggles_case(line).is_some() {
             self.about_urls += 1;

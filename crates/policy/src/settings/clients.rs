@@ -2,7 +2,7 @@
 //!
 //! It looks up no client. `check` says all that is wrong at once. Read as a part of the section.
 
-use super::{Otherwise, Style, check_lists};
+use super::{Style, UnlistedAction, check_lists};
 use crate::clients::hours::{Hours, HoursError};
 use crate::clients::tags::Tags;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub struct ClientSettings {
     /// Lists and rules that hold at certain hours besides.
     pub schedule: Vec<ScheduleSettings>,
     /// Fate of requests that no rule is about: `pass` or `block`. Default: as `default` says.
-    pub otherwise: Option<Otherwise>,
+    pub otherwise: Option<UnlistedAction>,
     /// How the DNS door answers them for what is blocked: `pixel`, `nodata`, `nxdomain`, `null` or
     /// `refused`. Default: as `dns.blocked` says.
     pub blocked: Option<Style>,

@@ -30,16 +30,16 @@ pub(crate) struct WalkBudget {
 
 /// Result of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Walk {
+pub(crate) struct AutomatonWalk {
     /// Share of the states that it saw.
-    pub(crate) extent: Extent,
+    pub(crate) extent: AutomatonExtent,
     /// The work that it took.
     pub(crate) work: usize,
 }
 
 /// Size of an automaton.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum AutomatonExtent {
     /// All of its states were seen.
     #[default]
     Bounded,
@@ -48,8 +48,8 @@ pub(crate) enum Extent {
 }
 
 /// Walks the automaton that searches for any of some expressions.
-pub(crate) fn walk(expressions: &[&str], case: Case, budget: WalkBudget) -> Walk {
-    let unbounded = |work| Walk { extent: Extent::Unbounded, work };
+pub(crate) fn walk(expressions: &[&str], case: Case, budget: WalkBudget) -> AutomatonWalk {
+    let unbounded = |work| AutomatonWalk { extent: AutomatonExtent::Unbounded, work };
     let syntax = syntax::Config::new().unicode(false).utf8(false);
     let match_kind = if expressions.len() > 1 { MatchKind::All } else { MatchKind::LeftmostFirst };
     let automaton = DFA::builder()
@@ -96,7 +96,7 @@ pub(crate) fn walk(expressions: &[&str], case: Case, budget: WalkBudget) -> Walk
         weight = weight.midpoint((grown - bytes.min(grown)) / units.len().max(1));
         bytes = grown;
     }
-    Walk { extent: Extent::Bounded, work }
+    AutomatonWalk { extent: AutomatonExtent::Bounded, work }
 }
 
 #[cfg(test)]
@@ -113,14 +113,14 @@ mod tests {
             "[a-z0-9]{3,60}x1",
             r"^(.+[_.-])?adse?rv(er?|ice)?s?[0-9]*[_.-]",
         ] {
-            assert_eq!(extent(expression), Extent::Bounded, "{expression}");
+            assert_eq!(extent(expression), AutomatonExtent::Bounded, "{expression}");
         }
         for expression in [
             "(a|b)*a(a|b){20}",
             "(a|b|c|d1){1,40}[a-z0-9]{3,60}x1[a-z]{5,50}",
             "a.{0,200}b.{0,200}c",
         ] {
-            assert_eq!(extent(expression), Extent::Unbounded, "{expression}");
+            assert_eq!(extent(expression), AutomatonExtent::Unbounded, "{expression}");
         }
         let long = "(ab?c?){40}".repeat(40);
         assert!(walk(&[&long], Case::Same, budget).work < 1 << 21, "a walk ends soon");

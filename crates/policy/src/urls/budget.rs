@@ -6,7 +6,7 @@
 //! 25 nanoseconds on a machine of 2020; a name reaches one shelf of its own and three or four of
 //! tokens, which makes 40 microseconds at the very most. Used by `index` when rules are filed.
 
-use super::automata::Extent;
+use super::automata::AutomatonExtent;
 use super::rule::{Flags, RuleTable};
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ const UNBOUNDED_UNITS: u32 = 256;
 
 /// Shelves by what leads to them, each with the hash that it is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Shelf {
+pub(crate) enum RuleShelf {
     /// Rules about URLs of a host.
     Host(u64),
     /// Rules about URLs with a token.
@@ -43,7 +43,7 @@ pub(crate) enum Shelf {
 }
 
 /// Units that the rules of a shelf may cost.
-impl Shelf {
+impl RuleShelf {
     const fn budget(self) -> u32 {
         match self {
             Self::Host(_) | Self::Page(_) => 16_384,
@@ -62,27 +62,27 @@ impl Shelf {
 
 /// Costs of the rules that were filed, shelf by shelf.
 #[derive(Default)]
-pub(crate) struct ShelfCosts(HashMap<Shelf, u32>);
+pub(crate) struct ShelfCosts(HashMap<RuleShelf, u32>);
 
 /// Cost of a rule to a request that comes across it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuleCost {
     for_names: u32,
     for_urls: u32,
-    extent: Extent,
+    extent: AutomatonExtent,
 }
 
 impl RuleCost {
     /// The cost of a rule; `extent` is what a walk of its expression said.
-    pub(crate) fn of(table: &RuleTable, id: u32, extent: Extent) -> Self {
+    pub(crate) fn of(table: &RuleTable, id: u32, extent: AutomatonExtent) -> Self {
         let rule = &table.rules[id as usize];
         let clients = table
             .conditions
             .get(rule.conditions as usize)
             .map_or(0, |it| u32::from(it.clients.only) + u32::from(it.clients.never));
         let pattern = match (rule.flags.has(Flags::REGEX), extent) {
-            (true, Extent::Unbounded) => (UNBOUNDED_UNITS, UNBOUNDED_UNITS),
-            (true, Extent::Bounded) => (EXPRESSION_UNITS, EXPRESSION_URL_UNITS),
+            (true, AutomatonExtent::Unbounded) => (UNBOUNDED_UNITS, UNBOUNDED_UNITS),
+            (true, AutomatonExtent::Bounded) => (EXPRESSION_UNITS, EXPRESSION_URL_UNITS),
             (false, _) => {
                 let stars = table.pattern(rule).bytes().filter(|byte| *byte == b'*').count();
                 let units = PATTERN_UNITS + (stars / STARS_A_UNIT) as u32;
@@ -94,19 +94,19 @@ impl RuleCost {
         Self { for_names: for_names + more, for_urls: for_urls + more, extent }
     }
 
-    const fn units_on(self, place: Shelf) -> u32 {
+    const fn units_on(self, place: RuleShelf) -> u32 {
         if place.is_for_names() { self.for_names } else { self.for_urls }
     }
 }
 
 impl ShelfCosts {
     /// Counts a rule on all of these shelves; false, and nothing counted, where one has no room.
-    pub(crate) fn admit(&mut self, shelves: &[Shelf], cost: RuleCost) -> bool {
-        let fits = |shelf: &Shelf| {
+    pub(crate) fn admit(&mut self, shelves: &[RuleShelf], cost: RuleCost) -> bool {
+        let fits = |shelf: &RuleShelf| {
             let spent = self.0.get(shelf).copied().unwrap_or(0);
             // Any request would pay for it, or any name with a common word.
-            let is_too_wide = cost.extent == Extent::Unbounded
-                && (shelf.is_for_names() || *shelf == Shelf::AnyUrl);
+            let is_too_wide = cost.extent == AutomatonExtent::Unbounded
+                && (shelf.is_for_names() || *shelf == RuleShelf::AnyUrl);
             !is_too_wide && spent + cost.units_on(*shelf) <= shelf.budget()
         };
         if !shelves.iter().all(fits) {

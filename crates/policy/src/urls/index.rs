@@ -4,10 +4,10 @@
 //! block, another exceptions, which are asked for only when something blocks. It names candidates;
 //! whether they match is tested by whoever asked.
 
-use super::budget::{RuleCost, Shelf, ShelfCosts};
+use super::budget::{RuleCost, RuleShelf, ShelfCosts};
 use super::grams::{GramHistogram, GramSieve};
 use super::pattern::{End, Start};
-use super::regexes::{Group, Measured};
+use super::regexes::{Group, MeasuredExpression};
 use super::rule::{Conditions, Flags, Place, Rule, RuleTable};
 use super::tokens::{self, Histogram};
 use crate::buckets::Multi;
@@ -78,12 +78,12 @@ struct Filing {
 pub(crate) struct Draft {
     pub(crate) id: u32,
     /// Facts about the expression, if it is one.
-    pub(crate) expression: Measured,
+    pub(crate) expression: MeasuredExpression,
 }
 
 /// Files all rules, by what they do; those that would cost too much are named, and in no index.
 pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> (Indexes, Vec<u32>) {
-    let mut histogram = Histograms::default();
+    let mut histogram = LiteralHistograms::default();
     for draft in drafts {
         let mut has_token = false;
         for_each_token(table, draft, |token| {
@@ -135,7 +135,7 @@ impl Indexes {
 
 /// Frequencies of tokens in patterns, and of grams in those without tokens.
 #[derive(Default)]
-struct Histograms {
+struct LiteralHistograms {
     tokens: Histogram,
     grams: GramHistogram,
 }
@@ -178,7 +178,12 @@ pub(crate) const fn is_name_byte(byte: u8) -> bool {
 }
 
 /// Where a rule is filed: once for names, once for URLs, or under each of its pages.
-fn shelves(table: &RuleTable, draft: &Draft, histogram: &Histograms, keys: &Keys) -> Vec<Shelf> {
+fn shelves(
+    table: &RuleTable,
+    draft: &Draft,
+    histogram: &LiteralHistograms,
+    keys: &Keys,
+) -> Vec<RuleShelf> {
     let rule = &table.rules[draft.id as usize];
     let mut shelves = Vec::with_capacity(2);
     let mut found = Vec::new();
@@ -196,7 +201,7 @@ fn shelves(table: &RuleTable, draft: &Draft, histogram: &Histograms, keys: &Keys
             }
             None => token,
         };
-        shelves.push(token.map_or(Shelf::AnyName, |(hash, _)| Shelf::NameToken(hash)));
+        shelves.push(token.map_or(RuleShelf::AnyName, |(hash, _)| RuleShelf::NameToken(hash)));
     }
     if rule.flags.has(Flags::NAMES_ONLY.with(Flags::REWRITE)) {
         return shelves;
@@ -204,7 +209,7 @@ fn shelves(table: &RuleTable, draft: &Draft, histogram: &Histograms, keys: &Keys
     let pattern = table.pattern(rule);
     if let Some(end) = anchored_host(rule, pattern) {
         let name = keys.of(&pattern[..end].to_ascii_lowercase());
-        shelves.push(Shelf::Host(name.hash));
+        shelves.push(RuleShelf::Host(name.hash));
         return shelves;
     }
     let conditions = table.conditions.get(rule.conditions as usize);
@@ -212,15 +217,15 @@ fn shelves(table: &RuleTable, draft: &Draft, histogram: &Histograms, keys: &Keys
         conditions.map_or(&[][..], |conditions: &Conditions| table.numbers(conditions.pages).0);
     match token {
         Some((hash, count)) if count <= TOKEN_COUNT_GOOD || pages.is_empty() => {
-            shelves.push(Shelf::Token(hash));
+            shelves.push(RuleShelf::Token(hash));
         }
         _ if !pages.is_empty() && pages.len() <= PAGES_MAX => {
-            shelves.extend(pages.iter().map(|page| Shelf::Page(*page)));
+            shelves.extend(pages.iter().map(|page| RuleShelf::Page(*page)));
         }
-        Some((hash, _)) => shelves.push(Shelf::Token(hash)),
+        Some((hash, _)) => shelves.push(RuleShelf::Token(hash)),
         None => {
             let gram = histogram.grams.rarest(text_of(table, draft));
-            shelves.push(gram.map_or(Shelf::AnyUrl, Shelf::Gram));
+            shelves.push(gram.map_or(RuleShelf::AnyUrl, RuleShelf::Gram));
         }
     }
     shelves
@@ -232,7 +237,7 @@ impl Filing {
         &mut self,
         table: &RuleTable,
         draft: &Draft,
-        histogram: &Histograms,
+        histogram: &LiteralHistograms,
         keys: &Keys,
     ) -> bool {
         let (rule, id) = (&table.rules[draft.id as usize], draft.id);
@@ -245,15 +250,15 @@ impl Filing {
         let grouped = rule.flags.has(Flags::REGEX) && !rule.flags.has(Flags::MATCH_CASE);
         for shelf in shelves {
             match shelf {
-                Shelf::Host(hash) => self.by_host.push((hash, id)),
-                Shelf::Token(hash) => self.by_token.push((hash, id)),
-                Shelf::Page(hash) => self.by_page.push((hash, id)),
-                Shelf::Gram(hash) => self.by_gram.push((hash, id)),
-                Shelf::AnyUrl if grouped => self.regexes.push(id),
-                Shelf::AnyUrl => self.always.push(id),
-                Shelf::NameToken(hash) => self.by_host_token.push((hash, id)),
-                Shelf::AnyName if grouped => self.host_regexes.push(id),
-                Shelf::AnyName => self.host_always.push(id),
+                RuleShelf::Host(hash) => self.by_host.push((hash, id)),
+                RuleShelf::Token(hash) => self.by_token.push((hash, id)),
+                RuleShelf::Page(hash) => self.by_page.push((hash, id)),
+                RuleShelf::Gram(hash) => self.by_gram.push((hash, id)),
+                RuleShelf::AnyUrl if grouped => self.regexes.push(id),
+                RuleShelf::AnyUrl => self.always.push(id),
+                RuleShelf::NameToken(hash) => self.by_host_token.push((hash, id)),
+                RuleShelf::AnyName if grouped => self.host_regexes.push(id),
+                RuleShelf::AnyName => self.host_always.push(id),
             }
         }
         true

@@ -4,7 +4,7 @@
 //! classes, and within a cap on their size. Look-around and back references are refused when the
 //! list is read.
 
-use super::automata::{self, Extent, WalkBudget};
+use super::automata::{self, AutomatonExtent, WalkBudget};
 use super::tokens::is_token_byte;
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
@@ -78,7 +78,7 @@ impl Group {
         }
         let set = self.set.get_or_init(|| {
             let all: Vec<&str> = self.rules.iter().map(|id| expression(*id)).collect();
-            if automata::walk(&all, Case::Same, WALK_GROUP).extent == Extent::Unbounded {
+            if automata::walk(&all, Case::Same, WALK_GROUP).extent == AutomatonExtent::Unbounded {
                 return None;
             }
             RegexSetBuilder::new(self.rules.iter().map(|id| expression(*id)))
@@ -108,30 +108,30 @@ fn build(expression: &str, case: Case) -> Option<Regex> {
 
 /// Facts about an expression, found before it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredExpression {
     /// The texts that whatever matches must hold, as a pattern: `*` stands between them, `^` where
     /// a token surely begins or ends.
     pub(crate) outline: Vec<u8>,
     /// Size of its automaton: unbounded ones are not held against every name.
-    pub(crate) extent: Extent,
+    pub(crate) extent: AutomatonExtent,
     /// The work of finding that out.
     pub(crate) work: usize,
 }
 
 /// Reads an expression; none if it cannot be used.
-pub(crate) fn read(expression: &str, case: Case) -> Option<Measured> {
+pub(crate) fn read(expression: &str, case: Case) -> Option<MeasuredExpression> {
     let measured = measure(expression, case)?;
     build(expression, case)?;
     Some(measured)
 }
 
 /// The same of an expression that was used before.
-pub(crate) fn measure(expression: &str, case: Case) -> Option<Measured> {
+pub(crate) fn measure(expression: &str, case: Case) -> Option<MeasuredExpression> {
     let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
     let mut outline = Vec::new();
     outline_of(&parser.parse(expression).ok()?, &mut outline);
     let walk = automata::walk(&[expression], case, WALK_ONE);
-    Some(Measured { outline, extent: walk.extent, work: walk.work })
+    Some(MeasuredExpression { outline, extent: walk.extent, work: walk.work })
 }
 
 /// Writes what whatever matches `hir` must hold.

@@ -2,8 +2,8 @@
 
 use crate::support::{NOW, SEED, blocks, name};
 use policy::{
-    Ask, ClientSettings, DefaultSettings, ListKind, ListSettings, ListSource, Otherwise, Policy,
-    Profiles, Settings,
+    Ask, ClientSettings, DefaultSettings, ListKind, ListSettings, ListSource, Policy, Profiles,
+    Settings, UnlistedAction,
 };
 use vocab::{Action, Cause, Door};
 
@@ -64,7 +64,7 @@ fn what_no_rule_names_is_blocked_where_the_profile_says_so() {
         clients: vec![ClientSettings {
             name: "kids".into(),
             matches: vec!["10.0.0.7".into()],
-            otherwise: Some(Otherwise::Block),
+            otherwise: Some(UnlistedAction::Block),
             ..ClientSettings::default()
         }],
         ..Settings::default()
