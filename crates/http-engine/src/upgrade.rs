@@ -229,11 +229,21 @@ impl std::error::Error for UpgradeError {}
 /// Keeps the connection of an HTTP/2 `CONNECT` (RFC 9113 §8.5) counted as busy for as long as its
 /// tunnel lasts: an extension of the request, to be kept with the tunnel.
 #[derive(Clone)]
-pub struct Held(#[expect(dead_code, reason = "it is there to be dropped")] Arc<InFlight>);
+pub struct Held(#[expect(dead_code, reason = "it is there to be dropped")] Arc<Tunnel>);
+
+/// A tunnel on a stream: its bytes pass no body of ours, and are no sign that nothing goes on.
+struct Tunnel(InFlight);
 
 impl Held {
     pub(crate) fn new(busy: InFlight) -> Self {
-        Self(Arc::new(busy))
+        busy.watch().tunnel_begins();
+        Self(Arc::new(Tunnel(busy)))
+    }
+}
+
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        self.0.watch().tunnel_ends();
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Watch {
     waits_since_ms: AtomicU32,
     /// HTTP/2: streams that were cut and cannot be reset, for bytes of theirs are queued before it.
     stuck: AtomicU32,
+    /// HTTP/2: tunnels that may carry bytes.
+    tunnels: AtomicU32,
     /// HTTP/1: interim answers to the request in flight, and whether some have not left.
     ahead: Mutex<Vec<u8>>,
     ahead_waits: AtomicBool,
@@ -75,6 +77,7 @@ impl Watch {
             waited_ms: AtomicU32::new(0),
             waits_since_ms: AtomicU32::new(0),
             stuck: AtomicU32::new(0),
+            tunnels: AtomicU32::new(0),
             ahead: Mutex::default(),
             ahead_waits: AtomicBool::new(false),
             flushes: AtomicU32::new(0),
@@ -162,6 +165,16 @@ impl Watch {
     /// HTTP/2: `bytes` of a request's body were taken.
     pub(crate) fn stream_gave(&self, bytes: usize) {
         self.count(bytes);
+    }
+
+    /// HTTP/2: one more stream is, or may become, a tunnel.
+    pub(crate) fn tunnel_begins(&self) {
+        self.tunnels.fetch_add(1, Relaxed);
+    }
+
+    /// It has ended.
+    pub(crate) fn tunnel_ends(&self) {
+        self.tunnels.fetch_sub(1, Relaxed);
     }
 
     /// HTTP/2: one more stream was cut that cannot be reset.
@@ -301,7 +314,7 @@ impl<I> Guarded<I> {
     /// HTTP/2: so many bytes came. Frames that bring nothing forward have an end.
     fn note_idle(&mut self, bytes: usize) -> io::Result<()> {
         let now = (self.watch.begun.load(Relaxed), self.watch.bytes.load(Relaxed));
-        if now != self.last_use {
+        if now != self.last_use || self.watch.tunnels.load(Relaxed) > 0 {
             (self.last_use, self.idle_bytes) = (now, 0);
         }
         self.idle_bytes = self.idle_bytes.saturating_add(bytes);

@@ -127,7 +127,7 @@ impl http_body::Body for Echo {
             Some(Ok(frame)) if frame.is_data() => frame,
             Some(Ok(frame)) => {
                 self.0 = None;
-                let sum = frame.trailers_ref().unwrap()["x-sum"].clone();
+                let sum = frame.trailers_ref().unwrap()["content-digest"].clone();
                 let status = ("grpc-status".parse().unwrap(), HeaderValue::from_static("0"));
                 let seen = ("x-seen".parse().unwrap(), sum);
                 Frame::trailers(HeaderMap::from_iter([status, seen]))
@@ -145,12 +145,13 @@ async fn a_grpc_call_goes_through_with_its_trailers_both_ways() {
     settings.h2c = true;
     let gateway = start(settings, parts(""));
     let local = tokio::task::LocalSet::new();
+    let digest: http::HeaderName = "content-digest".parse().unwrap();
     local
         .run_until(async {
             let stream = tokio::net::TcpStream::connect(gateway.address).await.unwrap();
             let mut sender = connect_http2(stream).await.unwrap();
             for _ in 0..3 {
-                let sum = HeaderMap::from_iter([("x-sum".parse().unwrap(), HeaderValue::from(7))]);
+                let sum = HeaderMap::from_iter([(digest.clone(), HeaderValue::from(7))]);
                 let frames: Vec<Result<_, BodyError>> = vec![
                     Ok(Frame::data(Bytes::from_static(b"mess"))),
                     Ok(Frame::data(Bytes::from_static(b"age"))),
