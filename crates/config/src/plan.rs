@@ -58,6 +58,17 @@ impl Plan {
         listeners(&self.file).into_iter().map(|(_, listen)| listen).collect()
     }
 
+    /// Every listen entry of every door with the path of its setting, the admin's among them.
+    pub fn listen_settings(&self) -> Vec<(String, Listen)> {
+        listeners(&self.file)
+    }
+
+    /// Whether the file itself has passwords in it: those of parent proxies.
+    pub fn has_passwords(&self) -> bool {
+        self.file.proxy.as_ref().is_some_and(door_proxy::Settings::has_passwords)
+            || self.file.dns.as_ref().is_some_and(door_dns::Settings::has_passwords)
+    }
+
     /// The folder that relative paths of the file start from: the file's own, or the state folder
     /// for the embedded default.
     pub fn base<'p>(&'p self, state_dir: &'p Path) -> &'p Path {

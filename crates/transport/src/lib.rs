@@ -35,7 +35,8 @@ pub use cores::{CoreStuck, Cores};
 pub use dial_options::{DialOptions, INTERFACE_BYTES_MAX, dial_udp};
 pub use drain::{Drain, Held, StillOpen};
 pub use listen::{
-    BACKLOG, BindError, BindReason, TcpListener, WaitForData, listen_tcp, listen_tcp_on_each,
+    BACKLOG, BindError, BindProtocol, BindReason, TcpListener, WaitForData, check_bind, listen_tcp,
+    listen_tcp_on_each,
 };
 pub use own_addresses::{is_own_address, own_addresses};
 pub use signer::{MintPolicy, Signer};

@@ -29,6 +29,15 @@ pub enum WaitForData {
     No,
 }
 
+/// Protocol of a socket that is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindProtocol {
+    /// Connections.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
 /// A socket that listens; see [`crate::accept_loop`].
 #[derive(Debug)]
 pub struct TcpListener {
@@ -106,6 +115,19 @@ pub fn listen_tcp_on_each(
     Ok(listeners)
 }
 
+/// Learns whether `address` could be listened on, without doing so: no connection is let in.
+pub fn check_bind(address: SocketAddr, protocol: BindProtocol) -> Result<(), BindError> {
+    match protocol {
+        BindProtocol::Tcp => open(address).and_then(|probe| bind(&probe, &address)),
+        BindProtocol::Udp => {
+            let family = family(address);
+            socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+                .and_then(|probe| bind(&probe, &address))
+        }
+    }
+    .map_err(|why| BindError::new(address, why))
+}
+
 /// Whether sockets at both addresses would be in each other's way.
 fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     let same_host = one.ip() == other.ip()
@@ -115,9 +137,8 @@ fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
 }
 
 fn open(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    let socket = socket_with(family(address), SocketType::STREAM, flags, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     if address.is_ipv6() {
@@ -125,6 +146,10 @@ fn open(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
         sockopt::set_ipv6_v6only(&socket, true)?;
     }
     Ok(socket)
+}
+
+const fn family(address: SocketAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
 /// The local address of a socket, if it is an Internet one.
@@ -227,6 +252,21 @@ mod tests {
         let other = SocketAddr::new(address.ip(), address.port() ^ 1);
         let refused = listen_tcp_on_each(address, WaitForData::No, 1, &[other]).unwrap_err();
         assert_eq!(refused.reason, BindReason::Taken);
+    }
+
+    #[test]
+    fn an_address_can_be_asked_about_without_listening() {
+        let (tcp, udp) = (BindProtocol::Tcp, BindProtocol::Udp);
+        let other = std::net::TcpListener::bind(ANY).unwrap();
+        let address = other.local_addr().unwrap();
+        assert_eq!(check_bind(address, tcp).unwrap_err().reason, BindReason::Taken);
+        drop(other);
+        assert_eq!(check_bind(address, tcp), Ok(()));
+        let other = std::net::UdpSocket::bind(ANY).unwrap();
+        let address = other.local_addr().unwrap();
+        assert_eq!(check_bind(address, udp).unwrap_err().reason, BindReason::Taken);
+        let elsewhere = "192.0.2.1:53".parse().unwrap();
+        assert_eq!(check_bind(elsewhere, udp).unwrap_err().reason, BindReason::NotHere);
     }
 
     #[test]

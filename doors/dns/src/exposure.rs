@@ -42,8 +42,17 @@ impl Settings {
         Some(Complaint::new(format!("listen.{index}"), message).remedy(remedy))
     }
 
-    fn upstreams_that_are_ourselves(&self) -> Vec<Complaint> {
-        let mut groups = vec![
+    /// Whether a proxy on the way to an upstream is named with its password.
+    pub fn has_passwords(&self) -> bool {
+        self.upstream_groups().iter().flat_map(|(_, upstreams)| upstreams.iter()).any(|upstream| {
+            let UpstreamSettings::Detailed(details) = upstream else { return false };
+            details.socks5.as_ref().is_some_and(|proxy| proxy.credentials.is_some())
+        })
+    }
+
+    /// Every list of upstreams with its path.
+    fn upstream_groups(&self) -> Vec<(String, &[UpstreamSettings])> {
+        let mut groups: Vec<(String, &[UpstreamSettings])> = vec![
             ("upstreams".to_owned(), &self.upstreams),
             ("private_reverse".to_owned(), &self.private_reverse),
         ];
@@ -53,8 +62,12 @@ impl Settings {
         if let Some(fallback) = &self.fallback {
             groups.push(("fallback.upstreams".to_owned(), &fallback.upstreams));
         }
+        groups
+    }
+
+    fn upstreams_that_are_ourselves(&self) -> Vec<Complaint> {
         let mut warnings = Vec::new();
-        for (path, upstreams) in groups {
+        for (path, upstreams) in self.upstream_groups() {
             for (index, upstream) in upstreams.iter().enumerate() {
                 if let Some(address) = self.ourselves(upstream) {
                     let message = format!(

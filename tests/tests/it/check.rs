@@ -226,3 +226,50 @@ fn doors_that_strangers_can_use_are_warned_of() {
         assert!(said.contains(part), "{part:?} is missing: {said}");
     }
 }
+
+#[test]
+fn secrets_that_all_can_read_and_ports_that_are_taken_are_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap();
+    let scratch = Scratch::new();
+    scratch.write(
+        "users.htpasswd",
+        "ann:$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTTOq\n",
+    );
+    scratch.write("www/index.html", "here");
+    let yaml = format!(
+        "proxy:\n  listen: [\"http://{at}\"]\n  parent: \"http://me:secret@10.0.0.1:3128\"\nweb:\n  - \
+         listen: [\"http://192.0.2.7:8000\"]\n    root: www\n    auth: [{{ path: \"/*\", realm: r, \
+         file: users.htpasswd }}]\nadmin: {{ listen: \"127.0.0.1:0\" }}\n"
+    );
+    let path = scratch.write("edge.yaml", yaml);
+    let said = |mode: u32| {
+        for file in ["users.htpasswd", "edge.yaml"] {
+            let file = scratch.path().join(file);
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let state = scratch.path().join("state");
+        let output = std::process::Command::new(tidegate::binary())
+            .args(["check", "--config"])
+            .arg(&path)
+            .arg("--state")
+            .arg(state)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let open = said(0o644);
+    for part in [
+        "users.htpasswd: warning: every user",
+        "edge.yaml: warning: every user",
+        &format!("proxy.listen.0: warning: cannot listen on {at}: another process does"),
+        "web.0.listen.0: warning: cannot listen on 192.0.2.7:8000: this machine has no such",
+    ] {
+        assert!(open.contains(part), "{part:?} is missing: {open}");
+    }
+    drop(taken);
+    let closed = said(0o640);
+    assert!(!closed.contains("every user") && !closed.contains("another process"), "{closed}");
+}

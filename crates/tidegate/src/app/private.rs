@@ -38,7 +38,7 @@ pub(crate) fn paths(plan: &Plan, state: &Path, setup: &Setup) -> PrivatePaths {
 }
 
 /// Files with secrets, and records of who asked for what, as they stand in the configuration.
-fn secrets(plan: &Plan) -> impl Iterator<Item = &Path> {
+pub(crate) fn secrets(plan: &Plan) -> impl Iterator<Item = &Path> {
     let file = &plan.file;
     let dns = file.dns.iter().filter_map(|dns| Some(dns.certificate.as_ref()?.key.as_path()));
     let web = file.web.iter().flat_map(|site| {

@@ -1,6 +1,6 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
-use super::{Failure, Setup};
+use super::{Failure, Setup, machine};
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
 use http_engine::private_files::PrivateFiles;
@@ -47,6 +47,10 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
         }
         let told = plan.warnings().into_iter().chain(app::pixel_warnings(&plan));
         for told in told.chain(app::private::warnings(&plan, &state, setup)) {
+            println!("{told}");
+        }
+        let machine = machine::readable_secrets(&plan, &state).into_iter();
+        for told in machine.chain(machine::listeners_not_to_be_had(&plan, &state)) {
             println!("{told}");
         }
         for told in app::state::troubles(&state) {

@@ -9,6 +9,7 @@ mod ctl;
 mod get;
 mod import;
 mod lists;
+mod machine;
 mod running;
 mod serve;
 mod state_place;

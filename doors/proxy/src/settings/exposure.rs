@@ -3,8 +3,8 @@
 //!
 //! It resolves nothing and opens nothing. Called by `config` for `Plan::warnings`.
 
-use super::{Settings, near_networks};
-use upstream::origins::Destinations;
+use super::{ParentSettings, Settings, near_networks};
+use upstream::origins::{Destinations, Hop};
 use vocab::{Complaint, Network};
 
 impl Settings {
@@ -38,6 +38,15 @@ impl Settings {
             warnings.push(Complaint::new("destinations", message).remedy(remedy));
         }
         warnings
+    }
+}
+
+impl Settings {
+    /// Whether a parent proxy is named with its password.
+    pub fn has_passwords(&self) -> bool {
+        let parents = self.parent.iter().chain(self.parents.iter().map(|rule| &rule.parent));
+        let mut hops = parents.flat_map(ParentSettings::hops);
+        hops.any(|hop| matches!(hop, Hop::Parent(parent) if parent.credentials.is_some()))
     }
 }
 
