@@ -29,13 +29,16 @@ impl Sender {
         let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         // `fetch` and navigation to a page of a tab's own; everything else is part of a page.
         let is_embedded = text(&FETCH_DEST).is_some_and(|it| it != "document" && it != "empty");
-        let site = match (text(&FETCH_SITE), text(&ORIGIN), text(&REFERER)) {
-            (Some("same-origin"), _, _) => Self::OwnPage,
-            (Some("none"), _, _) => Self::Person,
-            (Some(_), _, _) => Self::OtherSite,
-            (None, Some(page), _) | (None, None, Some(page)) if is_at(page, host) => Self::OwnPage,
-            (None, Some(_), _) | (None, None, Some(_)) => Self::OtherSite,
-            (None, None, None) => Self::Unknown,
+        let page = || text(&ORIGIN).or_else(|| text(&REFERER));
+        let site = match text(&FETCH_SITE) {
+            Some("same-origin") => Self::OwnPage,
+            Some("none") => Self::Person,
+            Some(_) => Self::OtherSite,
+            None => match page() {
+                None => Self::Unknown,
+                Some(page) if is_at(page, host) => Self::OwnPage,
+                Some(_) => Self::OtherSite,
+            },
         };
         if is_embedded { Self::Embedded } else { site }
     }

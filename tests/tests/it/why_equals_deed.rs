@@ -8,7 +8,8 @@
 
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 use tidegate_tests::clients::said;
@@ -218,7 +219,7 @@ impl Seeds {
         let client = Ipv4Addr::new(127, 0, 0, 1 + dice.below(3) as u8);
         let page = match dice.below(4) {
             0 => Some("news.example".to_owned()),
-            1 => Some(dice.pick(&OWN_NAMES).to_string()),
+            1 => Some((*dice.pick(&OWN_NAMES)).to_owned()),
             _ => None,
         };
         let door =
@@ -295,18 +296,20 @@ impl Case {
     /// Answer of `why` about it.
     fn why(&self, api: &mut impl FnMut(&str) -> Json) -> Json {
         let page = self.page.as_ref().map_or_else(String::new, |page| format!("&page={page}"));
-        let target: String = self.target.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let target = self.target.bytes().fold(String::new(), |mut text, byte| {
+            write!(text, "%{byte:02X}").unwrap();
+            text
+        });
         let (client, kind, door) = (self.client, self.kind, self.door);
         api(&format!("/api/why?target={target}&client={client}&kind={kind}&door={door}{page}"))
     }
 
     /// Key of its row in the log.
     fn key(&self) -> (String, String, String, String) {
-        let subject = match (self.door, self.target.strip_prefix("http://")) {
-            ("dns", _) | (_, None) => self.target.clone(),
+        let subject = match self.door {
             // It writes paths in their normal form.
-            ("gateway", Some(_)) => self.target.replace("%2e", ".").replace("%64", "d"),
-            (_, Some(_)) => self.target.clone(),
+            "gateway" => self.target.replace("%2e", ".").replace("%64", "d"),
+            _ => self.target.clone(),
         };
         let whole = !subject.starts_with("http://") || subject["http://".len()..].contains('/');
         let subject = if whole { subject } else { subject + "/" };

@@ -181,16 +181,12 @@ impl AnsweredFrom {
         Self { pid: Some(pid), configuration, text }
     }
 
-    fn file(setup: &Setup, plan: &config::Plan, why: &str) -> Self {
+    fn file(plan: &config::Plan, why: &str) -> Self {
         let path = (!plan.is_built_in()).then(|| plan.source.display().to_string());
-        let from = match (&path, setup.config_path()) {
-            (Some(path), _) => path.clone(),
-            (None, _) => {
-                "the built-in configuration: there is no tidegate.yaml here, and --config \
-                          names none"
-                    .to_owned()
-            }
-        };
+        let from = path.clone().unwrap_or_else(|| {
+            let here = "there is no tidegate.yaml here, and --config names none";
+            format!("the built-in configuration: {here}")
+        });
         Self { pid: None, configuration: path, text: format!("{from} ({why})") }
     }
 }
@@ -247,7 +243,7 @@ impl Answers {
             Ok((running, from)) => Ok(Self::Running(Box::new(running), from)),
             Err(why) => {
                 let plan = plan?;
-                let from = AnsweredFrom::file(setup, &plan, &why);
+                let from = AnsweredFrom::file(&plan, &why);
                 Ok(Self::File(Box::new(plan), state, from))
             }
         }
