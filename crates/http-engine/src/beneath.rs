@@ -54,7 +54,9 @@ pub struct OpenFolder {
     id: u64,
     identity: FileIdentity,
     secrecy: Secrecy,
-    private: Arc<PrivateSet>,
+    private: Arc<PrivateFiles>,
+    /// The generation of what is private when this was opened.
+    generation: u64,
     looked_up_ms: AtomicU64,
 }
 
@@ -91,7 +93,7 @@ impl FolderRoot {
         now: Now,
     ) -> Result<Self, RootError> {
         let path = std::path::absolute(path).map_err(RootError::Io)?;
-        let open = OpenFolder::open(&path, private.current(now), now);
+        let open = OpenFolder::open(&path, Arc::clone(&private), now);
         let open = open.map_err(|why| RootError::Io(why.into()))?;
         if open.secrecy == Secrecy::Private {
             return Err(RootError::Private);
@@ -111,17 +113,10 @@ impl FolderRoot {
             return open;
         }
         open.looked_up_ms.store(now.mono_ms, Relaxed);
-        let private = self.private.current(now);
         // A folder that is gone for the moment is served as it was.
-        if let Ok(mut fresh) = OpenFolder::open(&self.path, private, now)
+        if let Ok(fresh) = OpenFolder::open(&self.path, Arc::clone(&self.private), now)
             && !fresh.is_same(&open)
         {
-            if (fresh.identity, fresh.secrecy) == (open.identity, open.secrecy)
-                && fresh.private.generation() == open.private.generation()
-            {
-                // Nothing that was opened by it has become private.
-                fresh.id = open.id;
-            }
             self.open.store(Arc::new(fresh));
             return self.open.load();
         }
@@ -135,24 +130,23 @@ impl FolderRoot {
 }
 
 impl OpenFolder {
-    fn open(path: &Path, private: Arc<PrivateSet>, now: Now) -> Result<Self, Errno> {
-        Self::new(open_folder(path)?, private, now)
-    }
-
-    fn new(folder: OwnedFd, private: Arc<PrivateSet>, now: Now) -> Result<Self, Errno> {
+    fn open(path: &Path, private: Arc<PrivateFiles>, now: Now) -> Result<Self, Errno> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
+        let folder = open_folder(path)?;
         let identity = FileIdentity::of(&fstat(&folder)?);
-        let covered = private.covers(&folder)?;
-        let secrecy = if covered { Secrecy::Private } else { Secrecy::Public };
+        let set = private.current(now);
+        let secrecy = if set.covers(&folder)? { Secrecy::Private } else { Secrecy::Public };
+        let generation = set.generation();
+        drop(set);
         let id = COUNT.fetch_add(1, Relaxed);
         let looked_up_ms = AtomicU64::new(now.mono_ms);
-        Ok(Self { folder, id, identity, secrecy, private, looked_up_ms })
+        Ok(Self { folder, id, identity, secrecy, private, generation, looked_up_ms })
     }
 
     fn is_same(&self, other: &Self) -> bool {
         self.identity == other.identity
             && self.secrecy == other.secrecy
-            && Arc::ptr_eq(&self.private, &other.private)
+            && self.generation == other.generation
     }
 
     /// A number that no other root of this process has. Another folder at the same path gets
@@ -168,7 +162,7 @@ impl OpenFolder {
 
     /// `true` for an entry of a folder beneath this one that is not served.
     pub fn hides(&self, folder: &Stat, name: &OsStr, entry: &Stat) -> bool {
-        self.private.holds(FileIdentity::of(folder), name, FileIdentity::of(entry))
+        self.private.known().holds(FileIdentity::of(folder), name, FileIdentity::of(entry))
     }
 
     /// A path of `below` for calls that take no folder.
@@ -188,6 +182,7 @@ impl OpenFolder {
         }
         let walk = Walk {
             root: self,
+            private: &self.private.known(),
             links,
             way: Vec::new(),
             outside: None,
@@ -206,6 +201,7 @@ fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
 /// A way from the root to what is opened.
 struct Walk<'r> {
     root: &'r OpenFolder,
+    private: &'r PrivateSet,
     links: Links,
     /// The folders passed so far, below the root or below `outside`.
     way: Vec<PassedFolder>,
@@ -262,7 +258,7 @@ impl Walk<'_> {
         let folder = openat(here, name, flags, Mode::empty())?;
         let stat = fstat(&folder)?;
         let passed = PassedFolder { folder, identity: FileIdentity::of(&stat) };
-        if self.root.private.holds(identity, name, passed.identity) {
+        if self.private.holds(identity, name, passed.identity) {
             return Err(Errno::NOENT);
         }
         match FileType::from_raw_mode(stat.st_mode) {
@@ -291,7 +287,7 @@ impl Walk<'_> {
 
     fn begin_at(&mut self, folder: OwnedFd) -> Result<(), Errno> {
         let identity = FileIdentity::of(&fstat(&folder)?);
-        if self.root.private.holds_folder(identity) {
+        if self.private.holds_folder(identity) {
             return Err(Errno::NOENT);
         }
         self.outside = Some(PassedFolder { folder, identity });
@@ -338,7 +334,7 @@ impl Walk<'_> {
             Err(why) => return Err(why),
         };
         let stat = fstat(&file)?;
-        if self.root.private.holds(folder, name, FileIdentity::of(&stat)) {
+        if self.private.holds(folder, name, FileIdentity::of(&stat)) {
             return Err(Errno::NOENT);
         }
         if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {

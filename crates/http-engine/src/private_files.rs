@@ -5,7 +5,7 @@
 //! puts in its place is refused from its first moment. The binary names the paths;
 //! [`crate::beneath`] asks about every folder on its way and about what it opens.
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
@@ -20,7 +20,7 @@ use vocab::Now;
 
 /// Private paths are looked up again so often. Their names hold at every moment; only what other
 /// names a new file may have been given (hard links) is found so late.
-const LOOK_UP_AFTER_MS: u64 = 10_000;
+const LOOK_UP_AFTER_MS: u64 = 1_000;
 /// Files directly in a private folder that are known by their own identity too.
 const CHILDREN_MAX: usize = 64;
 /// Endings of files that programs leave beside another one with the same content: journals of
@@ -125,23 +125,31 @@ impl PrivateFiles {
         self.set.store(Arc::new(set));
     }
 
-    /// The paths as they stand on disk, looked up some seconds ago at most. The set stays the same
-    /// allocation until something in it has changed.
-    pub fn current(&self, now: Now) -> Arc<PrivateSet> {
+    /// Looks the paths up again: files were made there.
+    pub fn look_again(&self) {
+        let known = self.set.load_full();
+        let fresh = PrivateSet::look_up(&self.paths.load(), known.generation);
+        if fresh != *known {
+            // A reload that came in between knows better.
+            self.set.compare_and_swap(&known, Arc::new(fresh));
+        }
+    }
+
+    /// The paths as they were found last.
+    pub(crate) fn known(&self) -> Guard<Arc<PrivateSet>> {
+        self.set.load()
+    }
+
+    /// The paths as they stand on disk, looked up again once a second.
+    pub(crate) fn current(&self, now: Now) -> Guard<Arc<PrivateSet>> {
         let looked_up = self.looked_up_ms.load(Relaxed);
         if now.mono_ms >= looked_up.saturating_add(LOOK_UP_AFTER_MS)
             // One thread of several looks.
             && self.looked_up_ms.compare_exchange(looked_up, now.mono_ms, Relaxed, Relaxed).is_ok()
         {
-            let paths = self.paths.load();
-            let known = self.set.load_full();
-            let fresh = PrivateSet::look_up(&paths, known.generation);
-            if fresh != *known {
-                // A reload that came in between knows better.
-                self.set.compare_and_swap(&known, Arc::new(fresh));
-            }
+            self.look_again();
         }
-        self.set.load_full()
+        self.known()
     }
 }
 

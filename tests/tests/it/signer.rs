@@ -258,17 +258,6 @@ fn a_thousand_domains_and_random_names_from_one_client_are_answered_in_bounded_m
 }
 
 #[test]
-fn an_authority_that_cannot_be_used_stops_the_start_with_a_reason() {
-    let scratch = Scratch::new();
-    let state = scratch.path().join("state");
-    fs::create_dir_all(state.join("ca")).unwrap();
-    fs::write(state.join("ca/ca.pem"), "nonsense").unwrap();
-    let (said, code) = tidegate_tests::tidegate::refused(&config(RULES), &scratch, &state);
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("ca.key is missing"), "{said}");
-}
-
-#[test]
 fn the_hidden_command_is_for_tidegate_alone() {
     let output = std::process::Command::new(binary())
         .arg("signer")

@@ -174,8 +174,7 @@ fn an_authority_that_cannot_be_used_costs_certificates_alone_and_is_never_replac
         answers_dns(&edge);
         let (said, checked) = (notes(&edge), edge.told(&["check"]));
         assert!(said.contains(word) && checked.contains(word), "{word}: {said}\n{checked}");
-        let reloaded = edge.told(&["ctl", "reload"]);
-        assert!(reloaded.contains("reloaded") || !reloaded.is_empty(), "{reloaded}");
+        edge.told(&["ctl", "reload"]);
         assert_eq!((std::fs::read(&pem).unwrap(), std::fs::read(&key).ok()), before, "{word}");
         scratch = edge.stop_by("TERM").1;
     }
@@ -193,7 +192,7 @@ fn a_newer_ledger_is_left_alone_and_a_token_that_is_none_is_made_again() {
     answers_dns(&edge);
     let said = notes(&edge);
     assert!(said.contains("newer Tidegate") && said.contains("admin.token"), "{said}");
-    let newest = || edge.api("/api/requests")["requests"].as_array().map_or(0, Vec::len);
+    let newest = || edge.api("/api/requests")["rows"].as_array().map_or(0, Vec::len);
     tidegate_tests::wait::until("a row", || (newest() > 0).then_some(()));
     assert_eq!(std::fs::read(edge.state().join("ledger.db")).unwrap(), before);
 }

@@ -88,6 +88,8 @@ pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Fai
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.tell_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
+    // Token, ledger and keys have been made meanwhile.
+    app.private.look_again();
     app.subscribe(plan, app.started).map_err(|why| cannot(&why))?;
     Ok((app, origin))
 }
