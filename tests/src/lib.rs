@@ -33,6 +33,9 @@ impl Scratch {
         let path =
             std::env::temp_dir().join(format!("tidegate-test-{}-{count}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
+        // Started by root, Tidegate becomes another user, who writes logs and the like here.
+        let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(&path, everyone).unwrap();
         Self(path)
     }
 

@@ -27,7 +27,7 @@ impl Php {
         let user = if getuid().is_root() { "user = root\ngroup = root\n" } else { "" };
         let log = scratch.path().join("php.log");
         let settings = format!(
-            "[global]\nerror_log = {}\ndaemonize = no\n[www]\n{user}listen = {}\npm = static\n\
+            "[global]\nerror_log = {}\ndaemonize = no\n[www]\n{user}listen = {}\nlisten.mode = 0666\npm = static\n\
              pm.max_children = 2\n",
             log.display(),
             socket.display()

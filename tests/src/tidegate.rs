@@ -100,6 +100,8 @@ impl Tidegate {
     pub fn serve(scratch: Scratch, args: &[&str]) -> Self {
         let temporary = scratch.path().join("tmp");
         std::fs::create_dir_all(&temporary).unwrap();
+        let as_ever = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+        std::fs::set_permissions(&temporary, as_ever).unwrap();
         let mut command = Command::new(binary());
         command.current_dir(scratch.path()).env("TMPDIR", temporary).arg("serve").args(args);
         Self::begin(scratch, PathBuf::new(), command)

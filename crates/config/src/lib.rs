@@ -14,7 +14,7 @@ mod polipo;
 mod shape;
 mod yaml;
 
-pub use file::{DEFAULT_YAML, File};
+pub use file::{DEFAULT_YAML, File, Landlock};
 pub use plan::{Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 

@@ -16,6 +16,7 @@ mod mint;
 pub mod near;
 pub mod netlink;
 mod own_addresses;
+pub mod privileges;
 pub mod proxy_protocol;
 pub mod quic_client;
 pub mod quic_server;

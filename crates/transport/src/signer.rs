@@ -12,6 +12,7 @@ mod exclusions;
 mod frame;
 mod issuer;
 mod keeper;
+mod launcher;
 mod leaf;
 mod mint_error;
 mod process;
@@ -26,7 +27,7 @@ use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
 use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
 use bundles::{Bundles, Says};
 use issuer::{KeyKind, Order};
-use keeper::Keeper;
+use keeper::{Keeper, SignerStart};
 use leaf::{LeafKey, Rsa};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -47,6 +48,7 @@ pub use audit::AUDIT_BYTES_MAX;
 pub use exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, Exclusions};
 pub use issuer::{Issuer, Ours};
 pub use keeper::{ANSWER_MAX, ORDERS_MAX, Program};
+pub use launcher::{Launcher, run_launcher};
 pub(crate) use leaf::Leaf;
 pub use leaf::LeafNames;
 pub use mint_error::MintError;
@@ -173,7 +175,24 @@ impl Signer {
         dir: &Path,
         policy: Arc<dyn MintPolicy>,
     ) -> Result<Self, SignerError> {
-        Self::at(Desk::Process(Keeper::new(program, CaCertificate::read(dir))), policy)
+        Self::by(SignerStart::Program(program), dir, policy)
+    }
+
+    /// The same by a launcher, which alone may read the authority's key.
+    pub fn by_launcher(
+        launcher: Launcher,
+        dir: &Path,
+        policy: Arc<dyn MintPolicy>,
+    ) -> Result<Self, SignerError> {
+        Self::by(SignerStart::Launcher(launcher), dir, policy)
+    }
+
+    fn by(
+        start: SignerStart,
+        dir: &Path,
+        policy: Arc<dyn MintPolicy>,
+    ) -> Result<Self, SignerError> {
+        Self::at(Desk::Process(Keeper::new(start, CaCertificate::read(dir))), policy)
     }
 
     fn at(desk: Desk, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {

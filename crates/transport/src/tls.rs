@@ -22,7 +22,7 @@ pub use client_hello::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 pub use failed::record_failure;
 pub use files::{
     FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
-    Watched, read_pem,
+    Watched, hold_pem, read_pem,
 };
 pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, Hello, peek_hello};
 pub use identity::{IDENTITY_NAMES_MAX, Identity, Subject};

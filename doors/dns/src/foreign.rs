@@ -4,7 +4,7 @@
 //! listeners and effects. Nothing is opened. Made by whoever reads the configuration.
 
 use crate::dumps::CacheDump;
-use crate::effects::{Effect, EffectId, EffectsPlan, Job, When};
+use crate::effects::{Effect, EffectId, EffectSpec, EffectsPlan, Job, When};
 use crate::listeners::Opening;
 use crate::settings::{CertificateSettings, Settings};
 use pipeline::compile::{CacheSpec, Compiled, GroupSpec, JobSpec, Protocol, ServerSpec};
@@ -12,6 +12,7 @@ use pipeline::language::{Negative, Pipelining, Upstream, Verify};
 use pipeline::program::{Place, Program};
 use settings::Text;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use upstream::resolver::{
@@ -75,6 +76,32 @@ impl Foreign {
     /// The files that its caches are kept in.
     pub fn dumps(&self) -> &[CacheDump] {
         &self.dumps
+    }
+
+    /// Whether one of its effects runs a program.
+    pub fn starts_programs(&self) -> bool {
+        self.effects.effects.iter().any(|it| matches!(it.spec, EffectSpec::Script(_)))
+    }
+
+    /// Whether one of its effects writes sets of ipset or nftables, which takes `CAP_NET_ADMIN`.
+    pub fn changes_sets(&self) -> bool {
+        let is_set =
+            |spec: &EffectSpec| matches!(spec, EffectSpec::Ipset(_) | EffectSpec::Nftset(_));
+        self.effects.effects.iter().any(|it| is_set(&it.spec))
+    }
+
+    /// The folders that its effects put files into.
+    pub fn download_folders(&self) -> impl Iterator<Item = &Path> {
+        let specs = self.effects.effects.iter().map(|it| &it.spec);
+        let downloads = specs.filter_map(|spec| match spec {
+            EffectSpec::Download(spec) => Some(&spec.downloads),
+            EffectSpec::Ipset(_)
+            | EffectSpec::Nftset(_)
+            | EffectSpec::HttpRequest(_)
+            | EffectSpec::Script(_)
+            | EffectSpec::Reload(_) => None,
+        });
+        downloads.flatten().map(|item| item.dir.as_path())
     }
 
     /// Whether it says itself where to listen.

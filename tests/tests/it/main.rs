@@ -32,6 +32,7 @@ mod local_names;
 mod near;
 mod operate;
 mod pixel_door;
+mod privileges;
 mod reload_keeps;
 mod reproxy;
 mod serve;

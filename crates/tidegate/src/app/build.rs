@@ -9,6 +9,7 @@ use super::http::HttpListeners;
 use super::leaves;
 use super::lists::{self, Origin};
 use super::mint::BlockedNames;
+use super::privileges::StartPrivileges;
 use super::signer;
 use super::state::StateDir;
 use super::subscriptions::Subscriptions;
@@ -23,6 +24,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use transport::signer::Launcher;
 use transport::{ClientTls, Cores, Drain};
 use upstream::origins::{Destinations, Dialer};
 use upstream::resolver::Resolver;
@@ -35,9 +37,13 @@ const LOGS_MAX: std::time::Duration = std::time::Duration::from_secs(2);
 const WELCOME: &str = include_str!("../../assets/welcome.html");
 
 /// Starts everything that the plan names.
-pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Failure> {
+pub(super) fn start(
+    setup: Setup,
+    plan: &Plan,
+    state: StateDir,
+    (privileges, launcher): (StartPrivileges, Option<Launcher>),
+) -> Result<(Arc<App>, Origin), Failure> {
     let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
-    let state = StateDir::open(&setup.state_dir(plan)).map_err(|why| cannot(&why))?;
     let mut troubles = Vec::new();
     let mut plan = Cow::Borrowed(plan);
     if plan.is_built_in()
@@ -55,7 +61,7 @@ pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Fai
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
-    let signer = signer::open(&setup, plan, &state.path().join("ca"), blocked_names)?;
+    let signer = signer::open(&setup, plan, (&state.path().join("ca"), launcher), blocked_names)?;
     let tls = ClientTls::new();
     let resolver =
         Resolver::start(&resolver_settings(plan), tls.clone()).map_err(|why| cannot(&why))?;
@@ -63,6 +69,7 @@ pub(super) fn start(setup: Setup, plan: &Plan) -> Result<(Arc<App>, Origin), Fai
     let app = Arc::new(App {
         setup,
         state,
+        privileges,
         cores: Arc::new(cores),
         drain: Drain::new(),
         policy,
@@ -245,6 +252,7 @@ impl App {
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut warnings =
             self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone();
+        warnings.extend(self.privileges.notes.iter().cloned());
         warnings.extend(self.subscriptions.warnings());
         warnings.extend(self.troubles().iter().cloned());
         warnings

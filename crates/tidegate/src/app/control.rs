@@ -101,6 +101,7 @@ impl Control for Handle {
             rules,
             rules_bytes: policy.rules().memory().total(),
             resident_bytes: resident_bytes(),
+            privileges: app.privileges.held.to_string(),
             ca_fingerprint: app.signer.ca().map(|ca| ca.fingerprint_text()),
             warnings: app.warnings().into_iter().chain(app.signer.warnings(now)).collect(),
         }

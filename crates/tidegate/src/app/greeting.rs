@@ -30,6 +30,7 @@ pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
     };
     lines.push(format!("{lists} lists with {rules} rules, {from}"));
     drop(running);
+    lines.push(format!("privileges: {}", app.privileges.held));
     let listeners = app.listeners();
     lines.push(String::new());
     for (door, listen) in &listeners {

@@ -18,6 +18,7 @@ mod mint;
 mod origins;
 mod pools;
 pub(crate) mod private;
+pub(crate) mod privileges;
 mod reload;
 pub(crate) mod signer;
 pub(crate) mod state;
@@ -36,6 +37,7 @@ use http::HttpListeners;
 use http_engine::private_files::PrivateFiles;
 use ledger::Ledger;
 use policy::Policy;
+use privileges::StartPrivileges;
 use state::StateDir;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -56,6 +58,8 @@ pub(crate) struct App {
     /// The command line that started it: reload reads the same configuration again.
     setup: Setup,
     state: StateDir,
+    /// What the process may still do.
+    privileges: StartPrivileges,
     cores: Arc<Cores>,
     /// Begun when the program is to end.
     drain: Drain,
@@ -99,12 +103,15 @@ struct Running {
 
 /// Runs until a signal ends it.
 pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
-    // Beside reading the configuration and the lists: keys are made after that. Without a thread it is done when
-    // the first is.
+    let plan = setup.plan()?;
+    let folder = setup.state_dir(&plan);
+    let state = StateDir::open(&folder).map_err(|why| Failure::new(Exit::NotStarted, why))?;
+    // While there is one thread: what it gives up is given up by all that come after it.
+    let privileges = privileges::give_up(setup, &plan, &state)?;
+    // Beside reading the lists: keys are made after that. Without a thread it is done when the first is.
     let randomness = std::thread::Builder::new().name("randomness".into());
     let _ = randomness.spawn(transport::tls::gather_randomness);
-    let plan = setup.plan()?;
-    let (app, origin) = build::start(setup.clone(), &plan)?;
+    let (app, origin) = build::start(setup.clone(), &plan, state, privileges)?;
     drop(plan);
     memory::give_back();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -33,6 +33,10 @@ impl App {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let plan = self.setup.plan().map_err(|failure| lines(failure.message))?;
+        let refused = self.privileges.refuse(&plan, self.state.path());
+        if !refused.is_empty() {
+            return Err(refused.into_iter().map(|it| plan.placed(it).to_string()).collect());
+        }
         // What reading a pipeline's sets took must not stand beside what the lists take.
         memory::give_back();
         let before = self.policy.load_full();

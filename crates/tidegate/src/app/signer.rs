@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use transport::signer::{Exclusions, MintNothing, Ours, Process, Program};
+use transport::signer::{Exclusions, Launcher, MintNothing, Ours, Process, Program};
 use transport::{MintPolicy, Signer, own_addresses};
 use vocab::{Listen, Scheme};
 
@@ -26,14 +26,18 @@ use vocab::{Listen, Scheme};
 pub(super) fn open(
     setup: &Setup,
     plan: &Plan,
-    dir: &Path,
+    (dir, launcher): (&Path, Option<Launcher>),
     policy: Arc<BlockedNames>,
 ) -> Result<Arc<Signer>, Failure> {
     let cannot = |why: &dyn std::fmt::Display| Failure::new(Exit::NotStarted, why);
-    // Not the path that this was started by: another binary may stand there since.
-    let state = dir.parent().unwrap_or(dir);
-    let program = Program { path: "/proc/self/exe".into(), args: arguments(setup, state) };
-    let signer = Signer::by_process(program, dir, policy).map_err(|why| cannot(&why))?;
+    let signer = match launcher {
+        Some(launcher) => Signer::by_launcher(launcher, dir, policy),
+        None => {
+            let state = dir.parent().unwrap_or(dir);
+            Signer::by_process(again(setup, state, "signer"), dir, policy)
+        }
+    };
+    let signer = signer.map_err(|why| cannot(&why))?;
     signer.bundle(plan.file.signer.bundles);
     if plan.file.pixel.is_some()
         && let Err(why) = signer.start()
@@ -43,13 +47,32 @@ pub(super) fn open(
     Ok(Arc::new(signer))
 }
 
+/// The launcher of signers, with everything that they will be started with.
+pub(super) fn launcher(setup: &Setup, state: &Path) -> Program {
+    again(setup, state, "launcher")
+}
+
+/// The launcher's process, from its start to its end.
+pub(crate) fn run_launcher(setup: &Setup) -> Result<(), Failure> {
+    let cannot = |why: &dyn std::fmt::Display| Failure::new(Exit::NotStarted, why);
+    let state =
+        setup.state_path().ok_or_else(|| cannot(&"the launcher is told its state folder"))?;
+    transport::signer::run_launcher(&again(setup, state, "signer")).map_err(|why| cannot(&why))
+}
+
+/// This program with a hidden command.
+fn again(setup: &Setup, state: &Path, command: &str) -> Program {
+    // Not the path that this was started by: another binary may stand there since.
+    Program { path: "/proc/self/exe".into(), args: arguments(setup, state, command) }
+}
+
 /// The state folder is always named: the process knows no environment to find it by.
-fn arguments(setup: &Setup, state: &Path) -> Vec<OsString> {
+fn arguments(setup: &Setup, state: &Path, command: &str) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["--state".into(), state.into()];
     if let Some(config) = setup.config_path() {
         args.extend(["--config".into(), config.into()]);
     }
-    args.push("signer".into());
+    args.push(command.into());
     args
 }
 

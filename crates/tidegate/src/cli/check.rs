@@ -73,6 +73,12 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
                 );
             }
         }
+        for told in app::privileges::warnings(&plan, &state) {
+            println!("{told}");
+        }
+        if let Some(line) = app::privileges::foretold(&plan, &state) {
+            println!("{line}");
+        }
         println!("{}: fine", plan.source.display());
         return Ok(());
     }

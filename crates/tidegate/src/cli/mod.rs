@@ -100,6 +100,9 @@ enum Command {
     /// The process that signs certificates, started by Tidegate itself
     #[command(hide = true)]
     Signer,
+    /// The process that starts signers, started by Tidegate itself
+    #[command(hide = true)]
+    Launcher,
 }
 
 /// What `why` is asked.
@@ -307,7 +310,7 @@ impl Failure {
 pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
     let setup = &cli.setup;
     let command = cli.command.unwrap_or(Command::Run);
-    if matches!(command, Command::Run | Command::Serve(_) | Command::Signer) {
+    if matches!(command, Command::Run | Command::Serve(_) | Command::Signer | Command::Launcher) {
         output::outlive_readers();
     }
     match command {
@@ -342,6 +345,7 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
             Ok(())
         }
         Command::Signer => app::signer::run(setup),
+        Command::Launcher => app::signer::run_launcher(setup),
         Command::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())

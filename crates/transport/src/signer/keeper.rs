@@ -5,19 +5,16 @@
 
 use super::frame::{Ask, FRAME_BYTES_MAX, Say};
 use super::issuer::{KeyKind, Order, Refusal};
+use super::launcher::{self, Launcher};
 use crate::authority::CaCertificate;
 use arc_swap::ArcSwapOption;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown,
-    socketpair,
-};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -46,6 +43,21 @@ pub struct Program {
     pub args: Vec<OsString>,
 }
 
+/// Ways to start the process.
+#[derive(Debug)]
+pub(crate) enum SignerStart {
+    /// As a child of this one, with the same rights.
+    Program(Program),
+    /// By the launcher, which is root where this process is not.
+    Launcher(Launcher),
+}
+
+/// The process as it was started.
+enum SignerProcess<'k> {
+    Child(Child),
+    Launched(&'k Launcher, u32),
+}
+
 /// Why an order has no answer of the signer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
@@ -61,7 +73,7 @@ pub(crate) enum NoAnswer {
 pub(crate) struct Keeper(Arc<Shared>);
 
 struct Shared {
-    program: Program,
+    start: SignerStart,
     line: Mutex<Line>,
     /// Told when the line changes its state.
     changed: Condvar,
@@ -116,9 +128,9 @@ impl Drop for Waits<'_> {
 
 impl Keeper {
     /// Starts nothing yet.
-    pub(crate) fn new(program: Program, certificate: Option<CaCertificate>) -> Self {
+    pub(crate) fn new(start: SignerStart, certificate: Option<CaCertificate>) -> Self {
         Self(Arc::new(Shared {
-            program,
+            start,
             line: Mutex::default(),
             changed: Condvar::new(),
             certificate: ArcSwapOption::from_pointee(certificate),
@@ -249,6 +261,25 @@ impl Drop for Keeper {
     }
 }
 
+impl SignerProcess<'_> {
+    fn number(&self) -> u32 {
+        match self {
+            Self::Child(child) => child.id(),
+            Self::Launched(_, number) => *number,
+        }
+    }
+
+    fn end(self) {
+        match self {
+            Self::Child(mut child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Self::Launched(launcher, number) => launcher.kill(number),
+        }
+    }
+}
+
 /// The process reads this as the end; so does the thread that listens to it.
 fn hang_up(line: &Line) {
     if let Some(socket) = &line.socket {
@@ -299,7 +330,7 @@ impl Shared {
         let mut pause = Duration::ZERO;
         loop {
             let begun = Instant::now();
-            let outcome = self.start().map(|(child, socket)| self.listen(child, &socket));
+            let outcome = self.start().map(|(process, socket)| self.listen(process, &socket));
             let is_ready = {
                 let mut line = self.line();
                 if let Err(why) = outcome {
@@ -333,30 +364,30 @@ impl Shared {
     }
 
     /// Starts a process and takes its line for ours.
-    fn start(&self) -> std::io::Result<(Child, Arc<OwnedFd>)> {
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        let child = Command::new(&self.program.path)
-            .args(&self.program.args)
-            .env_clear()
-            .arg0("tidegate")
-            .stdin(Stdio::from(theirs))
-            .stdout(Stdio::null())
-            // A terminal's Ctrl-C is for us; the process ends when we do.
-            .process_group(0)
-            .spawn()?;
+    fn start(&self) -> std::io::Result<(SignerProcess<'_>, Arc<OwnedFd>)> {
+        let (ours, theirs) = launcher::pair()?;
+        let process = match &self.start {
+            SignerStart::Launcher(launcher) => {
+                SignerProcess::Launched(launcher, launcher.launch(&theirs)?)
+            }
+            SignerStart::Program(program) => {
+                let mut command = launcher::command(program);
+                command.stdin(Stdio::from(theirs)).stdout(Stdio::null());
+                SignerProcess::Child(command.spawn()?)
+            }
+        };
         let ours = Arc::new(ours);
         let mut line = self.line();
         line.socket = Some(Arc::clone(&ours));
-        line.process = Some(child.id());
+        line.process = Some(process.number());
         if line.is_ending {
             hang_up(&line);
         }
-        Ok((child, ours))
+        Ok((process, ours))
     }
 
     /// Hands answers to those who wait, until the process is gone.
-    fn listen(&self, mut child: Child, socket: &OwnedFd) {
+    fn listen(&self, process: SignerProcess<'_>, socket: &OwnedFd) {
         let mut packet = vec![0; FRAME_BYTES_MAX + 1];
         loop {
             match recv(socket, packet.as_mut_slice(), RecvFlags::empty()) {
@@ -370,8 +401,7 @@ impl Shared {
             }
         }
         // One that does not answer any more is of no use.
-        let _ = child.kill();
-        let _ = child.wait();
+        process.end();
     }
 
     fn hear(&self, said: Say) {

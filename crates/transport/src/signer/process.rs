@@ -10,9 +10,12 @@ use super::issuer::{Issuer, Ours};
 use super::walls;
 use super::{Exclusions, MintNothing, MintPolicy, Vouched};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketType, recv, send, sockopt};
+use rustix::stdio::dup2_stdout;
 use std::fmt;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -43,11 +46,15 @@ impl Process {
     /// Runs until the parent goes. `policy` is read after the parent has been told about the
     /// authority: it takes longest.
     pub fn run(
-        self,
+        mut self,
         policy: impl FnOnce() -> Result<Arc<dyn MintPolicy>, String>,
     ) -> Result<(), ProcessError> {
         crate::sys::stay_until_the_parent_goes();
         let socket = parent()?;
+        let named = self.dir.clone();
+        if is_folder_handed() {
+            self.dir = HANDED_FOLDER.into();
+        }
         let tell = |what: &Say| {
             // A parent that is gone shows when it is listened to.
             let _ = send(&socket, &what.write(), SendFlags::NOSIGNAL);
@@ -58,6 +65,7 @@ impl Process {
                 Ok(())
             }
             Err(why) => {
+                let why = why.replace(HANDED_FOLDER, &named.display().to_string());
                 tell(&Say::Failed(why.clone()));
                 Err(ProcessError::Failed(why))
             }
@@ -78,14 +86,27 @@ impl Process {
         if let Err(why) = issuer.write_down(&self.dir) {
             troubles.push(format!("what is signed cannot be written down: {why}"));
         }
+        // From here on nothing is read or written by its folder.
+        let _ = File::open("/dev/null").map(dup2_stdout);
+        // The lists come from a folder of the other process, so they are not read as root.
+        let user = walls::leave_root(&self.user).map_err(|why| say(&why))?;
         let issuer = issuer.asking(policy()?);
         // The generator's state is made before the walls stand.
         issuer.prove().map_err(|why| format!("{why:?}"))?;
-        troubles.extend(walls::raise(&self.user).map_err(|why| say(&why))?);
+        troubles.extend(walls::raise(&user).map_err(|why| say(&why))?);
         issuer.prove().map_err(|why| format!("behind its walls: {why:?}"))?;
         tell(&Say::Ready((!troubles.is_empty()).then(|| troubles.join("; "))));
         Ok(issuer)
     }
+}
+
+/// The authority's folder where a launcher has opened it: its own name may lead elsewhere by now, since
+/// the folder around it belongs to the process that is not to have the key.
+const HANDED_FOLDER: &str = "/proc/self/fd/1";
+
+fn is_folder_handed() -> bool {
+    let found = rustix::fs::fstat(std::io::stdout().as_fd());
+    found.is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Directory)
 }
 
 /// The socket that Tidegate put in place of standard input; nothing else stays open.

@@ -4,9 +4,10 @@
 //! system calls only those for memory, its one socket and its open log are left. No file can be opened,
 //! no socket made, no program run. Called once by `process`, which has one thread.
 
+use crate::privileges::{Account, AccountError, become_reader, drop_all};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use rustix::thread::set_no_new_privs;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +16,8 @@ use std::io;
 /// Why the signer must not run.
 #[derive(Debug)]
 pub(crate) enum WallsError {
-    /// There is no such user.
-    NoUser(String),
+    /// There is no such user, or it is root.
+    NoUser(AccountError),
     /// Root could not be left.
     StillRoot(io::Error),
     /// The memory could not be closed to others.
@@ -56,35 +57,32 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Gives up what the signer needs no more: `Ok` says what could not be given up and is worth a word.
-pub(crate) fn raise(user: &str) -> Result<Option<String>, WallsError> {
+/// Whoever the signer is from now on: proof that it is not root.
+pub(crate) struct NotRoot(());
+
+/// Becomes the user for good, where this is root, and keeps no more than the right to read files: the
+/// lists are read after this.
+pub(crate) fn leave_root(user: &str) -> Result<NotRoot, WallsError> {
     if rustix::process::geteuid().is_root() {
-        become_user(user)?;
+        let account = Account::find(user, None).map_err(WallsError::NoUser)?;
+        // Of this thread alone, and it is the only one.
+        become_reader(&account).map_err(|why| WallsError::StillRoot(why.into()))?;
+        close_memory()?;
     }
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)
-        .map_err(|why| WallsError::Open(why.into()))?;
+    Ok(NotRoot(()))
+}
+
+/// Gives up what the signer needs no more: `Ok` says what could not be given up and is worth a word.
+pub(crate) fn raise(_: &NotRoot) -> Result<Option<String>, WallsError> {
+    drop_all().map_err(|why| WallsError::StillRoot(why.into()))?;
+    close_memory()?;
     set_no_new_privs(true).map_err(|why| WallsError::Open(why.into()))?;
     Ok(filter().and_then(|()| prove()).err())
 }
 
-/// Becomes the user for good: real, effective and saved ids, and no further group.
-fn become_user(user: &str) -> Result<(), WallsError> {
-    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let (uid, gid) = ids(&users, user).ok_or_else(|| WallsError::NoUser(user.to_owned()))?;
-    let (uid, gid) = (rustix::process::Uid::from_raw(uid), rustix::process::Gid::from_raw(gid));
-    // Of this thread alone, and it is the only one.
-    set_thread_groups(&[gid])
-        .and_then(|()| set_thread_res_gid(gid, gid, gid))
-        .and_then(|()| set_thread_res_uid(uid, uid, uid))
-        .map_err(|why| WallsError::StillRoot(why.into()))
-}
-
-/// A user's number and group in the text of `/etc/passwd`; root is none.
-fn ids(users: &str, user: &str) -> Option<(u32, u32)> {
-    let line = users.lines().find(|line| line.split(':').next() == Some(user))?;
-    let mut fields = line.split(':').skip(2);
-    let (uid, gid) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    (uid != 0).then_some((uid, gid))
+/// Closes the memory to other processes of the same user.
+fn close_memory() -> Result<(), WallsError> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|why| WallsError::Open(why.into()))
 }
 
 fn filter() -> Result<(), String> {
@@ -117,38 +115,15 @@ fn prove() -> Result<(), String> {
 impl fmt::Display for WallsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoUser(user) => write!(
-                f,
-                "there is no user {user} other than root in /etc/passwd for the signer to run as; \
-                 name one under signer.user"
-            ),
+            Self::NoUser(why) => {
+                write!(f, "the signer cannot run: {why}; name a user under signer.user")
+            }
             Self::StillRoot(why) => write!(
                 f,
                 "the signer could not stop being root: {why}; start Tidegate as another user, or \
                  with the capabilities setuid and setgid"
             ),
             Self::Open(why) => write!(f, "the signer could not close its memory: {why}"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_user_is_found_by_the_whole_name_and_root_is_none() {
-        let users = "root:x:0:0::/root:/bin/sh\ntoor:x:0:0::/:\nnobody2:x:7:7::/:\n\
-                     nobody:x:65534:65533:nobody:/:/bin/false\nbad:x:a:b\n";
-        for (user, expected) in [
-            ("nobody", Some((65534, 65533))),
-            ("nobody2", Some((7, 7))),
-            ("root", None),
-            ("toor", None),
-            ("bad", None),
-            ("no", None),
-        ] {
-            assert_eq!(ids(users, user), expected, "{user}");
         }
     }
 }

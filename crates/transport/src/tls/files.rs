@@ -11,6 +11,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Bytes of a file of certificates or of a key, at most: some hundred times what a chain has.
@@ -67,8 +68,31 @@ pub struct FilesWatch {
     _until_dropped: Sender<()>,
 }
 
+/// Files that only root could read, as they were at the start: path and bytes.
+static HELD: Mutex<Vec<(PathBuf, Vec<u8>)>> = Mutex::new(Vec::new());
+
+/// Keeps what the file says for when this process is not root any more; [`read_pem`] falls back on it
+/// where the file is closed to it.
+pub fn hold_pem(path: &Path) -> Result<(), FilesError> {
+    let bytes = read_now(path)?;
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).push((path.into(), bytes));
+    Ok(())
+}
+
 /// The bytes of a file in PEM, which is no longer than [`PEM_FILE_BYTES_MAX`].
 pub fn read_pem(path: &Path) -> Result<Vec<u8>, FilesError> {
+    let failed = match read_now(path) {
+        Err(FilesError::Read(path, why)) if why.kind() == io::ErrorKind::PermissionDenied => {
+            FilesError::Read(path, why)
+        }
+        outcome => return outcome,
+    };
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    held.iter().find(|(held, _)| held == path).map(|(_, bytes)| bytes.clone()).ok_or(failed)
+}
+
+/// The bytes of a file as it is now.
+fn read_now(path: &Path) -> Result<Vec<u8>, FilesError> {
     let failed = |why| FilesError::Read(path.into(), why);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
@@ -82,7 +106,14 @@ pub fn read_pem(path: &Path) -> Result<Vec<u8>, FilesError> {
 impl IdentityFiles {
     /// Reads both files.
     pub fn load(&self) -> Result<Identity, FilesError> {
-        let pem = Identity::from_pem(&read_pem(&self.chain)?, &read_pem(&self.key)?);
+        self.load_by(read_pem)
+    }
+
+    fn load_by(
+        &self,
+        read: impl Fn(&Path) -> Result<Vec<u8>, FilesError>,
+    ) -> Result<Identity, FilesError> {
+        let pem = Identity::from_pem(&read(&self.chain)?, &read(&self.key)?);
         pem.map_err(|why| FilesError::Pem(self.clone(), why))
     }
 
@@ -116,7 +147,8 @@ impl Watched {
             return None;
         }
         self.served = now;
-        Some(match self.files.load() {
+        // What was held since the start is not what has changed.
+        Some(match self.files.load_by(read_now) {
             Ok(fresh) => {
                 self.identity.become_like(&fresh);
                 FilesNews::Renewed(self.files.clone())

@@ -1,0 +1,271 @@
+//! Privileges at the start: what the configuration needs is kept, all else is given up.
+//!
+//! It happens once, before the first thread and before the first byte from outside. What only root can do
+//! is done before: the state folder gets its owner, certificates that root alone may read are read, and
+//! the launcher of signers begins. A reload whose configuration needs more is refused and says so
+//! (docs/adr/0026). Called by the start, by reloads, and by `check` for its warnings.
+
+mod needs;
+
+use super::signer;
+use super::state::StateDir;
+use crate::cli::{Exit, Failure, Setup};
+use config::{Landlock, Plan};
+use needs::{Needs, WritablePlace};
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use transport::privileges::{
+    self, Account, AccountError, Capability, HeldPrivileges, PrivilegePlan, ProgramStarts,
+    Protection,
+};
+use transport::signer::Launcher;
+use transport::tls::hold_pem;
+use vocab::Complaint;
+
+/// Bits of a file's mode.
+const READ: u32 = 4;
+const WRITE: u32 = 2;
+const SEARCH: u32 = 1;
+
+/// Privileges as the start left them.
+#[derive(Debug)]
+pub(super) struct StartPrivileges {
+    /// What holds until the end.
+    pub(super) held: HeldPrivileges,
+    /// What the operator should know about it.
+    pub(super) notes: Vec<String>,
+    programs: ProgramStarts,
+    writable: Option<Vec<PathBuf>>,
+}
+
+/// The account to become, where root started this; none where the process stays who it is.
+fn account(plan: &Plan) -> Result<Option<Account>, (&'static str, AccountError)> {
+    let group = plan.file.group.as_deref();
+    let at = |why: AccountError| match why {
+        AccountError::NoGroup(_) => ("group", why),
+        AccountError::NoUser(_) | AccountError::Root(_) => ("user", why),
+    };
+    let found = match &plan.file.user {
+        Some(user) => Account::find(user, group).map_err(at)?,
+        None if !is_root() => return Ok(None),
+        None => Account::default_of_system(group).map_err(at)?,
+    };
+    Ok(is_root().then_some(found))
+}
+
+fn is_root() -> bool {
+    Account::present().uid == 0
+}
+
+/// Gives up what the plan does not need. The state folder is made, and belongs to the account from now on.
+pub(super) fn give_up(
+    setup: &Setup,
+    plan: &Plan,
+    state: &StateDir,
+) -> Result<(StartPrivileges, Option<Launcher>), Failure> {
+    let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
+    let account = account(plan).map_err(|(path, why)| unknown(plan, path, &why))?;
+    let needs = Needs::of(plan, state.path());
+    let mut notes = Vec::new();
+    // Root that is alone in its namespace is an ordinary user outside of it.
+    let account = account.filter(|account| {
+        let may = privileges::may_become(account);
+        if !may {
+            let name = &account.name;
+            notes.push(format!("this user namespace has no user {name}: root stays what it is"));
+        }
+        may
+    });
+    let mut launcher = None;
+    if let Some(account) = &account {
+        // What cannot be given away is a fault of the disk: doors that can do without it go on.
+        let given = privileges::hand_over(state.path(), account, Some(c"ca"));
+        notes.extend(given.err().map(|why| why.to_string()));
+        reach(state.path(), account).map_err(|why| cannot(&why))?;
+        needs.places.iter().for_each(|place| prepare(place, account, state.path()));
+        notes.extend(hold_certificates(&needs, account));
+        notes.extend(shared_account(plan, account));
+        match begin_launcher(setup, state.path()) {
+            Ok(begun) => launcher = Some(begun),
+            Err(why) => notes.push(format!("there are no certificates of the authority: {why}")),
+        }
+    }
+    let programs = match launcher {
+        Some(_) if !needs.starts_programs => ProgramStarts::Refused,
+        // Without a launcher the signer is this program's own child.
+        Some(_) | None => ProgramStarts::Allowed,
+    };
+    // What programs write is not known here, and they would inherit the bounds.
+    let is_bounded = plan.file.landlock == Landlock::On && !needs.starts_programs;
+    let writable = is_bounded.then(|| needs.folders(state.path()));
+    let wanted =
+        PrivilegePlan { account, keep: needs.capabilities, programs, writable: writable.clone() };
+    let held = wanted.carry_out().map_err(|why| cannot(&why))?;
+    let writable = writable.filter(|_| held.holds(Protection::WriteBounds));
+    Ok((StartPrivileges { held, notes, programs, writable }, launcher))
+}
+
+/// Takes the authority's folder for root, and starts who alone may read in it.
+fn begin_launcher(setup: &Setup, state: &Path) -> Result<Launcher, String> {
+    let folder =
+        privileges::make_folder_of_root(&state.join("ca")).map_err(|why| why.to_string())?;
+    Launcher::start(&signer::launcher(setup, state), folder)
+        .map_err(|why| format!("the launcher of signers cannot be started: {why}"))
+}
+
+fn unknown(plan: &Plan, path: &str, why: &AccountError) -> Failure {
+    let complaint = Complaint::new(path, why.to_string()).remedy(why.remedy());
+    Failure::complaints(&[plan.placed(complaint)])
+}
+
+/// A note where the account is one that other programs may have.
+fn shared_account(plan: &Plan, account: &Account) -> Option<String> {
+    let is_shared = plan.file.user.is_none() && account.name == "nobody";
+    is_shared.then(|| {
+        "it runs as nobody, whom other programs may be too: make a user of its own with `useradd \
+         --system --no-create-home --shell /usr/sbin/nologin tidegate`"
+            .into()
+    })
+}
+
+/// Whether the account gets to the folder at all.
+fn reach(state: &Path, account: &Account) -> Result<(), String> {
+    if may(state, account, READ | WRITE | SEARCH) {
+        return Ok(());
+    }
+    Err(format!(
+        "the state folder {} cannot be reached by the user {}, whom Tidegate becomes when root \
+         starts it; name a folder such as /var/lib/tidegate under state_dir or with --state",
+        state.display(),
+        account.name
+    ))
+}
+
+/// Whether the account may do this with a file or folder, by the modes of all folders above it.
+fn may(path: &Path, account: &Account, bits: u32) -> bool {
+    let Ok(path) = path.canonicalize() else { return false };
+    let has = |path: &Path, bits| {
+        let found = std::fs::metadata(path);
+        found.is_ok_and(|it| account.may(bits, (it.uid(), it.gid(), it.mode())))
+    };
+    has(&path, bits) && path.ancestors().skip(1).all(|above| has(above, SEARCH))
+}
+
+/// Makes what is to be written, and gives it to the account. What cannot be is told by whoever wants to
+/// write there.
+fn prepare(place: &WritablePlace, account: &Account, state: &Path) {
+    match place {
+        WritablePlace::Folder(path) => {
+            let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+            if !path.starts_with(state) && !may(path, account, READ | WRITE | SEARCH) {
+                let _ = privileges::hand_over(path, account, None);
+            }
+        }
+        WritablePlace::Log(path) => {
+            let _ = OpenOptions::new().create_new(true).append(true).mode(0o640).open(path);
+            if path.is_file() {
+                let _ = privileges::hand_over(path, account, None);
+            }
+        }
+        WritablePlace::Replaced(path) => {
+            if path.is_file() {
+                let _ = privileges::hand_over(path, account, None);
+            }
+        }
+    }
+}
+
+/// Reads the certificates and keys that the account cannot read, and says which they are.
+fn hold_certificates(needs: &Needs, account: &Account) -> Option<String> {
+    let closed = |path: &&PathBuf| path.is_file() && !may(path, account, READ);
+    let held = needs.certificates.iter().filter(closed).filter(|path| hold_pem(path).is_ok());
+    let names: Vec<_> = held.map(|path| path.display().to_string()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} can be read by root alone: what was read at the start is served until the next \
+             one; give the group of {} the right to read, and a renewal is taken at once",
+            names.join(", "),
+            account.name
+        )
+    })
+}
+
+/// What `check` warns of: an account that is not there, and files that it could not read at a reload.
+pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
+    let account = match account(plan) {
+        Ok(None) => return Vec::new(),
+        Ok(Some(account)) => account,
+        Err((path, why)) => {
+            let complaint = Complaint::new(path, why.to_string()).remedy(why.remedy());
+            return vec![plan.placed(complaint).to_string()];
+        }
+    };
+    let needs = Needs::of(plan, state);
+    let closed = needs.read.iter().filter(|path| path.exists() && !may(path, &account, READ));
+    let told = closed.map(|path| {
+        format!(
+            "{}: the user {} cannot read it, so a reload cannot; give that user or its group the \
+             right to",
+            path.display(),
+            account.name
+        )
+    });
+    told.collect()
+}
+
+/// One line about what would hold, for `check`.
+pub(crate) fn foretold(plan: &Plan, state: &Path) -> Option<String> {
+    let needs = Needs::of(plan, state);
+    let account = account(plan).ok()?.unwrap_or_else(Account::present);
+    let kept: Vec<_> = needs.capabilities.iter().map(ToString::to_string).collect();
+    let kept = if kept.is_empty() { "no capabilities".into() } else { kept.join(", ") };
+    let mut line = format!("privileges: user {}, {kept}, no-new-privs", account.name);
+    if plan.file.landlock == Landlock::On && !needs.starts_programs {
+        line.push_str(", landlock");
+    }
+    line.push_str(", seccomp");
+    Some(line)
+}
+
+impl StartPrivileges {
+    /// What the plan needs that was given up at the start; nothing of it is taken over.
+    pub(super) fn refuse(&self, plan: &Plan, state: &Path) -> Vec<Complaint> {
+        let needs = Needs::of(plan, state);
+        let restart = |path: &str, why: String| {
+            Complaint::new(path, why).remedy("restart Tidegate to take this over")
+        };
+        let mut complaints = Vec::new();
+        if let Some(writable) = &self.writable {
+            let outside = |path: &&Path| !privileges::is_within(path, writable);
+            complaints.extend(needs.places.iter().map(WritablePlace::folder).filter(outside).map(
+                |path| {
+                    let path = path.display();
+                    restart("", format!("{path} cannot be written: landlock holds since the start"))
+                },
+            ));
+        }
+        let refused = self.programs == ProgramStarts::Refused || self.writable.is_some();
+        if needs.starts_programs && refused {
+            let why = "programs cannot be started: the configuration of the start had none";
+            complaints.push(restart("dns", why.into()));
+        }
+        for capability in &needs.capabilities {
+            let what = match capability {
+                Capability::BindService => "ports below 1024 cannot be listened on",
+                Capability::NetworkAdmin => "sets of the firewall and marks cannot be written",
+                Capability::ReadFiles
+                | Capability::OverrideFiles
+                | Capability::SetUser
+                | Capability::SetGroup
+                | Capability::Kill => continue,
+            };
+            // Who started without it never had it, and may do without.
+            if needs.is_dropped(*capability, &self.held) {
+                complaints.push(restart("", format!("{what}: {capability} was given up")));
+            }
+        }
+        complaints
+    }
+}

@@ -1,0 +1,198 @@
+//! Needs of a configuration: capabilities, programs, and the files that are read and written.
+//!
+//! It looks at the plan alone and changes nothing.
+
+use config::Plan;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use transport::privileges::{Capability, HeldPrivileges, first_unprivileged_port};
+
+/// Settings whose text is the path of a certificate, a key or an authority, in whatever section.
+const CERTIFICATE_KEYS: [&str; 5] = ["certificate", "cert", "key", "ca", "client_ca"];
+/// Settings whose text is the path of something else that a reload reads again.
+const FILE_KEYS: [&str; 4] = ["path", "file", "root", "patterns"];
+
+/// Everything that a configuration needs of the system.
+#[derive(Debug)]
+pub(super) struct Needs {
+    /// Privileges.
+    pub(super) capabilities: Vec<Capability>,
+    /// Programs that are run as effects of the DNS door.
+    pub(super) starts_programs: bool,
+    /// Places that are written, beside the state folder.
+    pub(super) places: Vec<WritablePlace>,
+    /// Certificates, keys and authorities.
+    pub(super) certificates: Vec<PathBuf>,
+    /// All files that are read.
+    pub(super) read: Vec<PathBuf>,
+}
+
+/// A place that is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum WritablePlace {
+    /// Everything in a folder.
+    Folder(PathBuf),
+    /// A file that is appended to.
+    Log(PathBuf),
+    /// A file that is replaced by one that is written beside it.
+    Replaced(PathBuf),
+}
+
+impl WritablePlace {
+    /// The folder that must be writable.
+    pub(super) fn folder(&self) -> &Path {
+        match self {
+            Self::Folder(path) => path,
+            Self::Log(path) | Self::Replaced(path) => {
+                path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+            }
+        }
+    }
+}
+
+impl Needs {
+    /// Those of a plan.
+    pub(super) fn of(plan: &Plan, state: &Path) -> Self {
+        let base = plan.base(state);
+        // By the names of settings, so that no door can be forgotten. What is no file does no harm.
+        let whole = serde_json::to_value(&plan.file).unwrap_or_default();
+        let certificates = paths(&whole, &CERTIFICATE_KEYS, base);
+        let mut read = paths(&whole, &FILE_KEYS, base);
+        read.extend(certificates.iter().cloned());
+        if !plan.is_built_in() {
+            read.push(plan.source.clone());
+        }
+        read.retain(|path| !path.starts_with(state));
+        let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
+        Self {
+            capabilities: capabilities(plan),
+            starts_programs: foreign.is_some_and(door_dns::Foreign::starts_programs),
+            places: places(plan, state),
+            certificates,
+            read,
+        }
+    }
+
+    /// The folders that may be written from now on.
+    pub(super) fn folders(&self, state: &Path) -> Vec<PathBuf> {
+        let mut all = vec![state.to_path_buf()];
+        all.extend(self.places.iter().map(|place| place.folder().to_path_buf()));
+        all
+    }
+
+    /// Whether this privilege was there at the start and is not any more.
+    pub(super) fn is_dropped(&self, capability: Capability, held: &HeldPrivileges) -> bool {
+        held.dropped.contains(&capability)
+    }
+}
+
+fn capabilities(plan: &Plan) -> Vec<Capability> {
+    let first = first_unprivileged_port();
+    let is_privileged = |port| (1..first).contains(&port);
+    let binds = plan.listeners().iter().any(|listen| is_privileged(listen.address.port()));
+    let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
+    let settings = super::super::build::resolver_settings(plan);
+    let groups = serde_json::to_value(&settings.groups).unwrap_or_default();
+    let marks = foreign.is_some_and(door_dns::Foreign::changes_sets) || has(&groups, "mark");
+    let mut all = Vec::new();
+    all.extend(binds.then_some(Capability::BindService));
+    all.extend(marks.then_some(Capability::NetworkAdmin));
+    all
+}
+
+fn places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
+    let file = &plan.file;
+    let base = plan.base(state);
+    let mut all = Vec::new();
+    let caches = [
+        file.proxy.as_ref().and_then(|door| door.cache.as_ref()),
+        file.gateway.as_ref().map(|door| &door.cache),
+    ];
+    let disks = caches.into_iter().flatten().filter_map(|cache| cache.disk.as_ref());
+    all.extend(disks.map(|disk| WritablePlace::Folder(state.join(&disk.path))));
+    let uploads = file.gateway.as_ref().and_then(|door| door.uploads.disk_folder.as_ref());
+    all.extend(uploads.map(|folder| WritablePlace::Folder(state.join(folder))));
+    let logs = file.web.iter().filter_map(|site| site.access_log.as_ref());
+    let logs = logs.map(door_web::AccessLogChoice::settings).filter(|log| log.file != "stdout");
+    all.extend(logs.map(|log| WritablePlace::Log(base.join(log.file))));
+    let foreign = file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
+    if let Some(foreign) = foreign {
+        let dumps = foreign.dumps().iter().map(|dump| WritablePlace::Replaced(dump.file.clone()));
+        let downloads = foreign.download_folders().map(|dir| WritablePlace::Folder(dir.into()));
+        all.extend(dumps.chain(downloads));
+    }
+    all
+}
+
+/// Texts under one of the names, as paths from `base`.
+fn paths(value: &Value, names: &[&str], base: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    visit(value, &mut |name, value| {
+        if let (true, Value::String(text)) = (names.contains(&name), value)
+            && !text.is_empty()
+        {
+            found.push(base.join(text));
+        }
+    });
+    found
+}
+
+fn has(value: &Value, name: &str) -> bool {
+    let mut found = false;
+    visit(value, &mut |it, value| found |= it == name && !value.is_null());
+    found
+}
+
+/// Every entry of every mapping in a value.
+fn visit<'v>(value: &'v Value, see: &mut impl FnMut(&'v str, &'v Value)) {
+    match value {
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                see(name, value);
+                visit(value, see);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| visit(value, see)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn needs(yaml: &str) -> Needs {
+        let plan = config::parse(yaml, Path::new("/etc/tidegate/tidegate.yaml")).unwrap();
+        Needs::of(&plan, Path::new("/var/lib/tidegate"))
+    }
+
+    #[test]
+    fn a_plan_needs_the_privilege_for_its_ports_and_no_other() {
+        let yaml = |port| format!("web: [{{ listen: [\"http://127.0.0.1:{port}\"], root: www }}]");
+        assert_eq!(needs(&yaml(8000)).capabilities, []);
+        assert_eq!(needs(&yaml(0)).capabilities, []);
+        assert_eq!(needs(&yaml(80)).capabilities, [Capability::BindService]);
+        let marked = "dns: { upstreams: [{ address: 'udp://192.0.2.1', mark: 7 }] }";
+        assert_eq!(needs(marked).capabilities, [Capability::NetworkAdmin]);
+    }
+
+    #[test]
+    fn what_is_written_and_read_is_found_in_every_section() {
+        let needs = needs(
+            "proxy: { listen: [\"http://127.0.0.1:0\"], cache: { disk: { path: cache, size: 1GiB } } }\n\
+             web: [{ listen: [\"http://127.0.0.1:0\"], root: www, access_log: /var/log/t/a.log }]\n\
+             dns: { listen: [\"tls://127.0.0.1:0\"], certificate: { cert: a.pem, key: /b.key } }\n",
+        );
+        assert_eq!(
+            needs.folders(Path::new("/var/lib/tidegate")),
+            ["/var/lib/tidegate", "/var/lib/tidegate/cache", "/var/log/t"].map(PathBuf::from)
+        );
+        let certificates = ["/etc/tidegate/a.pem", "/b.key"].map(PathBuf::from);
+        assert!(certificates.iter().all(|path| needs.certificates.contains(path)), "{needs:?}");
+        for path in ["/etc/tidegate/www", "/etc/tidegate/tidegate.yaml", "/b.key"] {
+            assert!(needs.read.contains(&PathBuf::from(path)), "{path}: {:?}", needs.read);
+        }
+        assert!(!needs.starts_programs);
+    }
+}
