@@ -25,6 +25,7 @@ pub mod kind;
 pub mod limits;
 pub mod mime;
 pub mod multipart;
+mod no_clock;
 mod pace;
 mod patience;
 pub mod private_files;

@@ -14,6 +14,7 @@ use crate::limits::{
     HTTP2_RESETS_OURS_MAX, HTTP2_RESETS_PENDING_MAX, HTTP2_SEND_BUFFER_BYTES,
     HTTP2_STREAM_WINDOW_BYTES, HTTP2_STUCK_MAX, Limits,
 };
+use crate::no_clock;
 use crate::pace::{Pace, StreamExec};
 use crate::patience::{Next, Patience};
 use crate::quick::lane::{Begun, End, Lane, Preface, Spoken};
@@ -171,7 +172,7 @@ impl<S: Future<Output = ()> + Unpin> Future for Once<S> {
 
 /// Serves what the lane does not, or a connection without one.
 async fn by_hyper<I, S, H, F>(
-    io: I,
+    mut io: I,
     Begun { early, spoken, since }: Begun,
     limits: Limits,
     stop: Pin<&mut S>,
@@ -183,6 +184,9 @@ where
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
+    if crate::date::is_before_1970() {
+        return no_clock::refuse(&mut io, spoken, &limits).await;
+    }
     let watch = Arc::new(Watch::new(since));
     match spoken {
         Spoken::Http2 => {

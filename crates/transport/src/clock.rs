@@ -12,9 +12,16 @@ pub fn now() -> Now {
     Now { unix_ms: millis(ClockId::RealtimeCoarse), mono_ms: millis(ClockId::MonotonicCoarse) }
 }
 
+/// Whether the date was never set, or set to nonsense: libraries that reckon in seconds since 1970 must
+/// not be asked then.
+#[allow(clippy::disallowed_methods, reason = "the clock that those libraries read themselves")]
+pub fn is_before_1970() -> bool {
+    std::time::SystemTime::now() < std::time::UNIX_EPOCH
+}
+
 fn millis(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    // Neither clock is before its own zero on a machine whose date was ever set.
+    // A date before 1970 is one that was never set: it is taken for 1970.
     let secs = u64::try_from(time.tv_sec).unwrap_or(0);
     secs * 1000 + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000_000
 }

@@ -16,6 +16,7 @@ mod records;
 mod server;
 mod sites;
 mod under_way;
+mod wall_clock;
 
 pub use client::{BadClientTls, ClientTls, ClientTlsOptions, ClientTlsStream, ConnectError};
 pub use client_hello::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};

@@ -12,6 +12,7 @@ mod cache_suite;
 mod cached;
 mod cached_disk;
 mod check;
+mod clock;
 mod dns_cache;
 mod dns_door;
 mod dns_foreign_state;

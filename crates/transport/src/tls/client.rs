@@ -1,6 +1,7 @@
 //! The client side of TLS: whom it trusts, and why a server was not.
 
 use super::pins::Checks;
+use super::wall_clock::WallClock;
 use super::{
     Alpn, BadPem, HandshakeError, PROVIDER, Verify, certificates, delegate, library_error,
 };
@@ -150,7 +151,7 @@ impl ClientTls {
 }
 
 fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
-    ClientConfig::builder_with_provider(Arc::clone(&PROVIDER))
+    ClientConfig::builder_with_details(Arc::clone(&PROVIDER), Arc::new(WallClock))
         .with_safe_default_protocol_versions()
         .expect("the provider's own suites serve the default versions")
 }

@@ -3,10 +3,10 @@
 use super::records::Records;
 use super::sites::{SiteIdentity, Sites};
 use super::under_way::Place;
+use super::wall_clock::{Tickets, WallClock};
 use super::{Alpn, BadPem, Identity, PROVIDER, certificates, library_error};
 use crate::signer::{LeafNames, MintError, Signer, Verifies};
 use crate::stream::Stream;
-use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::server::danger::ClientCertVerifier;
@@ -111,8 +111,7 @@ pub struct TlsStream {
 }
 
 /// One ticketer for the process: a client resumes at any core and with any leaf of its name.
-static TICKETER: LazyLock<Option<Arc<dyn ProducesTickets>>> =
-    LazyLock::new(|| aws_lc_rs::Ticketer::new().ok());
+static TICKETER: LazyLock<Arc<dyn ProducesTickets>> = LazyLock::new(|| Arc::new(Tickets::new()));
 
 /// Our server configuration for a source of certificates.
 pub(crate) fn server_config(certificates: Arc<dyn ResolvesServerCert>) -> ServerConfig {
@@ -124,7 +123,7 @@ pub(super) fn server_config_for(
     certificates: Arc<dyn ResolvesServerCert>,
     clients: Arc<dyn ClientCertVerifier>,
 ) -> ServerConfig {
-    let mut config = ServerConfig::builder_with_provider(Arc::clone(&PROVIDER))
+    let mut config = ServerConfig::builder_with_details(Arc::clone(&PROVIDER), Arc::new(WallClock))
         .with_safe_default_protocol_versions()
         .expect("the provider's own suites serve the default versions")
         .with_client_cert_verifier(clients)
@@ -132,9 +131,7 @@ pub(super) fn server_config_for(
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     // Tickets carry the state: a cache of sessions would be a lock on every handshake.
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    if let Some(ticketer) = &*TICKETER {
-        config.ticketer = Arc::clone(ticketer);
-    }
+    config.ticketer = TICKETER.clone();
     config
 }
 

@@ -1,0 +1,52 @@
+//! Connections that need hyper while the clock is before 1970: hyper writes dates of its own, and would
+//! panic over such a one.
+//!
+//! What the quick lane answers goes on, with a date of 1970. Called where hyper would begin.
+
+use crate::limits::Limits;
+use crate::quick::lane::Spoken;
+use crate::serve::ServeError;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+
+/// The answer while the clock is before 1970. It has no `Date`, as there is none.
+const NO_CLOCK: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 60\r\n\
+    content-length: 0\r\nconnection: close\r\n\r\n";
+
+/// Refuses what only hyper could serve, for it cannot without a date (RFC 9110 §6.6.1).
+pub(crate) async fn refuse<I>(io: &mut I, spoken: Spoken, limits: &Limits) -> Result<(), ServeError>
+where
+    I: AsyncWrite + Unpin,
+{
+    let refusal = async {
+        match spoken {
+            Spoken::Http1 => io.write_all(NO_CLOCK).await?,
+            // Without a first frame of ours the client knows that nothing was begun.
+            Spoken::Http2 => {}
+        }
+        io.shutdown().await
+    };
+    match timeout(limits.stall_timeout, refusal).await {
+        Ok(outcome) => outcome.map_err(ServeError::Io),
+        Err(_) => Err(ServeError::Stalled),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncReadExt;
+
+    #[tokio::test]
+    async fn http1_is_refused_in_words_and_http2_by_the_end() {
+        for (spoken, expected) in [(Spoken::Http1, NO_CLOCK), (Spoken::Http2, &b""[..])] {
+            let (mut ours, mut theirs) = tokio::io::duplex(1024);
+            refuse(&mut ours, spoken, &Limits::default()).await.unwrap();
+            drop(ours);
+            let mut told = Vec::new();
+            theirs.read_to_end(&mut told).await.unwrap();
+            assert_eq!(told, expected);
+        }
+    }
+}
