@@ -20,6 +20,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     app::memory::begin_small();
+    app::panics::count();
     let cli = cli::Cli::parse();
     match cli::carry_out(cli) {
         Ok(()) => ExitCode::SUCCESS,

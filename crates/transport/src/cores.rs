@@ -8,13 +8,18 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc;
 
 /// Jobs that wait for a core to pick them up. They are listeners and the like, handed in at start
 /// and on reload; a full queue means that the core is stuck.
 const JOBS_WAITING_MAX: usize = 1024;
+
+/// How long a thread rests after a panic.
+const PAUSE: Duration = Duration::from_millis(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -61,7 +66,8 @@ impl Cores {
         S: FnOnce() -> F + Send + 'static,
         F: Future<Output = ()> + 'static,
     {
-        let job: Job = Box::new(move || drop(tokio::task::spawn_local(start())));
+        // Begun inside the task, so that a panic is the task's own and the core goes on.
+        let job: Job = Box::new(move || drop(tokio::task::spawn_local(async { start().await })));
         self.cores[core].jobs.try_send(job).map_err(|_| CoreStuck(core))
     }
 }
@@ -115,11 +121,56 @@ impl fmt::Display for CoreStuck {
 
 impl std::error::Error for CoreStuck {}
 
+/// Runs `turns`, which end when they return, and runs them again after a panic: for the thread of a socket
+/// that nobody else serves. What the turn had taken on is lost.
+pub fn despite_panics(mut turns: impl FnMut()) {
+    while catch_unwind(AssertUnwindSafe(&mut turns)).is_err() {
+        // A turn that panics whatever it is given must not take a processor for itself.
+        std::thread::park_timeout(PAUSE);
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use std::rc::Rc;
+
+    fn broken() -> std::future::Ready<()> {
+        panic!("before the future is there")
+    }
+
+    #[test]
+    fn a_panic_ends_its_task_and_neither_core_nor_other_tasks() {
+        let cores = Cores::start(NonZeroUsize::MIN).unwrap();
+        let (done, finished) = std::sync::mpsc::channel();
+        let (release, released) = tokio::sync::oneshot::channel::<()>();
+        let told = done.clone();
+        let beside = move || async move {
+            released.await.unwrap();
+            told.send("beside").unwrap();
+        };
+        cores.spawn(0, beside).unwrap();
+        cores.spawn(0, broken).unwrap();
+        cores.spawn(0, || async { panic!("inside the future") }).unwrap();
+        let after = move || async move {
+            done.send("after").unwrap();
+            release.send(()).unwrap();
+        };
+        cores.spawn(0, after).unwrap();
+        let told: Vec<_> = (0..2).map(|_| finished.recv().unwrap()).collect();
+        assert_eq!(told, ["after", "beside"]);
+    }
+
+    #[test]
+    fn turns_go_on_after_a_panic_until_they_return() {
+        let mut left = vec!["the end", "second", "first"];
+        despite_panics(|| {
+            let what = left.pop().unwrap();
+            assert_eq!(what, "the end");
+        });
+        assert!(left.is_empty());
+    }
 
     #[test]
     fn a_core_runs_futures_that_cannot_leave_it() {

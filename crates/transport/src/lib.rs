@@ -32,7 +32,7 @@ pub use accept::{
     ConnectionLimits, accept_loop, accept_until,
 };
 pub use bucket::{Buckets, Rate, Taken};
-pub use cores::{CoreStuck, Cores};
+pub use cores::{CoreStuck, Cores, despite_panics};
 pub use dial_options::{DialOptions, INTERFACE_BYTES_MAX, dial_udp};
 pub use drain::{Drain, Held, StillOpen};
 pub use listen::{

@@ -25,7 +25,8 @@ pub(crate) fn start(
     let (shared, routes, socket) = (Arc::clone(shared), Arc::clone(routes), Arc::clone(socket));
     let held = shared.drain.hold();
     std::thread::Builder::new().name(format!("dns-udp-{index}")).spawn(move || {
-        run(&shared, routes, &socket);
+        // What else was received with the question that broke it is asked again by its clients.
+        transport::despite_panics(|| run(&shared, Arc::clone(&routes), &socket));
         drop(held);
     })
 }

@@ -3,6 +3,7 @@
 //! Figures are read once, when the page is asked for.
 
 use super::App;
+use super::panics;
 use super::reload::size;
 use door_gateway::{GuardCounts, PatternHits};
 use ledger::Collector;
@@ -10,6 +11,7 @@ use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLab
 use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
+use std::collections::BTreeMap;
 use std::fmt;
 use transport::signer::SignerCounts;
 use upstream::resolver::{CacheStats, ResolverStats, UpstreamStats};
@@ -75,6 +77,7 @@ pub(super) struct Gauges {
     collected: Vec<door_dns::Collected>,
     gateway: Option<OfGateway>,
     gateway_upgrades: Option<u32>,
+    panics: BTreeMap<String, u64>,
 }
 
 impl Gauges {
@@ -89,6 +92,7 @@ impl Gauges {
             collected: app.collected(),
             gateway: app.gateway_door().as_deref().map(OfGateway::of),
             gateway_upgrades: app.gateway_upgrades(),
+            panics: panics::counts(),
         }
     }
 }
@@ -147,7 +151,8 @@ impl Collector for Gauges {
             let help = "Connections through the gateway that have left HTTP, as WebSockets do";
             gauge(to, "tidegate_gateway_upgrades_open", help, open.into())?;
         }
-        self.by_collector(to)
+        self.by_collector(to)?;
+        self.by_thread(to)
     }
 }
 
@@ -202,6 +207,18 @@ impl Gauges {
                 MetricType::Counter => one.encode_counter::<NoLabelSet, _, u64>(&value, None)?,
                 _ => one.encode_gauge(&value.cast_signed())?,
             }
+        }
+        Ok(())
+    }
+
+    /// Panics, which are faults of the program's.
+    fn by_thread(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let kind = ConstCounter::new(0u64).metric_type();
+        let help = "Tasks that ended by a fault of the program's, by thread";
+        let mut family = encoder.encode_descriptor("tidegate_panics", help, None, kind)?;
+        for (thread, count) in &self.panics {
+            let labels = [("thread", thread.as_str())];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(count, None)?;
         }
         Ok(())
     }

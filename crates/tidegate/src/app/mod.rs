@@ -16,6 +16,7 @@ pub(crate) mod memory;
 mod metrics;
 mod mint;
 mod origins;
+pub(crate) mod panics;
 mod pools;
 pub(crate) mod private;
 pub(crate) mod privileges;
