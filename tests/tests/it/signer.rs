@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use tidegate_tests::Scratch;
 use tidegate_tests::clients::{curl, dig, dig_short, openssl};
 use tidegate_tests::tidegate::{Tidegate, binary};
 use tidegate_tests::wait;
