@@ -11,6 +11,7 @@ mod report;
 pub use again::recompile;
 
 use crate::answers::{self, Answers};
+use crate::below::ExceptionsBelow;
 use crate::fingerprint::{Keys, checksum};
 use crate::lists::adblock::AdblockRule;
 use crate::lists::bare::{self, Bare, ExpressionSubject};
@@ -86,6 +87,7 @@ pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
     let mut compiler = Compiler {
         keys: Keys::new(seed),
         names: NamesBuilder::default(),
+        excepted: Vec::new(),
         table: RuleTable::default(),
         drafts: Vec::new(),
         cancelled: Cancelled::read(lists),
@@ -100,6 +102,8 @@ pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
 struct Compiler {
     keys: Keys,
     names: NamesBuilder,
+    /// Entries of [`ExceptionsBelow`].
+    excepted: Vec<u64>,
     table: RuleTable,
     drafts: Vec<Draft>,
     cancelled: Cancelled,
@@ -158,7 +162,8 @@ impl Compiler {
         mut reports: Vec<ListReport>,
         (names, crowded): (Names, Vec<u32>),
     ) -> Rules {
-        let Compiler { keys, names: _, mut table, drafts, cancelled, expressions: _ } = self;
+        let Compiler { keys, names: _, excepted, mut table, drafts, cancelled, expressions: _ } =
+            self;
         table.shrink();
         let (indexes, refused) = index::build(&table, &drafts, &keys);
         for id in refused.into_iter().chain(crowded) {
@@ -171,7 +176,8 @@ impl Compiler {
         let answers = Answers::of(&table).unwrap_or_default();
         let sums = lists.iter().map(ListSource::sum).collect();
         let cancelled = cancelled.sum();
-        Rules { keys, lists: reports, sums, cancelled, names, table, indexes, answers }
+        let below = ExceptionsBelow::build(excepted, &table);
+        Rules { keys, lists: reports, sums, cancelled, names, below, table, indexes, answers }
     }
 
     fn list(&mut self, list: u8, source: &ListSource<'_>) -> ListReport {
@@ -284,6 +290,9 @@ impl Compiler {
         }
         let tag = Tag::new(place.list, form);
         let tag = if place.kind == ListKind::Allow { tag.exception() } else { tag };
+        if tag.is_exception() {
+            self.excepted.extend(ExceptionsBelow::entry(&self.keys, &name, place.list));
+        }
         self.names.push(self.keys.of(&name), tag, place.line);
         Ok(())
     }
@@ -327,7 +336,8 @@ impl Compiler {
         name: &str,
         place: Place,
     ) -> Result<(), SkipReason> {
-        let name = self.keys.of(&lower_name(name)?);
+        let text = lower_name(name)?;
+        let name = self.keys.of(&text);
         let form = if rule.exception { Form::AdblockException } else { Form::Adblock };
         let mut tag = Tag::new(place.list, form);
         if is_exception(rule, place) {
@@ -342,6 +352,9 @@ impl Compiler {
             self.names.push(name, tag.modified(), id);
         } else {
             self.names.push(name, tag, place.line);
+        }
+        if tag.is_exception() {
+            self.excepted.extend(ExceptionsBelow::entry(&self.keys, &text, place.list));
         }
         Ok(())
     }

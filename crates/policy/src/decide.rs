@@ -25,7 +25,7 @@ pub struct Policy {
     pub(crate) profiles: Profiles,
     paused_until_ms: AtomicU64,
     aliased: Aliased,
-    leaves: Leaves,
+    pub(crate) leaves: Leaves,
     list_times: Vec<Option<u64>>,
 }
 

@@ -32,6 +32,7 @@
 mod aliased;
 mod answers;
 mod ask;
+mod below;
 mod buckets;
 mod clients;
 mod compile;

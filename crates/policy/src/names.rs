@@ -81,7 +81,7 @@ impl Form {
     }
 
     /// Whether it holds for the name alone, not for those below.
-    const fn is_exact(self) -> bool {
+    pub(crate) const fn is_exact(self) -> bool {
         self.is_hosts() || matches!(self, Self::Plain | Self::GeositeFull | Self::UnboundData)
     }
 

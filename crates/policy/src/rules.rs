@@ -4,6 +4,7 @@
 //! `compile` or read from a snapshot, asked by `Policy`.
 
 use crate::answers::Answers;
+use crate::below::ExceptionsBelow;
 use crate::fingerprint::Keys;
 use crate::names::{Names, Row};
 use crate::report::ListReport;
@@ -25,6 +26,8 @@ pub struct Rules {
     /// Of all rules that `$badfilter` cancels.
     pub(crate) cancelled: u64,
     pub(crate) names: Names,
+    /// Which names exceptions may let through, for the signer.
+    pub(crate) below: ExceptionsBelow,
     pub(crate) table: RuleTable,
     pub(crate) indexes: Indexes,
     pub(crate) answers: Answers,
@@ -103,7 +106,7 @@ impl Rules {
         };
         Memory {
             names: self.names.len() as u64,
-            names_bytes: self.names.bytes(),
+            names_bytes: self.names.bytes() + self.below.bytes(),
             patterns: self.table.rules.len() as u64,
             patterns_bytes: self.table.bytes() + self.indexes.bytes() + self.answers.bytes(),
             reports_bytes: self.lists.iter().map(report).sum::<usize>() as u64,

@@ -5,6 +5,7 @@
 //! cut, flipped or forged file is an error and never a panic. Called by `Rules`.
 
 use crate::answers::Answers;
+use crate::below::ExceptionsBelow;
 use crate::buckets::{Buckets, Multi};
 use crate::clients::tags::Tags;
 use crate::fingerprint::{Keys, checksum};
@@ -21,7 +22,7 @@ use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
 /// Raised whenever the layout or the meaning of a field changes.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 8 + 32;
 /// Sizes of a rule, of its conditions, and of what is kept of a name.
 const RULE_BYTES: usize = 28;
@@ -72,6 +73,7 @@ pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
     for cell in rules.names.cells() {
         writer.0.extend_from_slice(&cell_bytes(&cell));
     }
+    writer.u64s(rules.below.entries());
     writer.table(&rules.table);
     for index in rules.indexes.all() {
         for multi in index.multis() {
@@ -342,6 +344,7 @@ impl<'b> Reader<'b> {
         let sums = self.u64s()?;
         let cancelled = self.u64()?;
         let cells = self.records()?;
+        let excepted = self.u64s()?;
         let table = self.table(lists.len())?;
         let cells = cells.iter().map(|bytes| cell_of(*bytes));
         let names = Names::from_stored(cells, lists.len(), table.rules.len())?;
@@ -354,12 +357,14 @@ impl<'b> Reader<'b> {
             trims: index()?,
         };
         let answers = Answers::of(&table)?;
+        let below = ExceptionsBelow::build(excepted, &table);
         self.0.is_empty().then_some(Rules {
             keys,
             lists,
             sums,
             cancelled,
             names,
+            below,
             table,
             indexes,
             answers,

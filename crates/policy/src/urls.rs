@@ -4,6 +4,7 @@ pub(crate) mod automata;
 pub(crate) mod budget;
 pub(crate) mod grams;
 pub(crate) mod index;
+pub(crate) mod level;
 pub(crate) mod pattern;
 pub(crate) mod regexes;
 pub(crate) mod rule;

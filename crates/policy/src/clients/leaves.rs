@@ -124,6 +124,21 @@ impl Leaves {
         now.unix_ms >= self.latest_ms.load(Ordering::Relaxed)
     }
 
+    /// Whether one holds, for whomever, for `base`, a name above it or one below.
+    pub(crate) fn touch(&self, base: &str, now: Now) -> bool {
+        if self.is_empty(now) {
+            return false;
+        }
+        let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
+        let is_below = |name: &str, above: &str| {
+            name.strip_suffix(above).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        granted.iter().any(|(host, leaves)| {
+            (host.is_empty() || is_below(host, base) || is_below(base, host))
+                && leaves.iter().any(|leave| leave.until.is_ahead(now))
+        })
+    }
+
     /// The leave that holds for a request by a client of this profile, if one does.
     pub(crate) fn holding<'p>(
         &self,

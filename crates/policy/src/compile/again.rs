@@ -5,6 +5,7 @@
 //! Called at reload and when a list was fetched.
 
 use super::{Cancelled, Compiler, ExpressionTally, ListSource, compile};
+use crate::below::ExceptionsBelow;
 use crate::lists::adblock;
 use crate::lists::trim::Trim;
 use crate::names::NamesBuilder;
@@ -30,6 +31,7 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
     let mut compiler = Compiler {
         keys: old.keys,
         names: NamesBuilder::default(),
+        excepted: kept_entries(old, &stays),
         table: RuleTable::default(),
         drafts: Vec::new(),
         cancelled,
@@ -64,6 +66,13 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
     });
     let names = std::mem::take(&mut compiler.names).build_with(kept);
     compiler.finish(lists, reports, names)
+}
+
+/// What is known of the exceptions of lists that stay.
+fn kept_entries(old: &Rules, stays: &[bool]) -> Vec<u64> {
+    let stays =
+        |entry: &&u64| stays.get(usize::from(ExceptionsBelow::list_of(**entry))) == Some(&true);
+    old.below.entries().iter().filter(stays).copied().collect()
 }
 
 fn is_same(old: &Rules, at: usize, list: &ListSource<'_>) -> bool {

@@ -134,6 +134,12 @@ pub(crate) fn measure(expression: &str, case: Case) -> Option<MeasuredExpression
     Some(MeasuredExpression { outline, extent: walk.extent, work: walk.work })
 }
 
+/// The texts that whatever matches an expression must hold; none if it cannot be read.
+pub(crate) fn literals(expression: &str) -> Option<Vec<Vec<u8>>> {
+    let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
+    parser.parse(expression).ok().map(|hir| required_literals(&hir))
+}
+
 /// Writes what whatever matches `hir` must hold.
 fn outline_of(hir: &Hir, outline: &mut Vec<u8>) {
     if is_boundary(hir) {

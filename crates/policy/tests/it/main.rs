@@ -1,5 +1,6 @@
 //! What a policy says, asked from outside: by syntax, by modifier, by rank, and on hostile input.
 
+mod below;
 mod clients;
 mod explain;
 mod files;

@@ -1,0 +1,174 @@
+//! Blocks that hold for a name and every name directly below it, whatever that may be.
+//!
+//! A wildcard certificate is for names that nobody asked about. The table of names keeps fingerprints,
+//! from which no name can be read back; so the parents of the names that exceptions are about are
+//! kept here, and exceptions with patterns are tried on all names of a level at once. In doubt there
+//! is an exception. Made by `compile`, asked for the signer.
+
+use crate::ask::Ask;
+use crate::decide::Policy;
+use crate::fingerprint::Keys;
+use crate::request::Request;
+use crate::rules::Rules;
+use crate::urls::level;
+use crate::urls::pattern::{End, Start};
+use crate::urls::regexes;
+use crate::urls::rule::{Flags, Part, RuleTable};
+use vocab::Now;
+
+/// Bits of an entry that say which list it came from, so that a list can be compiled again alone.
+/// The rest are of a fingerprint: two names with the same cost a wildcard, never grant one.
+const LIST_BITS: u64 = 63;
+/// Exceptions with patterns that are tried for one name. With more of them no name has a
+/// wildcard: each handshake would go through all.
+const PATTERNS_MAX: usize = 256;
+
+/// Exceptions by the names that they may let through.
+#[derive(Debug, Default)]
+pub(crate) struct ExceptionsBelow {
+    /// Fingerprints of the parents of the names that exceptions are about, in order.
+    parents: Vec<u64>,
+    patterns: Patterns,
+}
+
+/// Exceptions that are about no single name.
+#[derive(Debug)]
+enum Patterns {
+    Few(Vec<Loose>),
+    /// More than [`PATTERNS_MAX`].
+    Many,
+}
+
+/// One exception with a pattern.
+#[derive(Debug)]
+struct Loose {
+    rule: u32,
+    /// Texts that whatever a regular expression matches must hold.
+    literals: Vec<Vec<u8>>,
+}
+
+impl Default for Patterns {
+    fn default() -> Self {
+        Self::Few(Vec::new())
+    }
+}
+
+impl ExceptionsBelow {
+    /// Those of these parents, and of the rules with patterns.
+    pub(crate) fn build(mut parents: Vec<u64>, table: &RuleTable) -> Self {
+        parents.sort_unstable();
+        parents.dedup();
+        parents.shrink_to_fit();
+        let is_loose = |rule: &u32| {
+            let flags = table.rules[*rule as usize].flags;
+            let other = Flags::HOST_ONLY.with(Flags::REWRITE).with(Flags::TRIM);
+            flags.has(Flags::EXCEPTION) && flags.has(Flags::FOR_NAMES) && !flags.has(other)
+        };
+        let loose: Vec<u32> = (0..table.rules.len() as u32).filter(is_loose).collect();
+        let patterns = if loose.len() > PATTERNS_MAX {
+            Patterns::Many
+        } else {
+            let read = |rule: u32| Loose { rule, literals: literals(table, rule) };
+            Patterns::Few(loose.into_iter().map(read).collect())
+        };
+        Self { parents, patterns }
+    }
+
+    /// The entry of a name that an exception of a list is about; none for a name without a parent.
+    pub(crate) fn entry(keys: &Keys, name: &str, list: u8) -> Option<u64> {
+        let (_, parent) = name.split_once('.')?;
+        Some(keys.of(parent).hash & !LIST_BITS | u64::from(list) & LIST_BITS)
+    }
+
+    /// The list that an entry came from.
+    pub(crate) fn list_of(entry: u64) -> u8 {
+        (entry & LIST_BITS) as u8
+    }
+
+    /// The entries, as they are stored.
+    pub(crate) fn entries(&self) -> &[u64] {
+        &self.parents
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.parents.capacity() * size_of::<u64>()) as u64
+    }
+
+    /// Whether an exception may hold for `base` or a name directly below it, whoever asks.
+    fn may_hold(&self, base: &str, keys: &Keys, table: &RuleTable) -> bool {
+        let first = keys.of(base).hash & !LIST_BITS;
+        let at = self.parents.partition_point(|entry| *entry < first);
+        if self.parents.get(at).is_some_and(|entry| entry & !LIST_BITS == first) {
+            return true;
+        }
+        match &self.patterns {
+            Patterns::Many => true,
+            Patterns::Few(loose) => loose.iter().any(|it| it.may_match(base, table)),
+        }
+    }
+}
+
+fn literals(table: &RuleTable, rule: u32) -> Vec<Vec<u8>> {
+    let rule = &table.rules[rule as usize];
+    if rule.flags.has(Flags::REGEX) {
+        // Of an expression that cannot be read nothing is known.
+        regexes::literals(table.pattern(rule)).unwrap_or_default()
+    } else {
+        Vec::new()
+    }
+}
+
+impl Loose {
+    /// Whether it may match `base`, or a name directly below it.
+    fn may_match(&self, base: &str, table: &RuleTable) -> bool {
+        let rule = &table.rules[self.rule as usize];
+        if rule.flags.has(Flags::REGEX) {
+            let folded = |literal: &Vec<u8>| literal.to_ascii_lowercase();
+            return self
+                .literals
+                .iter()
+                .map(folded)
+                .all(|literal| level::may_match(&literal, (Start::Anywhere, End::Anywhere), base));
+        }
+        let anchors = (rule.flags.start(), rule.flags.end());
+        level::may_match(table.pattern(rule).as_bytes(), anchors, base)
+    }
+}
+
+impl Rules {
+    /// Whether one block is about all names directly below the request's name and itself, and no
+    /// exception of any list, for anybody, may hold for one of them.
+    fn block_all_below(&self, request: &Request<'_>) -> bool {
+        let base = request.host_name();
+        let (mut is_blocked, mut is_excepted) = (false, false);
+        self.names.visit(&self.keys, base, |row| {
+            let is_about_all = || {
+                let modified = row.tag.is_modified();
+                let rule = || &self.table.rules[row.line as usize];
+                let names_hosts = |conditions: u32| {
+                    let conditions = self.table.conditions.get(conditions as usize);
+                    conditions.is_some_and(|it| it.hosts != Part::default())
+                };
+                !row.tag.form().is_exact() && !(modified && names_hosts(rule().conditions))
+            };
+            if row.tag.is_exception() {
+                is_excepted = true;
+            } else if request.in_profile(row.tag.list()) && is_about_all() {
+                is_blocked |= self.row_holds(row, request).is_ok();
+            }
+        });
+        is_blocked && !is_excepted && !self.below.may_hold(base, &self.keys, &self.table)
+    }
+}
+
+impl Policy {
+    /// Whether the name that is asked for and every name directly below it are blocked, for whoever
+    /// asks and, as far as exceptions and temporary allows go, for everybody. `false` where that cannot be
+    /// told.
+    pub fn blocks_all_below(&self, ask: &Ask<'_>, now: Now) -> bool {
+        self.verdict_for_all(now).is_none()
+            && !self.leaves.touch(ask.host.as_str(), now)
+            && self.with_request(ask, now, |request| self.rules.block_all_below(request))
+    }
+}
