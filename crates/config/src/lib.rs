@@ -9,12 +9,14 @@
 mod file;
 mod foreign;
 mod formats;
+mod own_certificates;
 mod plan;
 mod polipo;
 mod shape;
 mod yaml;
 
 pub use file::{DEFAULT_YAML, File, Landlock};
+pub use own_certificates::PlacedCertificate;
 pub use plan::{Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 

@@ -6,6 +6,7 @@
 use crate::FileComplaint;
 use crate::file::File;
 use crate::foreign;
+use crate::own_certificates;
 use crate::yaml::Node;
 use policy::Style;
 use schemars::generate::SchemaSettings;
@@ -120,6 +121,7 @@ pub(crate) fn plan(mut file: File, source: &Path, tree: &Node) -> Result<Plan, V
     complaints.extend(clashing_addresses(&file));
     complaints.extend(pixel_without_door(&file));
     complaints.extend(shared_folder(&file));
+    complaints.extend(own_certificates::check(&file));
     if complaints.is_empty() {
         Ok(Plan { file, source: source.into(), tree: tree.clone() })
     } else {

@@ -55,6 +55,16 @@ impl Bucket {
         Self { tokens: rate.full(), mono_ms }
     }
 
+    /// One that [`Bucket::to_stored`] described; never more than full.
+    pub(crate) fn stored(rate: Rate, tokens: u64, mono_ms: u64) -> Self {
+        Self { tokens: tokens.min(rate.full()), mono_ms }
+    }
+
+    /// Its tokens and its moment.
+    pub(crate) fn to_stored(self) -> (u64, u64) {
+        (self.tokens, self.mono_ms)
+    }
+
     /// Takes one token, if there is one.
     pub(crate) fn take(&mut self, rate: Rate, mono_ms: u64) -> Taken {
         let tokens = self.at(rate, mono_ms);

@@ -32,6 +32,8 @@ pub enum BadName {
     Label,
     /// An IP address, or a name whose last label is a number, which browsers take for one.
     Address,
+    /// A name below which anybody registers names of their own, such as `com`, `co.uk` or `github.io`.
+    PublicSuffix,
 }
 
 /// Checks that `name` is of letters, digits and hyphens (RFC 5890 §2.3.1, with `_` as names in
@@ -62,6 +64,38 @@ pub fn host_name(name: &str) -> Result<String, BadName> {
     Ok(name.to_ascii_lowercase())
 }
 
+/// The host name of a leaf in place of a blocked host: a [`host_name`] of at least two labels that is
+/// no public suffix. A single label may be a top-level domain younger than the list of suffixes.
+pub(crate) fn blockable_name(name: &str) -> Result<String, BadName> {
+    let host = host_name(name)?;
+    if host.contains('.') && !is_public_suffix(&host) {
+        Ok(host)
+    } else {
+        Err(BadName::PublicSuffix)
+    }
+}
+
+/// The name of a server of ours, as a certificate carries it: a [`host_name`] that is no public
+/// suffix, `*.` in front where it stands for one label.
+pub(crate) fn own_name(name: &str) -> Result<String, BadName> {
+    let (star, base) = match name.strip_prefix("*.") {
+        Some(base) => ("*.", base),
+        None => ("", name),
+    };
+    let host = host_name(base)?;
+    let is_shared = !star.is_empty() && !host.contains('.');
+    if is_shared || is_public_suffix(&host) {
+        return Err(BadName::PublicSuffix);
+    }
+    Ok(format!("{star}{host}"))
+}
+
+/// Whether the public suffix list names `host`, which is lower-case, as a suffix.
+fn is_public_suffix(host: &str) -> bool {
+    psl::suffix(host.as_bytes())
+        .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes().len() == host.len())
+}
+
 /// What a leaf covers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Coverage {
@@ -71,22 +105,21 @@ pub(crate) enum Coverage {
     WithWildcard(String),
 }
 
-/// What may be certified so that `host` (a [`host_name`] that the policy permits) is covered.
+/// What may be certified so that `host` (a [`blockable_name`] that the policy permits) is covered.
 ///
 /// One leaf for a registrable domain's whole level saves a handshake per tracker, and minting per
 /// random name. But it certifies names nobody asked about, so it needs the policy's word for the
-/// base and for a name below it that no list can contain.
-pub(crate) fn plan(host: &str, policy: &dyn MintPolicy, probe: &str) -> Coverage {
-    match wildcard_base(host).filter(|base| is_wholly_permitted(base, policy, probe)) {
+/// base and for every name directly below it.
+pub(crate) fn plan(host: &str, policy: &dyn MintPolicy) -> Coverage {
+    match wildcard_base(host).filter(|base| is_wholly_permitted(base, policy)) {
         Some(base) => Coverage::WithWildcard(base.to_owned()),
         None => Coverage::Exact(host.to_owned()),
     }
 }
 
-/// Whether the policy permits `base` and every name below it; `probe` is a label that stands in no list.
-pub(crate) fn is_wholly_permitted(base: &str, policy: &dyn MintPolicy, probe: &str) -> bool {
-    let below = format!("{probe}.{base}");
-    policy.may_mint(base) && below.len() <= 253 && policy.may_mint(&below)
+/// Whether the policy permits `base` and every name one label below it.
+pub(crate) fn is_wholly_permitted(base: &str, policy: &dyn MintPolicy) -> bool {
+    policy.may_mint(base) && policy.may_mint_below(base)
 }
 
 /// The name below which a wildcard would cover `host`: its registrable domain, or its parent
@@ -167,6 +200,7 @@ impl fmt::Display for BadName {
             Self::Length => "a name has 1 to 253 bytes",
             Self::Label => "a label has 1 to 63 letters, digits or inner hyphens",
             Self::Address => "an IP address is no name",
+            Self::PublicSuffix => "names below it belong to many owners (a public suffix)",
         })
     }
 }
@@ -183,10 +217,13 @@ mod tests {
         fn may_mint(&self, name: &str) -> bool {
             self.0.iter().any(|it| name == *it || it.starts_with('.') && name.ends_with(it))
         }
+        fn may_mint_below(&self, base: &str) -> bool {
+            self.0.iter().any(|it| it.starts_with('.') && format!(".{base}").ends_with(it))
+        }
     }
 
     fn check(host: &str, permitted: &'static [&'static str], expected: &[&str]) {
-        assert_eq!(plan(host, &Permits(permitted), "zz").names(), expected, "{host}");
+        assert_eq!(plan(host, &Permits(permitted)).names(), expected, "{host}");
     }
 
     #[test]
@@ -212,6 +249,25 @@ mod tests {
         check("tracker.github.io", all, &["tracker.github.io", "*.tracker.github.io"]);
         check("printer.lan", all, &["printer.lan"]);
         check("com", all, &["com"]);
+    }
+
+    #[test]
+    fn a_public_suffix_is_the_name_of_no_host() {
+        for name in ["com", "co.uk", "github.io", "printer", "home.arpa", "CO.UK."] {
+            assert_eq!(blockable_name(name), Err(BadName::PublicSuffix), "{name}");
+        }
+        for name in ["ads.com", "x.github.io", "printer.lan", "nas.home.arpa"] {
+            assert_eq!(blockable_name(name).as_deref(), Ok(name));
+        }
+        for name in ["localhost", "app.example", "nas.home.arpa", "*.app.example"] {
+            assert_eq!(own_name(name).as_deref(), Ok(name));
+        }
+        for name in ["com", "co.uk", "*.co.uk", "*.com", "*.home.arpa", "*.lan"] {
+            assert_eq!(own_name(name), Err(BadName::PublicSuffix), "{name}");
+        }
+        for name in ["*.*.example", "*", "a.*.example", "*."] {
+            assert!(own_name(name).is_err(), "{name}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! that know nothing else. The authority's key is with the [`Issuer`]: in a running Tidegate in a
 //! process of its own, in tests and commands in this one. Called by `tls`.
 
+mod allowance;
 mod audit;
 mod bundles;
 mod exclusions;
@@ -25,7 +26,7 @@ use crate::authority::{AuthorityError, CaCertificate};
 use crate::bucket::{Buckets, PER_CLIENT, Taken};
 use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
 use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
-use bundles::{Bundles, Says};
+use bundles::Bundles;
 use issuer::{KeyKind, Order};
 use keeper::{Keeper, SignerStart};
 use leaf::{LeafKey, Rsa};
@@ -36,7 +37,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use vocab::Now;
@@ -46,8 +47,9 @@ pub use crate::authority::CaCertificate as Ca;
 pub use crate::mint::{BadName, host_name};
 pub use audit::AUDIT_BYTES_MAX;
 pub use exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, Exclusions};
+pub use frame::comes_back;
 pub use issuer::{Issuer, Ours};
-pub use keeper::{ANSWER_MAX, ORDERS_MAX, Program};
+pub use keeper::{ANSWER_MAX, ORDERS_MAX, Program, Succession};
 pub use launcher::{Launcher, run_launcher};
 pub(crate) use leaf::Leaf;
 pub use leaf::LeafNames;
@@ -65,6 +67,13 @@ const DAY_MS: u64 = 86_400_000;
 pub trait MintPolicy: Send + Sync {
     /// Whether a certificate for `name` may be made. `name` is lower-case, without a final dot.
     fn may_mint(&self, name: &str) -> bool;
+
+    /// Whether `may_mint` holds for every name one label below `base`, and nobody is let through to any
+    /// of them: what a wildcard is for. By default nothing is known of all names at once.
+    fn may_mint_below(&self, base: &str) -> bool {
+        let _ = base;
+        false
+    }
 }
 
 /// Permits nothing: for commands that only show the authority.
@@ -87,8 +96,8 @@ pub struct Signer {
     leaves: Cache<(Which, KeyKind), Leaf, Weighs>,
     bundles: Bundles,
     buckets: Buckets,
-    /// A label that stands in no list: see `mint::plan`.
-    probe: String,
+    /// Whether names are ordered on our word.
+    vouches: AtomicBool,
     counters: Counters,
 }
 
@@ -196,7 +205,6 @@ impl Signer {
     }
 
     fn at(desk: Desk, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
-        let random: [u8; 8] = crate::authority::random()?;
         let signer = Self {
             desk,
             policy,
@@ -205,7 +213,7 @@ impl Signer {
             leaves: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, Weighs),
             bundles: Bundles::default(),
             buckets: Buckets::new(PER_CLIENT),
-            probe: format!("tidegate-{:016x}", u64::from_be_bytes(random)),
+            vouches: AtomicBool::new(false),
             counters: Counters::default(),
         };
         signer.tell(KeyKind::P256, &signer.p256).map_err(AuthorityError::Crypto)?;
@@ -221,10 +229,11 @@ impl Signer {
         }
     }
 
-    /// Has the signer's process, if one runs, read configuration and lists anew; waits until it has.
-    pub fn reload(&self) -> Result<(), String> {
+    /// Has the signer's process, if one runs, replaced by one that reads configuration and lists anew;
+    /// waits until it has. Handshakes are served all the while, by the old one first.
+    pub fn reload(&self) -> Result<Succession, String> {
         match &self.desk {
-            Desk::Here(_) => Ok(()),
+            Desk::Here(_) => Ok(Succession::NONE),
             Desk::Process(keeper) => keeper.restart(),
         }
     }
@@ -237,9 +246,19 @@ impl Signer {
         }
     }
 
-    /// Which names share a leaf from now on.
-    pub fn bundle(&self, way: Bundled) {
-        self.bundles.choose(way);
+    /// Takes settings that hold for what is ordered from now on.
+    pub fn take_settings(&self, settings: &Settings) {
+        self.bundles.choose(settings.bundles);
+        self.vouches.store(settings.aliases == Vouched::Limited, Relaxed);
+    }
+
+    /// Drops every leaf kept here that covers a name which the policy does not block any more. To be
+    /// called when something is let through; no handshake is answered with such a leaf before that
+    /// either, because each asks the policy.
+    pub fn drop_unblocked(&self) {
+        self.bundles.forget();
+        let policy = self.policy.as_ref();
+        self.leaves.retain(|_, leaf| leaf.names.are_permitted(policy));
     }
 
     /// The number of the signer's process where one runs, and how many there have been.
@@ -307,7 +326,7 @@ impl Signer {
         verifies: Verifies,
         now: Now,
     ) -> Result<Leaf, MintError> {
-        let permitted = mint::host_name(name).map_err(MintError::BadName).and_then(|host| {
+        let permitted = mint::blockable_name(name).map_err(MintError::BadName).and_then(|host| {
             if self.policy.may_mint(&host) { Ok(host) } else { Err(MintError::NotBlocked) }
         });
         let host = permitted.inspect_err(|_| {
@@ -315,14 +334,13 @@ impl Signer {
         })?;
         // Planned anew each time: a wildcard signed yesterday is not served once its base is
         // no longer blocked.
-        let own = mint::plan(&host, self.policy.as_ref(), &self.probe);
+        let own = mint::plan(&host, self.policy.as_ref());
         let kind = match verifies {
             Verifies::Ecdsa => KeyKind::P256,
             Verifies::RsaOnly => KeyKind::Rsa,
         };
-        let says = Says { policy: self.policy.as_ref(), probe: &self.probe };
         let host = host.as_str();
-        if let Some(bundle) = self.bundles.of(&own, client, says, now) {
+        if let Some(bundle) = self.bundles.of(&own, client, self.policy.as_ref(), now) {
             let which = Which::Bundle(bundle.number);
             let wanted = Wanted { which, names: &bundle.names, host, client, kind };
             match self.kept_or_minted(&wanted, now).await {
@@ -366,15 +384,14 @@ impl Signer {
         let blocked = |names| Order::Blocked { names, key: kind };
         let mut signed = self.order(blocked(names.to_vec()), now).await;
         let is_alone = matches!(wanted.which, Which::Alone(_));
-        if is_alone && signed == Err(MintError::NotBlocked) {
-            if matches!(names, [Coverage::WithWildcard(_)]) {
-                // The issuer knows something below the base that is not blocked, or excluded.
-                signed = self.order(blocked(vec![Coverage::Exact(host.to_owned())]), now).await;
-            }
-            if signed == Err(MintError::NotBlocked) {
-                // What only this process has seen: an alias of the name is blocked.
-                signed = self.order(Order::Vouched { name: host.to_owned(), key: kind }, now).await;
-            }
+        let is_wide = matches!(names, [Coverage::WithWildcard(_)]);
+        if is_alone && is_wide && signed == Err(MintError::NotBlocked) {
+            // The issuer knows something below the base that is not blocked, or excluded.
+            signed = self.order(blocked(vec![Coverage::Exact(host.to_owned())]), now).await;
+        }
+        if is_alone && signed == Err(MintError::NotBlocked) && self.vouches.load(Relaxed) {
+            // What only this process has seen: an alias of the name is blocked.
+            signed = self.order(Order::Vouched { name: host.to_owned(), key: kind }, now).await;
         }
         let leaf = signed.inspect_err(|why| match why {
             MintError::RateLimited => limited(why),
@@ -383,6 +400,7 @@ impl Signer {
             }
             // Refused with a bundle, the name is tried alone now.
             MintError::NotBlocked
+            | MintError::NotOurs
             | MintError::Excluded
             | MintError::BadName(_)
             | MintError::Unavailable(_)
@@ -410,7 +428,7 @@ impl Signer {
         if !(1..=IDENTITY_NAMES_MAX).contains(&count) {
             return Err(MintError::BadName(BadName::Length));
         }
-        let names = subject.names.iter().map(|name| mint::host_name(name));
+        let names = subject.names.iter().map(|name| mint::own_name(name));
         let names = names.collect::<Result<_, _>>().map_err(MintError::BadName)?;
         let order = Order::Own { names, addresses: subject.addresses.clone() };
         let leaf = match &self.desk {

@@ -26,7 +26,7 @@ pub use files::{
     Watched, hold_pem, read_pem,
 };
 pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, Hello, peek_hello};
-pub use identity::{IDENTITY_NAMES_MAX, Identity, Subject};
+pub use identity::{IDENTITY_NAMES_MAX, Identity, OwnCertificate, OwnName, Subject};
 pub use pins::{PINS_MAX, Verify, key_pin};
 pub(crate) use server::server_config;
 pub use server::{

@@ -17,7 +17,7 @@ const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "" });
 pub(crate) enum Reaches {
     /// An answer.
     Pixel,
-    /// A broken handshake: it does not trust our authority.
+    /// A broken handshake: the client does not trust our authority, or the name gets no certificate.
     Nothing,
 }
 

@@ -4,13 +4,15 @@
 //! the file. It listens to nothing and keeps nothing. Called by `door` before anything changes.
 
 use crate::settings::Settings;
+use settings::Text;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use transport::Signer;
 use transport::signer::MintError;
-use transport::tls::{FilesError, Identity, IdentityFiles, Subject};
-use transport::{Signer, own_addresses};
+use transport::tls::{FilesError, Identity, IdentityFiles, OwnCertificate, OwnName};
+use vocab::{DomainName, Listen, Scheme};
 
 /// Why there is no certificate to present.
 #[derive(Debug)]
@@ -36,9 +38,29 @@ pub(crate) fn identity(
         return files.load().map_err(CertificateError::Files);
     }
     let signer = signer.ok_or(CertificateError::NoAuthority)?;
-    let names = settings.names.iter().map(|name| name.0.as_str().to_owned()).collect();
-    let subject = Subject { names, addresses: own_addresses(addresses) };
+    let own = settings.own_certificate().unwrap_or_default();
+    // The addresses that were bound, which may be others than those written.
+    let subject = OwnCertificate { listening: addresses.to_vec(), ..own }.subject();
     Identity::signed(signer, subject, transport::clock::now()).map_err(CertificateError::Sign)
+}
+
+impl Settings {
+    /// The certificate that our own authority is to sign for the encrypted listeners; none without
+    /// such listeners, or where files hold one.
+    pub fn own_certificate(&self) -> Option<OwnCertificate> {
+        let is_secure =
+            |it: &&Text<Listen>| matches!(it.scheme, Scheme::Https | Scheme::Tls | Scheme::Quic);
+        let listening: Vec<_> = self.listen.iter().filter(is_secure).map(|it| it.address).collect();
+        let name = |(index, name): (usize, &Text<DomainName>)| OwnName {
+            path: format!("names.{index}"),
+            name: name.as_str().to_owned(),
+        };
+        let wanted = !listening.is_empty() && self.certificate.is_none();
+        wanted.then(|| OwnCertificate {
+            names: self.names.iter().enumerate().map(name).collect(),
+            listening,
+        })
+    }
 }
 
 impl fmt::Display for CertificateError {

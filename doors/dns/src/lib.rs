@@ -53,4 +53,4 @@ pub use listeners::{DOH_PATH_DEFAULT, Opening, listens};
 pub use local_names::LocalNames;
 pub use lookups::{FallbackSettings, Standby, ViewSettings};
 pub use outside::Collected;
-pub use settings::{Canaries, CertificateSettings, DohSettings, Settings};
+pub use settings::{AliasesAtPixel, Canaries, CertificateSettings, DohSettings, Settings};

@@ -8,7 +8,7 @@ use crate::door::StartError;
 use crate::guard::{ClientSubnetSettings, Designated, Guard, Secrets};
 use crate::local_names::LocalNames;
 use crate::outside::Outside;
-use crate::settings::Settings;
+use crate::settings::{AliasesAtPixel, Settings};
 use crate::simple;
 use crate::special::SpecialNames;
 use crate::structured::InCharge;
@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) local: Arc<LocalNames>,
     pub(crate) special: SpecialNames,
     pub(crate) blocked: Blocked,
+    /// What names get there that only their alias blocks.
+    pub(crate) aliases_at_pixel: AliasesAtPixel,
     /// Whom to ask about what is blocked.
     pub(crate) in_charge: InCharge,
     /// Types that are answered as empty.
@@ -60,6 +62,7 @@ impl Plan {
             local: Arc::new(local),
             special: SpecialNames::new(settings.canaries, settings.delegated()),
             blocked: Blocked::new(settings.blocked, settings.blocked_ttl_s(), pixel),
+            aliases_at_pixel: settings.aliases_at_pixel,
             in_charge: InCharge::new(settings),
             // A pipeline alone says what is done.
             filtered: match &settings.foreign {

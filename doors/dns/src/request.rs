@@ -11,6 +11,7 @@ use crate::door::Shared;
 use crate::guard::{self, Admission, Outgoing, Sender, TurnedAway};
 use crate::pending::Pending;
 use crate::plan::Plan;
+use crate::settings::AliasesAtPixel;
 use crate::shape;
 use crate::surroundings::Surroundings;
 use dns_wire::{BadQuery, EdeCode, Query, Rcode, UDP_BYTES_MAX, forge, reply};
@@ -47,6 +48,16 @@ impl View<'_> {
     pub(crate) fn block(&self, query: &Query<'_>, caller: &Caller<'_>, out: &mut Vec<u8>) {
         let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
         self.plan.blocked.write(query, (style, self.reach(caller)), out);
+    }
+
+    /// Writes the answer to `query` for a name that is blocked for its alias alone.
+    fn block_alias(&self, query: &Query<'_>, caller: &Caller<'_>, out: &mut Vec<u8>) {
+        let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
+        let reaches = match self.plan.aliases_at_pixel {
+            AliasesAtPixel::Nothing => Reaches::Nothing,
+            AliasesAtPixel::Answers => self.reach(caller),
+        };
+        self.plan.blocked.write(query, (style, reaches), out);
     }
 
     /// What the client would have of the pixel door's address.
@@ -287,7 +298,7 @@ pub(crate) fn review(
     }
     let Some(cause) = blocked_alias(view, asked, state.response(), out) else { return passed };
     out.clear();
-    view.block(&bare(asked.query), &asked.caller, out);
+    view.block_alias(&bare(asked.query), &asked.caller, out);
     state.answer_made();
     let findings = Findings { cause, error: Some(EdeCode::Blocked), words: None };
     Reviewed { findings, source: Source::Policy }

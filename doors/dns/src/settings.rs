@@ -130,6 +130,20 @@ pub struct Settings {
     /// The pipeline, compiled. Set by whoever reads the file.
     #[serde(skip)]
     pub foreign: Option<Foreign>,
+    /// What the pixel door has for names that only their alias blocks. Set by whoever reads the
+    /// whole file.
+    #[serde(skip)]
+    pub aliases_at_pixel: AliasesAtPixel,
+}
+
+/// What the pixel door has for names that only their alias blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AliasesAtPixel {
+    /// Nothing: the signer reads lists, which do not name them, and so certifies none.
+    #[default]
+    Nothing,
+    /// Certificates, on this door's word, and answers.
+    Answers,
 }
 
 /// A certificate with its key.
@@ -201,6 +215,7 @@ impl Default for Settings {
             pipeline: Vec::new(),
             keep_cache: true,
             foreign: None,
+            aliases_at_pixel: AliasesAtPixel::Nothing,
         }
     }
 }

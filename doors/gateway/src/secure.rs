@@ -10,15 +10,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderValue;
 use http_engine::Versions;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::tls::{
     Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, Identity,
-    IdentityFiles, SiteIdentity, Subject, Watched, read_pem, record_failure,
+    IdentityFiles, OwnCertificate, OwnName, SiteIdentity, Watched, read_pem, record_failure,
 };
-use transport::{Drain, ServerTls, Stream, own_addresses};
+use transport::{Drain, ServerTls, Stream};
 use upstream::origins::BecomesTunnel;
 use vocab::{Complaint, Name, Scheme};
 
@@ -35,9 +34,7 @@ impl Secure {
     /// Reads the certificates or has one signed; nothing where no listener needs any. Complaints have
     /// paths relative to the section.
     pub(crate) fn open(settings: &Settings, parts: &Parts) -> Result<Option<Self>, Vec<Complaint>> {
-        let https = settings.listen.iter().filter(|listen| listen.scheme == Scheme::Https);
-        let listening: Vec<SocketAddr> = https.map(|listen| listen.address).collect();
-        if listening.is_empty() {
+        if !settings.listen.iter().any(|listen| listen.scheme == Scheme::Https) {
             return Ok(None);
         }
         let clients = clients(settings, &parts.base).map_err(|why| vec![why])?;
@@ -59,9 +56,9 @@ impl Secure {
         if !complaints.is_empty() {
             return Err(complaints);
         }
-        if sites.is_empty() || !settings.tls.names.is_empty() {
-            let (names, identity) = signed(settings, parts, &listening).map_err(|why| vec![why])?;
-            sites.push(site(names, identity));
+        if let Some(own) = settings.own_certificate() {
+            let identity = signed(&own, parts).map_err(|why| vec![why])?;
+            sites.push(site(own.subject_names(), identity));
         }
         let tls = ServerTls::with_sites(&sites, &[Alpn::Http2, Alpn::Http1])
             .map_err(|why| vec![Complaint::new("tls", why.to_string())])?;
@@ -89,22 +86,33 @@ impl Secure {
     }
 }
 
-/// A certificate of our own authority, for the names that are set and the listeners' addresses.
-fn signed(
-    settings: &Settings,
-    parts: &Parts,
-    listening: &[SocketAddr],
-) -> Result<(Vec<String>, Identity), Complaint> {
+impl Settings {
+    /// The certificate that our own authority is to sign, for the names that are set and the listeners'
+    /// addresses; none without HTTPS, or where files hold all certificates.
+    pub fn own_certificate(&self) -> Option<OwnCertificate> {
+        let https = self.listen.iter().filter(|listen| listen.scheme == Scheme::Https);
+        let listening: Vec<_> = https.map(|listen| listen.address).collect();
+        let names = self.tls.names.iter().enumerate();
+        let names: Vec<_> = names
+            .map(|(index, name)| OwnName {
+                path: format!("tls.names.{index}"),
+                name: name.as_str().to_owned(),
+            })
+            .collect();
+        let wanted = self.tls.certificates.is_empty() || !names.is_empty();
+        (wanted && !listening.is_empty()).then_some(OwnCertificate { names, listening })
+    }
+}
+
+fn signed(own: &OwnCertificate, parts: &Parts) -> Result<Identity, Complaint> {
     let wrong = |why: String| {
         Complaint::new("tls.certificates", why).remedy("give certificates and their keys as files")
     };
     let Some(signer) = &parts.signer else {
         return Err(wrong("the gateway has no certificate".into()));
     };
-    let names: Vec<_> = settings.tls.names.iter().map(|name| name.as_str().to_owned()).collect();
-    let subject = Subject { names: names.clone(), addresses: own_addresses(listening) };
-    let made = Identity::signed(signer, subject, transport::clock::now());
-    made.map(|identity| (names, identity)).map_err(|why| wrong(why.to_string()))
+    let made = Identity::signed(signer, own.subject(), transport::clock::now());
+    made.map_err(|why| wrong(why.to_string()))
 }
 
 fn files_of(files: &CertificateSettings, base: &Path) -> IdentityFiles {

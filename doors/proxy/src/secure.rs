@@ -6,14 +6,14 @@
 use crate::door::{Caller, Door, Parts, Security};
 use crate::settings::Settings;
 use http_engine::Versions;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::tls::{
-    Alpn, FilesWatch, HANDSHAKE_DEADLINE, Identity, IdentityFiles, Subject, Watched, record_failure,
+    Alpn, FilesWatch, HANDSHAKE_DEADLINE, Identity, IdentityFiles, OwnCertificate, OwnName,
+    Watched, record_failure,
 };
-use transport::{Drain, ServerTls, Stream, own_addresses};
+use transport::{Drain, ServerTls, Stream};
 use upstream::origins::BecomesTunnel;
 use vocab::{Complaint, Scheme};
 
@@ -30,9 +30,7 @@ impl Secure {
     /// Reads the certificate or has it signed; nothing where no listener needs one. Complaints have
     /// paths relative to the section.
     pub(crate) fn open(settings: &Settings, parts: &Parts) -> Result<Option<Self>, Vec<Complaint>> {
-        let https = settings.listen.iter().filter(|listen| listen.scheme == Scheme::Https);
-        let listening: Vec<SocketAddr> = https.map(|listen| listen.address).collect();
-        if listening.is_empty() {
+        if !settings.listen.iter().any(|listen| listen.scheme == Scheme::Https) {
             return Ok(None);
         }
         let wrong = |why: String, remedy: &str| {
@@ -50,13 +48,28 @@ impl Secure {
             let Some(signer) = &parts.signer else {
                 return Err(wrong("the proxy has no certificate".into(), remedy));
             };
-            let names = settings.tls.names.iter().map(|name| name.as_str().to_owned()).collect();
-            let subject = Subject { names, addresses: own_addresses(&listening) };
+            let subject = settings.own_certificate().unwrap_or_default().subject();
             let made = Identity::signed(signer, subject, transport::clock::now());
             (made.map_err(|why| wrong(why.to_string(), remedy))?, None)
         };
         let tls = ServerTls::with_identity(&identity, &[Alpn::Http2, Alpn::Http1]);
         Ok(Some(Self { tls, _watch: watch }))
+    }
+}
+
+impl Settings {
+    /// The certificate that our own authority is to sign for the `https` listeners; none without
+    /// such listeners, or where files hold one.
+    pub fn own_certificate(&self) -> Option<OwnCertificate> {
+        let https = self.listen.iter().filter(|listen| listen.scheme == Scheme::Https);
+        let listening: Vec<_> = https.map(|listen| listen.address).collect();
+        let names = self.tls.names.iter().enumerate();
+        let names = names.map(|(index, name)| OwnName {
+            path: format!("tls.names.{index}"),
+            name: name.as_str().to_owned(),
+        });
+        let wanted = !listening.is_empty() && self.tls.certificate.is_none();
+        wanted.then(|| OwnCertificate { names: names.collect(), listening })
     }
 }
 

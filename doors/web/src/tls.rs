@@ -17,9 +17,9 @@ use std::time::Instant;
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::tls::{
     Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, Identity,
-    IdentityFiles, SiteIdentity, Subject, Watched, read_pem, record_failure,
+    IdentityFiles, OwnCertificate, OwnName, SiteIdentity, Watched, read_pem, record_failure,
 };
-use transport::{Drain, ServerTls, Signer, Stream, own_addresses};
+use transport::{Drain, ServerTls, Signer, Stream};
 use vocab::Door::Web;
 use vocab::{Complaint, Network, Scheme};
 
@@ -167,9 +167,7 @@ fn material(
         let signer = signer.ok_or_else(|| {
             certificate("the site has no certificate".into(), "set tls.certificate and tls.key")
         })?;
-        let https = site.listen.iter().filter(|it| it.scheme == Scheme::Https);
-        let listening: Vec<_> = https.map(|it| it.address).collect();
-        let subject = Subject { names: names(site), addresses: own_addresses(&listening) };
+        let subject = site.own_certificate().unwrap_or_default().subject();
         let made = Identity::signed(signer, subject, transport::clock::now());
         let remedy = "set tls.certificate and tls.key";
         (made.map_err(|why| certificate(why.to_string(), remedy))?, None)
@@ -180,12 +178,29 @@ fn material(
 /// The names by which a handshake can ask for a site. A regular expression is none: what it stands for
 /// gets the certificate that names it, else the first.
 fn names(site: &SiteSettings) -> Vec<String> {
-    let name = |host: &String| match HostPattern::parse(host) {
-        Ok(HostPattern::Exact(name)) => Some(name.as_str().to_owned()),
-        Ok(HostPattern::Below(name)) => Some(format!("*.{name}")),
-        Ok(HostPattern::Matching(_)) | Err(_) => None,
-    };
-    site.hosts.iter().filter_map(name).collect()
+    own_names(site).map(|own| own.name).collect()
+}
+
+fn own_names(site: &SiteSettings) -> impl Iterator<Item = OwnName> {
+    site.hosts.iter().enumerate().filter_map(|(index, host)| {
+        let name = match HostPattern::parse(host) {
+            Ok(HostPattern::Exact(name)) => name.as_str().to_owned(),
+            Ok(HostPattern::Below(name)) => format!("*.{name}"),
+            Ok(HostPattern::Matching(_)) | Err(_) => return None,
+        };
+        Some(OwnName { path: format!("hosts.{index}"), name })
+    })
+}
+
+impl SiteSettings {
+    /// The certificate that our own authority is to sign for the site; none without HTTPS, or where
+    /// files hold one.
+    pub fn own_certificate(&self) -> Option<OwnCertificate> {
+        let https = self.listen.iter().filter(|it| it.scheme == Scheme::Https);
+        let listening: Vec<_> = https.map(|it| it.address).collect();
+        let wanted = !listening.is_empty() && self.tls.certificate.is_none();
+        wanted.then(|| OwnCertificate { names: own_names(self).collect(), listening })
+    }
 }
 
 fn files_of(site: &SiteSettings, base: &Path) -> Option<IdentityFiles> {

@@ -137,6 +137,7 @@ dns:
   upstreams: ["udp://{UPSTREAM}:53"]
   blocked: auto
 pixel: {{ listen: ["http://{PIXEL}:80", "https://{PIXEL}:443"], addresses: [{PIXEL}] }}
+signer: {{ aliases: limited }}
 admin: {{ listen: "127.0.0.1:0" }}
 "#,
         lists.display()

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
 use tidegate_tests::clients::{curl, dig, dig_short, openssl};
 use tidegate_tests::tidegate::{Tidegate, binary};
 use tidegate_tests::wait;
@@ -22,9 +26,11 @@ const RULES: &str =
 
 /// The status that curl gets for a name over HTTPS; 0 without a certificate that it trusts.
 fn fetch(edge: &Tidegate, name: &str) -> u16 {
-    let ca = edge.state().join("ca/ca.pem");
-    let to = format!("::{}", edge.address("pixel", "https"));
-    let url = format!("https://{name}/x.js");
+    fetch_from(edge.address("pixel", "https"), &edge.state().join("ca/ca.pem"), name)
+}
+
+fn fetch_from(door: SocketAddr, ca: &Path, name: &str) -> u16 {
+    let (to, url) = (format!("::{door}"), format!("https://{name}/x.js"));
     curl(&["--cacert", ca.to_str().unwrap(), "--connect-to", &to, &url]).0
 }
 
@@ -115,6 +121,41 @@ fn what_is_signed_is_written_down_and_a_domain_is_signed_once() {
     assert!(fields[0].ends_with('Z') && fields[3].len() == 40, "{log}");
 }
 
+/// The names in the certificate that a client gets for `name`; none without a certificate.
+fn certified(edge: &Tidegate, name: &str) -> Vec<String> {
+    let said = openssl(edge.address("pixel", "https"), name, &["-showcerts"]);
+    let Some(begin) = said.find("-----BEGIN CERTIFICATE-----") else { return Vec::new() };
+    let pem = edge.scratch.write("leaf.pem", &said[begin..]);
+    let output = std::process::Command::new("openssl")
+        .args(["x509", "-noout", "-ext", "subjectAltName", "-in", pem.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = text.lines().last().unwrap_or_default().split(',');
+    names.filter_map(|it| it.trim().strip_prefix("DNS:").map(str::to_owned)).collect()
+}
+
+#[test]
+fn no_certificate_covers_a_name_that_is_let_through() {
+    let rules = r#""||example.com^", "@@||www.example.com^", "||tracker.net^", "||pattern.org^",
+        "@@||cdn*.pattern.org^", "||co.uk^", "||single.com^", "@@||a.b.single.com^""#;
+    let edge = Tidegate::start(&config(rules));
+    assert_eq!(certified(&edge, "ads.example.com"), ["ads.example.com"]);
+    assert_eq!(certified(&edge, "www.example.com"), [] as [&str; 0]);
+    assert_eq!(certified(&edge, "x.pattern.org"), ["x.pattern.org"]);
+    // What is let through there lies below what the wildcard is for.
+    assert_eq!(certified(&edge, "x.single.com"), ["single.com", "*.single.com"]);
+    assert_eq!(certified(&edge, "co.uk"), [] as [&str; 0]);
+    assert_eq!(certified(&edge, "x.co.uk"), ["x.co.uk", "*.x.co.uk"]);
+    // Let through by hand, after a wildcard was signed and while it is kept.
+    assert_eq!(certified(&edge, "a.tracker.net"), ["tracker.net", "*.tracker.net"]);
+    edge.told(&["ctl", "allow", "www.tracker.net", "--always"]);
+    assert_eq!(certified(&edge, "a.tracker.net"), ["a.tracker.net"]);
+    assert_eq!(certified(&edge, "www.tracker.net"), [] as [&str; 0]);
+    edge.told(&["ctl", "revoke", "www.tracker.net"]);
+    assert_eq!(certified(&edge, "a.tracker.net"), ["tracker.net", "*.tracker.net"]);
+}
+
 #[test]
 fn well_known_hosts_that_are_blocked_share_a_leaf_until_that_is_set_otherwise() {
     let known = r#""||google-analytics.com^", "||bat.bing.com^", "||ads.example^""#;
@@ -159,6 +200,42 @@ fn a_reload_reaches_the_signer() {
     assert_ne!(signer(&edge), before);
     wait::until("an answer", || (fetch(&edge, "new.com") == 200).then_some(()));
     assert_eq!(fetch(&edge, "first.com"), 0);
+}
+
+#[test]
+fn reloads_lose_no_handshake_for_a_new_name() {
+    const RELOADS: usize = 30;
+    let edge = Tidegate::start(&config(RULES));
+    let (door, ca) = (edge.address("pixel", "https"), edge.state().join("ca/ca.pem"));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let handshakes = scope.spawn(|| {
+            let (mut count, begun) = (0, Instant::now());
+            // Bounded, should the other side fail.
+            while !done.load(Relaxed) && begun.elapsed() < 4 * wait::DEADLINE {
+                // Deep enough that no wildcard covers it: each is signed.
+                let name = format!("a.n{count}.ads.example");
+                assert_eq!(fetch_from(door, &ca, &name), 200, "{name}");
+                count += 1;
+            }
+            count
+        });
+        for _ in 0..RELOADS {
+            edge.told(&["ctl", "reload"]);
+        }
+        done.store(true, Relaxed);
+        assert!(handshakes.join().unwrap() > 0);
+    });
+    let process = wait::until("the last signer alone", || {
+        let tasks = fs::read_dir(format!("/proc/{}/task", edge.pid())).unwrap();
+        let children =
+            tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
+        let all: Vec<String> = children
+            .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        (all.len() == 1).then(|| all[0].clone())
+    });
+    assert!(!process.is_empty());
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::{App, Running};
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
+use door_dns::AliasesAtPixel;
 use ledger::RuleTexts;
 use policy::{Policy, Profiles, Rules, Style};
 use std::borrow::Cow;
@@ -24,7 +25,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use transport::signer::Launcher;
+use transport::signer::{Launcher, Vouched};
 use transport::{ClientTls, Cores, Drain};
 use upstream::origins::{Destinations, Dialer};
 use upstream::resolver::Resolver;
@@ -153,7 +154,11 @@ pub(super) fn effective_style(plan: &Plan) -> Style {
 /// The settings of the DNS door, with the block style as it works out.
 pub(super) fn dns_settings(plan: &Plan) -> Option<door_dns::Settings> {
     let settings = plan.file.dns.clone()?;
-    Some(door_dns::Settings { blocked: effective_style(plan), ..settings })
+    let aliases_at_pixel = match plan.file.signer.aliases {
+        Vouched::Limited => AliasesAtPixel::Answers,
+        Vouched::Never => AliasesAtPixel::Nothing,
+    };
+    Some(door_dns::Settings { blocked: effective_style(plan), aliases_at_pixel, ..settings })
 }
 
 /// The addresses that blocked names get in the style `pixel`.

@@ -31,6 +31,7 @@ impl App {
         let until = grant.until_unix_ms.map_or(Until::Withdrawn, Until::Moment);
         let leave = Leave { host: Some(grant.host.clone()), whom, until };
         policy.grant(leave, now).map_err(|why| why.to_string())?;
+        self.signer.drop_unblocked();
         self.keep_leaves(&policy, now);
         Ok(())
     }

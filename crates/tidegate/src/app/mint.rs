@@ -12,20 +12,30 @@ pub(super) struct BlockedNames(pub(super) Arc<ArcSwap<Policy>>);
 
 impl MintPolicy for BlockedNames {
     fn may_mint(&self, name: &str) -> bool {
-        let Ok(host) = Name::from_lowercase(name) else { return false };
-        // A document at the host, for a client of no special profile: rules for single types or
-        // clients alone earn a name no certificate.
-        let ask = Ask {
-            door: Door::Pixel,
-            client: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            who: None,
-            host,
-            kind: Kind::Other,
-            url: None,
-            page: None,
-        };
-        let verdict = self.0.load().decide(&ask, transport::clock::now());
-        // What no rule names may be any name in the world.
-        verdict.action == Action::Block && verdict.cause != Cause::Unlisted
+        let now = transport::clock::now();
+        ask(name).is_some_and(|ask| {
+            let verdict = self.0.load().decide(&ask, now);
+            // What no rule names may be any name in the world.
+            verdict.action == Action::Block && verdict.cause != Cause::Unlisted
+        })
     }
+
+    fn may_mint_below(&self, base: &str) -> bool {
+        let now = transport::clock::now();
+        ask(base).is_some_and(|ask| self.0.load().blocks_all_below(&ask, now))
+    }
+}
+
+/// A document at the host, for a client of no special profile: rules for single types or clients alone
+/// earn a name no certificate.
+fn ask(name: &str) -> Option<Ask<'_>> {
+    Some(Ask {
+        door: Door::Pixel,
+        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        who: None,
+        host: Name::from_lowercase(name).ok()?,
+        kind: Kind::Other,
+        url: None,
+        page: None,
+    })
 }

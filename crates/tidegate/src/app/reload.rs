@@ -17,6 +17,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
+use transport::signer::Succession;
 use vocab::{Listen, Scheme};
 
 impl App {
@@ -43,8 +44,9 @@ impl App {
         let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(|failure| lines(failure.message))?;
         // It reads the same files; doors may want certificates for names that it must know of.
-        self.reload_signer().map_err(lines)?;
+        let succession = self.reload_signer().map_err(lines)?;
         self.apply(&mut running, plan).map_err(lines)?;
+        succession.keep();
         let (lists, rules) = self.swap(policy, before);
         self.subscriptions.all_in_force();
         self.subscribe(&running.plan, transport::clock::now()).map_err(lines)?;
@@ -55,9 +57,9 @@ impl App {
 
     /// Has the signer read everything again. One that did not work before either is no reason to
     /// keep old settings: why it does not is among the warnings.
-    fn reload_signer(&self) -> Result<(), String> {
+    fn reload_signer(&self) -> Result<Succession, String> {
         let answered = self.signer.answers();
-        self.signer.reload().or_else(|why| if answered { Err(why) } else { Ok(()) })
+        self.signer.reload().or_else(|why| if answered { Err(why) } else { Ok(Succession::NONE) })
     }
 
     /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many
@@ -74,7 +76,9 @@ impl App {
         let signer = self.reload_signer();
         let size = self.swap(policy, before);
         self.tell_lists(&plan);
-        signer.map_err(|why| format!("the signer keeps the lists of before: {why}"))?;
+        signer
+            .map(Succession::keep)
+            .map_err(|why| format!("the signer keeps the lists of before: {why}"))?;
         Ok(size)
     }
 
@@ -130,6 +134,7 @@ impl App {
         drop(before);
         let size = size(&policy);
         self.policy.store(Arc::new(policy));
+        self.signer.drop_unblocked();
         memory::give_back();
         size
     }
@@ -183,7 +188,7 @@ impl App {
                 .start(listener, &opening.limits, &self.cores, &self.drain, &opening.serve)
                 .map_err(|why| say(&why))?;
         }
-        self.signer.bundle(plan.file.signer.bundles);
+        self.signer.take_settings(&plan.file.signer);
         for opening in &openings {
             running.http.keep_only(opening.name, &opening.listen);
         }

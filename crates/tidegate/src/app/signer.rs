@@ -12,12 +12,11 @@ use arc_swap::ArcSwap;
 use config::Plan;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use transport::signer::{Exclusions, Launcher, MintNothing, Ours, Process, Program};
 use transport::{MintPolicy, Signer, own_addresses};
-use vocab::{Listen, Scheme};
 
 /// The signer for a running program. With a pixel door its process starts now, since any handshake may
 /// need it; otherwise when a door first wants a certificate for itself. An authority that cannot be
@@ -38,7 +37,7 @@ pub(super) fn open(
         }
     };
     let signer = signer.map_err(|why| cannot(&why))?;
-    signer.bundle(plan.file.signer.bundles);
+    signer.take_settings(&plan.file.signer);
     if plan.file.pixel.is_some()
         && let Err(why) = signer.start()
     {
@@ -105,17 +104,13 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
 
 /// The names of our own servers, lower-case: those that the doors' certificates are for.
 fn names(plan: &Plan) -> HashSet<String> {
-    let dns = plan.file.dns.iter().flat_map(|dns| &dns.names);
-    let web = plan.file.web.iter().flat_map(|site| &site.hosts);
-    dns.map(|name| name.0.as_str().to_owned()).chain(web.map(|host| host.to_lowercase())).collect()
+    let own = plan.file.own_certificates().into_iter();
+    own.flat_map(|placed| placed.certificate.subject_names()).collect()
 }
 
 /// The addresses that our encrypted listeners are known by.
 fn addresses(plan: &Plan) -> Vec<IpAddr> {
-    let dns = plan.file.dns.iter().flat_map(|dns| &dns.listen);
-    let web = plan.file.web.iter().flat_map(|site| &site.listen);
-    let is_secure = |it: &&Listen| matches!(it.scheme, Scheme::Https | Scheme::Tls | Scheme::Quic);
-    let secure = dns.chain(web).map(|it| &it.0).filter(is_secure);
-    let listening: Vec<SocketAddr> = secure.map(|it| it.address).collect();
+    let own = plan.file.own_certificates().into_iter();
+    let listening: Vec<_> = own.flat_map(|placed| placed.certificate.listening).collect();
     own_addresses(&listening)
 }

@@ -47,7 +47,7 @@ impl Audit {
         self.lost
     }
 
-    /// Writes a line. `why` says by whose word: `blocked`, `vouched` or `own`.
+    /// Writes a line. `why` says by what right: `blocked`, `vouched` or `own`.
     pub(crate) fn note(&mut self, unix_secs: u64, why: &str, names: &[String], serial: &[u8]) {
         let line = line(unix_secs, why, names, serial);
         let written = self.rotate(line.len() as u64).and_then(|()| {

@@ -42,14 +42,6 @@ pub(crate) struct Bundle {
     pub(crate) names: Arc<[Coverage]>,
 }
 
-/// Who may say what a leaf covers.
-#[derive(Clone, Copy)]
-pub(crate) struct Says<'p> {
-    pub(crate) policy: &'p dyn MintPolicy,
-    /// See `mint::plan`.
-    pub(crate) probe: &'p str,
-}
-
 /// All bundles.
 #[derive(Debug, Default)]
 pub(crate) struct Bundles(Mutex<Kept>);
@@ -82,14 +74,10 @@ struct Group {
     begun_ms: u64,
 }
 
-impl Says<'_> {
-    fn permit(self, coverage: &Coverage) -> bool {
-        match coverage {
-            Coverage::Exact(name) => self.policy.may_mint(name),
-            Coverage::WithWildcard(base) => {
-                mint::is_wholly_permitted(base, self.policy, self.probe)
-            }
-        }
+fn permits(policy: &dyn MintPolicy, coverage: &Coverage) -> bool {
+    match coverage {
+        Coverage::Exact(name) => policy.may_mint(name),
+        Coverage::WithWildcard(base) => mint::is_wholly_permitted(base, policy),
     }
 }
 
@@ -102,30 +90,36 @@ impl Bundles {
         }
     }
 
-    /// The bundle that `own`, which `says` permits, belongs to for this client. None where it stays
+    /// Forgets all bundles, because a name in one of them may have been let through.
+    pub(crate) fn forget(&self) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Kept { way: kept.way, numbers: kept.numbers, ..Kept::default() };
+    }
+
+    /// The bundle that `own`, which `policy` permits, belongs to for this client. None where it stays
     /// alone.
     pub(crate) fn of(
         &self,
         own: &Coverage,
         client: IpAddr,
-        says: Says<'_>,
+        policy: &dyn MintPolicy,
         now: Now,
     ) -> Option<Bundle> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.way {
             Bundled::Never => None,
-            Bundled::Known => kept.known(says, now).filter(|known| known.has(own)),
-            Bundled::Learned => Some(kept.learned(own, client, says, now)),
+            Bundled::Known => kept.known(policy, now).filter(|known| known.has(own)),
+            Bundled::Learned => Some(kept.learned(own, client, policy, now)),
         }
     }
 }
 
 impl Kept {
     /// Those of the well-known hosts that the policy blocks.
-    fn known(&mut self, says: Says<'_>, now: Now) -> Option<Bundle> {
+    fn known(&mut self, policy: &dyn MintPolicy, now: Now) -> Option<Bundle> {
         let stale = |it: &Checked| now.mono_ms.saturating_sub(it.mono_ms) >= RECHECK_MS;
         if self.known.as_ref().is_none_or(stale) {
-            let names = plan_known(says);
+            let names = plan_known(policy);
             let before = self.known.take().map(|it| it.bundle).filter(|it| *it.names == *names);
             let bundle = before.unwrap_or_else(|| {
                 self.numbers += 1;
@@ -137,7 +131,13 @@ impl Kept {
     }
 
     /// The names that this client asked for, up to now.
-    fn learned(&mut self, own: &Coverage, client: IpAddr, says: Says<'_>, now: Now) -> Bundle {
+    fn learned(
+        &mut self,
+        own: &Coverage,
+        client: IpAddr,
+        policy: &dyn MintPolicy,
+        now: Now,
+    ) -> Bundle {
         if !self.learned.contains_key(&client) && self.learned.len() >= LEARNERS_MAX {
             let quiet = self.learned.iter().min_by_key(|(_, it)| it.heard_ms).map(|(it, _)| *it);
             quiet.and_then(|quiet| self.learned.remove(&quiet));
@@ -149,7 +149,7 @@ impl Kept {
         learner.heard_ms = now.mono_ms;
         learner.groups.retain(|it| now.mono_ms.saturating_sub(it.begun_ms) < LEARNED_MS);
         let at = learner.place(own, now);
-        learner.groups[at].take(own, says, now, numbers);
+        learner.groups[at].take(own, policy, now, numbers);
         learner.groups[at].checked.bundle.clone()
     }
 }
@@ -177,7 +177,7 @@ impl Learner {
 
 impl Group {
     /// Takes a name in, and lets those go that are not blocked any more.
-    fn take(&mut self, own: &Coverage, says: Says<'_>, now: Now, numbers: &mut u64) {
+    fn take(&mut self, own: &Coverage, policy: &dyn MintPolicy, now: Now, numbers: &mut u64) {
         let checked = &mut self.checked;
         let is_new = !checked.bundle.has(own);
         let is_stale = now.mono_ms.saturating_sub(checked.mono_ms) >= RECHECK_MS;
@@ -186,7 +186,7 @@ impl Group {
         }
         let mut names = checked.bundle.names.to_vec();
         if is_stale {
-            names.retain(|it| it == own || says.permit(it));
+            names.retain(|it| it == own || permits(policy, it));
             checked.mono_ms = now.mono_ms;
         }
         if is_new {
@@ -206,10 +206,10 @@ impl Bundle {
 }
 
 /// The well-known hosts, as far as they are permitted and fit, in the order of the file.
-fn plan_known(says: Says<'_>) -> Vec<Coverage> {
+fn plan_known(policy: &dyn MintPolicy) -> Vec<Coverage> {
     let (mut names, mut bytes) = (Vec::new(), 0);
-    for host in known_hosts().filter(|host| says.policy.may_mint(host)) {
-        let coverage = mint::plan(host, says.policy, says.probe);
+    for host in known_hosts().filter(|host| policy.may_mint(host)) {
+        let coverage = mint::plan(host, policy);
         if names.len() >= BUNDLE_NAMES_MAX || bytes + coverage.bytes() > BUNDLE_BYTES_MAX {
             break;
         }
@@ -244,9 +244,12 @@ mod tests {
             let free = self.0.lock().unwrap();
             !above.any(|it| free.contains(it))
         }
+        fn may_mint_below(&self, base: &str) -> bool {
+            let free = self.0.lock().unwrap();
+            !free.iter().any(|it| it.split_once('.').is_some_and(|(_, above)| above == base))
+        }
     }
 
-    const PROBE: &str = "zz-probe";
     const ANNE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
     const BERT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 8));
 
@@ -262,8 +265,8 @@ mod tests {
         client: IpAddr,
         now: Now,
     ) -> Vec<String> {
-        let own = mint::plan(host, policy, PROBE);
-        let bundle = bundles.of(&own, client, Says { policy, probe: PROBE }, now);
+        let own = mint::plan(host, policy);
+        let bundle = bundles.of(&own, client, policy, now);
         bundle.map_or_else(Vec::new, |it| it.names.iter().flat_map(Coverage::names).collect())
     }
 
@@ -276,14 +279,14 @@ mod tests {
     #[test]
     fn every_known_host_is_a_name_and_all_fit_into_one_leaf() {
         let policy = AllBut::default();
-        let names = plan_known(Says { policy: &policy, probe: PROBE });
+        let names = plan_known(&policy);
         let bytes: usize = names.iter().map(Coverage::bytes).sum();
         assert!(bytes <= BUNDLE_BYTES_MAX && names.len() < BUNDLE_NAMES_MAX, "{bytes}");
         let mut seen = HashSet::new();
         for host in known_hosts() {
             assert_eq!(mint::host_name(host), Ok(host.to_owned()));
             assert!(seen.insert(host), "{host} stands there twice");
-            assert!(names.contains(&mint::plan(host, &policy, PROBE)), "{host} does not fit");
+            assert!(names.contains(&mint::plan(host, &policy)), "{host} does not fit");
         }
     }
 
@@ -314,9 +317,8 @@ mod tests {
     #[test]
     fn a_bundle_keeps_its_number_until_its_names_change() {
         let (bundles, policy) = (bundles(Bundled::Known), AllBut::default());
-        let own = mint::plan("bat.bing.com", &policy, PROBE);
-        let says = Says { policy: &policy, probe: PROBE };
-        let number = |now| bundles.of(&own, ANNE, says, now).unwrap().number;
+        let own = mint::plan("bat.bing.com", &policy);
+        let number = |now| bundles.of(&own, ANNE, &policy, now).unwrap().number;
         assert_eq!(number(at(0)), number(at(3 * RECHECK_MS)));
         policy.let_through("hotjar.com");
         assert_ne!(number(at(3 * RECHECK_MS)), number(at(4 * RECHECK_MS)));

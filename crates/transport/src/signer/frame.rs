@@ -19,7 +19,7 @@ const _: () = assert!(BUNDLE_BYTES_MAX + 4096 < FRAME_BYTES_MAX, "a bundle's lea
 const TEXT_BYTES_MAX: usize = 1024;
 /// Raised when a form changes. Both ends are the same binary, unless somebody replaces it under a
 /// running one.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const HEAD_BYTES: usize = 2 + 8;
 
 /// To the signer.
@@ -44,6 +44,14 @@ pub(crate) enum Say {
     Leaf(u64, u64, Vec<u8>),
     /// No leaf.
     Refused(u64, Refusal),
+}
+
+/// Reads bytes as a message in either direction; whether an order that was read is the same after it was
+/// written and read again. Called by the fuzz target.
+pub fn comes_back(bytes: &[u8]) -> bool {
+    // What explains something may be cut when it is written, so it is only read.
+    let _ = Say::read(bytes);
+    Ask::read(bytes).is_none_or(|ask| Ask::read(&ask.write()) == Some(ask))
 }
 
 struct Writer(Vec<u8>);
@@ -221,6 +229,8 @@ impl Say {
                     Refusal::Excluded => (5, ""),
                     Refusal::RateLimited => (6, ""),
                     Refusal::Failed(why) => (7, cut(why)),
+                    Refusal::BadName(BadName::PublicSuffix) => (8, ""),
+                    Refusal::NotOurs => (9, ""),
                 };
                 Writer::new(5, *number).byte(code).rest(text.as_bytes())
             }
@@ -250,6 +260,8 @@ impl Say {
                     5 => Refusal::Excluded,
                     6 => Refusal::RateLimited,
                     7 => Refusal::Failed(text),
+                    8 => Refusal::BadName(BadName::PublicSuffix),
+                    9 => Refusal::NotOurs,
                     _ => return None,
                 };
                 Some(Self::Refused(number, why))
@@ -293,8 +305,10 @@ mod tests {
             Say::Failed("why".into()),
             Say::Leaf(3, 1, vec![0x30; 600]),
         ];
-        let bad = [BadName::Length, BadName::Label, BadName::Address].map(Refusal::BadName);
-        let others = [Refusal::NotBlocked, Refusal::Excluded, Refusal::RateLimited];
+        let bad = [BadName::Length, BadName::Label, BadName::Address, BadName::PublicSuffix];
+        let bad = bad.map(Refusal::BadName);
+        let others =
+            [Refusal::NotBlocked, Refusal::NotOurs, Refusal::Excluded, Refusal::RateLimited];
         all.extend(bad.into_iter().chain(others).map(|why| Say::Refused(5, why)));
         all.push(Say::Refused(6, Refusal::Failed("why".into())));
         all

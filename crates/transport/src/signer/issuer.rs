@@ -5,10 +5,11 @@
 //! connection. Called by the signer of a test or a command directly, and by the signer's process for
 //! each order that comes from outside.
 
+use super::MintPolicy;
+use super::allowance::Allowance;
 use super::audit::Audit;
 use super::bundles::{BUNDLE_BYTES_MAX, BUNDLE_NAMES_MAX};
 use super::exclusions::Exclusions;
-use super::{MintPolicy, Vouched};
 use crate::authority::{Authority, AuthorityError, CaCertificate, random};
 use crate::bucket::{Bucket, Rate, Taken};
 use crate::mint::{self, BadName, Coverage};
@@ -23,9 +24,6 @@ use vocab::Now;
 
 /// Leaves signed for everybody together. A fifth of a core at most, for 40 s; then a twentieth.
 const ALL: Rate = Rate { burst: 20_000, milli_per_second: 500_000 };
-/// Leaves signed by the word of the process that answers: for names that only it knows to be blocked.
-/// A household meets some dozens of them a day.
-const VOUCHED: Rate = Rate { burst: 100, milli_per_second: 100 };
 
 /// The kind of a leaf's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +50,8 @@ pub(crate) enum Order {
 pub(crate) enum Refusal {
     BadName(BadName),
     NotBlocked,
+    /// The configuration that the signer's process read gives no server of ours this name.
+    NotOurs,
     Excluded,
     RateLimited,
     Failed(String),
@@ -72,13 +72,11 @@ pub struct Issuer {
     policy: Arc<dyn MintPolicy>,
     exclusions: Exclusions,
     ours: Ours,
-    vouched: Vouched,
+    /// Leaves on another's word; none are signed without.
+    allowance: Option<Allowance>,
     audit: Option<Audit>,
     public_keys: [Option<SubjectPublicKeyInfo>; 2],
-    /// A label that stands in no list: see `mint::plan`.
-    probe: String,
     all: Bucket,
-    vouched_for: Bucket,
 }
 
 impl Issuer {
@@ -94,20 +92,24 @@ impl Issuer {
             policy,
             exclusions,
             ours: Ours::AsOrdered,
-            vouched: Vouched::Limited,
+            allowance: None,
             audit: None,
             public_keys: [None, None],
-            probe: format!("tidegate-{:016x}", u64::from_be_bytes(random()?)),
             all: Bucket::full(ALL, now.mono_ms),
-            vouched_for: Bucket::full(VOUCHED, now.mono_ms),
         })
     }
 
-    /// Knows from now on which names are ours, and whether to sign on another's word.
+    /// Knows from now on which names are ours.
     #[must_use]
-    pub fn limited_to(mut self, ours: Ours, vouched: Vouched) -> Self {
-        (self.ours, self.vouched) = (ours, vouched);
+    pub fn limited_to(mut self, ours: Ours) -> Self {
+        self.ours = ours;
         self
+    }
+
+    /// Signs on another's word from now on, as often as the file in `dir` still allows.
+    pub(crate) fn allow_vouched(&mut self, dir: &Path) -> std::io::Result<()> {
+        self.allowance = Some(Allowance::open(dir, crate::clock::now())?);
+        Ok(())
     }
 
     /// Takes another policy's word from now on.
@@ -199,31 +201,35 @@ impl Issuer {
 
     fn check_blocked(&self, coverage: &Coverage) -> Result<(), Refusal> {
         let (Coverage::Exact(name) | Coverage::WithWildcard(name)) = coverage;
-        self.check_name(name)?;
+        self.check_name(name, mint::blockable_name)?;
         let is_blocked = match coverage {
             Coverage::Exact(name) => self.policy.may_mint(name),
             Coverage::WithWildcard(base) => {
                 let below = format!("x.{base}");
                 mint::wildcard_base(&below) == Some(base)
                     && !self.exclusions.lie_below(base)
-                    && mint::is_wholly_permitted(base, self.policy.as_ref(), &self.probe)
+                    && mint::is_wholly_permitted(base, self.policy.as_ref())
             }
         };
         if is_blocked { Ok(()) } else { Err(Refusal::NotBlocked) }
     }
 
     fn check_vouched(&mut self, name: &str, now: Now) -> Result<(), Refusal> {
-        self.check_name(name)?;
-        match self.vouched {
-            Vouched::Never => Err(Refusal::NotBlocked),
-            Vouched::Limited if self.vouched_for.take(VOUCHED, now.mono_ms) == Taken::Yes => Ok(()),
-            Vouched::Limited => Err(Refusal::RateLimited),
+        self.check_name(name, mint::blockable_name)?;
+        let allowance = self.allowance.as_mut().ok_or(Refusal::NotBlocked)?;
+        match allowance.take(now) {
+            Taken::Yes => Ok(()),
+            Taken::No => Err(Refusal::RateLimited),
         }
     }
 
-    /// A host name in the one form that names have here, and not excluded.
-    fn check_name(&self, name: &str) -> Result<(), Refusal> {
-        let host = mint::host_name(name).map_err(Refusal::BadName)?;
+    /// A host name in the one form that names have here, as `read` gives it, and not excluded.
+    fn check_name(
+        &self,
+        name: &str,
+        read: fn(&str) -> Result<String, BadName>,
+    ) -> Result<(), Refusal> {
+        let host = read(name).map_err(Refusal::BadName)?;
         if host != name {
             return Err(Refusal::BadName(BadName::Label));
         }
@@ -235,13 +241,13 @@ impl Issuer {
             return Err(Refusal::BadName(BadName::Length));
         }
         for name in names {
-            self.check_name(name)?;
+            self.check_name(name, mint::own_name)?;
             let is_ours = match &self.ours {
                 Ours::AsOrdered => true,
                 Ours::Names(ours) => ours.contains(name),
             };
             if !is_ours {
-                return Err(Refusal::NotBlocked);
+                return Err(Refusal::NotOurs);
             }
         }
         let may = |address: &IpAddr| match self.ours {

@@ -1,17 +1,21 @@
-//! The signer's process from the outside: it is started, asked, and started again when it dies.
+//! The other end of the signer's process: it is started, kept and asked from here.
 //!
-//! Orders are kept until they are answered, so that whoever waits does not see a restart. It holds no key
-//! and decides nothing. Used by the signer; one thread a keeper listens to the answers.
+//! What was ordered while it was away is sent when it is back, and again where one died with an order in
+//! hand: an order waits for a leaf, no matter who signs it. A reload starts the next process beside the one
+//! that serves, which goes on until the next one is ready; only an end that nobody asked for is
+//! followed by a pause. It holds no key and decides nothing. Used by the signer; one thread a
+//! process listens to the answers.
+
+mod line;
 
 use super::frame::{Ask, FRAME_BYTES_MAX, Say};
 use super::issuer::{KeyKind, Order, Refusal};
 use super::launcher::{self, Launcher};
 use crate::authority::CaCertificate;
 use arc_swap::ArcSwapOption;
-use rustix::fd::OwnedFd;
+use line::{Answer, Line, Link, Waiting};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
-use std::collections::{BTreeSet, HashMap};
+use rustix::net::{RecvFlags, recv};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -27,12 +31,6 @@ pub const ORDERS_MAX: usize = 1024;
 pub const ANSWER_MAX: Duration = Duration::from_secs(3);
 /// How long the process may take until it takes orders: long enough to compile millions of rules.
 const START_MAX: Duration = Duration::from_mins(1);
-/// The pause before the second start in a row that failed or ended soon; it doubles each time.
-const PAUSE_MIN: Duration = Duration::from_millis(100);
-/// The longest pause.
-const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// One that lived so long had not failed.
-const LIVED: Duration = Duration::from_secs(10);
 
 /// How to start the process.
 #[derive(Clone, Debug)]
@@ -81,40 +79,6 @@ struct Shared {
     audit_lost: AtomicU64,
 }
 
-/// The line to the process.
-#[derive(Default)]
-struct Line {
-    socket: Option<Arc<OwnedFd>>,
-    is_ready: bool,
-    /// Whether the thread runs.
-    is_kept: bool,
-    is_ending: bool,
-    keys: HashMap<u8, Vec<u8>>,
-    waiting: HashMap<u64, Waiting>,
-    /// Those of the waiting that the process has not been sent yet.
-    unsent: BTreeSet<u64>,
-    numbers: u64,
-    /// Processes that opened the authority, that became ready, and starts that failed, so far.
-    opened: u64,
-    readied: u64,
-    failed: u64,
-    process: Option<u32>,
-    /// Why it does not run, or what it runs without.
-    trouble: Option<String>,
-}
-
-struct Waiting {
-    packet: Vec<u8>,
-    answer: Answer,
-}
-
-type Outcome = Result<Vec<u8>, Refusal>;
-
-enum Answer {
-    Task(oneshot::Sender<Outcome>),
-    Thread(mpsc::SyncSender<Outcome>),
-}
-
 /// Takes an order back when nobody waits for it any more.
 struct Waits<'k>(&'k Shared, u64);
 
@@ -150,28 +114,36 @@ impl Keeper {
         Ok(())
     }
 
-    /// Has another process take the place of the one that runs, which reads everything anew; waits for
-    /// it. Where none was started yet there is nothing to do.
-    pub(crate) fn restart(&self) -> Result<(), String> {
-        let line = self.0.line();
+    /// Starts another process, which reads everything anew, beside the one that serves, and waits until
+    /// it has taken the other's place. Where none was started yet there is nothing to do.
+    pub(crate) fn restart(&self) -> Result<Succession, String> {
+        let mut line = self.0.line();
         if !line.is_kept {
-            return Ok(());
+            return Ok(Succession(None));
         }
-        let (readied, failed) = (line.readied, line.failed);
-        hang_up(&line);
-        self.0.changed.notify_all();
-        self.0.wait(line, |line| line.readied > readied || line.failed > failed)?;
-        let line = self.0.line();
-        if line.readied > readied { Ok(()) } else { Err(line.trouble.clone().unwrap_or_default()) }
+        let number = line.expect_process();
+        drop(line);
+        if let Err(why) = self.tend(number) {
+            self.0.line().give_up(number);
+            return Err(why);
+        }
+        let is_settled = |line: &Line| line.serves(number) || !line.expects(number);
+        let outcome = self.0.wait(self.0.line(), is_settled);
+        let mut line = self.0.line();
+        if line.serves(number) {
+            return Ok(Succession(Some(Arc::clone(&self.0))));
+        }
+        line.give_up(number);
+        outcome.and(Err(line.failure.clone().unwrap_or_default()))
     }
 
     /// The public key of leaves of a kind, for this process and all that follow it.
     pub(crate) fn take_key(&self, kind: KeyKind, spki: Vec<u8>) {
         let mut line = self.0.line();
-        if let (Some(socket), true) = (&line.socket, line.is_ready) {
-            // Before any order for it; were it not to pass, these would be refused and it comes again
-            // with the next process.
-            let _ = send(socket, &Ask::Key(kind, spki.clone()).write(), SendFlags::NOSIGNAL);
+        // Before any order for it; were it not to pass, these would be refused and it comes again with
+        // the next process.
+        if let Some(serving) = &line.serving {
+            serving.send_key(kind, spki.clone());
         }
         line.keys.insert(kind as u8, spki);
     }
@@ -208,13 +180,13 @@ impl Keeper {
 
     /// `true` while a process takes orders.
     pub(crate) fn is_ready(&self) -> bool {
-        self.0.line().is_ready
+        self.0.line().serving.is_some()
     }
 
     /// The number of the process that takes orders, and how many have come so far.
     pub(crate) fn process(&self) -> (Option<u32>, u64) {
         let line = self.0.line();
-        (line.process, line.readied)
+        (line.process(), line.readied)
     }
 
     /// Leaves that were not written down.
@@ -231,32 +203,58 @@ impl Keeper {
         line.numbers += 1;
         let number = line.numbers;
         let packet = Ask::Order(number, order).write();
-        line.waiting.insert(number, Waiting { packet, answer });
+        line.waiting.insert(number, Waiting { packet, answer, sent_to: None });
         line.unsent.insert(number);
         line.flush();
         Ok(Waits(&self.0, number))
     }
 
-    /// Sees that the thread runs.
+    /// Sees that a process is there or on its way.
     fn keep(&self, line: &mut Line) -> Result<(), String> {
-        if line.is_kept {
-            return Ok(());
+        if !line.is_kept {
+            let number = line.expect_process();
+            self.tend(number)?;
+            line.is_kept = true;
         }
+        Ok(())
+    }
+
+    /// Starts the process of this number in a thread of its own, which looks after it.
+    fn tend(&self, number: u64) -> Result<(), String> {
         let shared = Arc::clone(&self.0);
         let thread = std::thread::Builder::new().name("signer".into());
-        thread
-            .spawn(move || shared.keep())
-            .map_err(|why| format!("no thread for the signer: {why}"))?;
-        line.is_kept = true;
-        Ok(())
+        let spawned = thread.spawn(move || shared.tend(number)).map(drop);
+        spawned.map_err(|why| format!("no thread for the signer: {why}"))
+    }
+}
+
+/// A process that has taken the place of another. Unless it is kept, the other takes its place back.
+#[must_use = "dropped, it is undone"]
+pub struct Succession(Option<Arc<Shared>>);
+
+impl Succession {
+    /// One without another process.
+    pub const NONE: Self = Self(None);
+
+    /// Ends the process of before.
+    pub fn keep(mut self) {
+        if let Some(shared) = self.0.take() {
+            shared.line().end_parked();
+        }
+    }
+}
+
+impl Drop for Succession {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.take() {
+            shared.line().undo();
+        }
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let mut line = self.0.line();
-        line.is_ending = true;
-        hang_up(&line);
+        self.0.line().end();
         self.0.changed.notify_all();
     }
 }
@@ -280,33 +278,6 @@ impl SignerProcess<'_> {
     }
 }
 
-/// The process reads this as the end; so does the thread that listens to it.
-fn hang_up(line: &Line) {
-    if let Some(socket) = &line.socket {
-        let _ = shutdown(socket, Shutdown::Both);
-    }
-}
-
-impl Line {
-    /// Sends what was not sent, as far as there is room.
-    fn flush(&mut self) {
-        let (Some(socket), true) = (&self.socket, self.is_ready) else { return };
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        while let Some(number) = self.unsent.first().copied() {
-            let Some(waiting) = self.waiting.get(&number) else {
-                self.unsent.pop_first();
-                continue;
-            };
-            match send(socket, &waiting.packet, flags) {
-                Ok(_) => drop(self.unsent.pop_first()),
-                Err(Errno::INTR) => {}
-                // Full: after the next answer there is room. Broken: after the next start.
-                Err(_) => return,
-            }
-        }
-    }
-}
-
 impl Shared {
     fn line(&self) -> MutexGuard<'_, Line> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
@@ -325,46 +296,33 @@ impl Shared {
         if timeout.timed_out() { Err("the signer does not start".into()) } else { Ok(()) }
     }
 
-    /// The thread: starts processes and listens to them, until the keeper is dropped.
-    fn keep(&self) {
-        let mut pause = Duration::ZERO;
+    /// A thread: starts a process and listens to it; where it was the one to count on, the next.
+    fn tend(&self, mut number: u64) {
         loop {
             let begun = Instant::now();
-            let outcome = self.start().map(|(process, socket)| self.listen(process, &socket));
-            let is_ready = {
-                let mut line = self.line();
-                if let Err(why) = outcome {
-                    line.trouble = Some(format!("the signer cannot be started: {why}"));
+            match self.start(number) {
+                Ok((process, link)) => self.listen(process, &link),
+                Err(why) => {
+                    self.line().failure = Some(format!("the signer cannot be started: {why}"));
                 }
-                let was_ready = std::mem::take(&mut line.is_ready);
-                (line.socket, line.process) = (None, None);
-                // Whoever still waits is answered by the next one.
-                line.unsent = line.waiting.keys().copied().collect();
-                if !was_ready {
-                    line.failed += 1;
-                }
-                was_ready
-            };
+            }
+            let pause = self.line().ended(number, begun.elapsed());
             self.changed.notify_all();
-            pause = match (is_ready, begun.elapsed() >= LIVED) {
-                (true, true) => Duration::ZERO,
-                // At once after the first death, however young.
-                (true, false) if pause.is_zero() => PAUSE_MIN / 100,
-                _ => (pause * 2).clamp(PAUSE_MIN, PAUSE_MAX),
-            };
-            let line = self.line();
-            let (line, _) = self
+            let Some(pause) = pause else { return };
+            let (mut line, _) = self
                 .changed
-                .wait_timeout_while(line, pause, |line| !line.is_ending)
+                .wait_timeout_while(self.line(), pause, |line| line.is_wanting())
                 .unwrap_or_else(PoisonError::into_inner);
-            if line.is_ending {
+            // A reload may have started one meanwhile.
+            if !line.is_wanting() {
                 return;
             }
+            number = line.expect_process();
         }
     }
 
-    /// Starts a process and takes its line for ours.
-    fn start(&self) -> std::io::Result<(SignerProcess<'_>, Arc<OwnedFd>)> {
+    /// Starts the process of this number, which is expected.
+    fn start(&self, number: u64) -> std::io::Result<(SignerProcess<'_>, Arc<Link>)> {
         let (ours, theirs) = launcher::pair()?;
         let process = match &self.start {
             SignerStart::Launcher(launcher) => {
@@ -376,24 +334,19 @@ impl Shared {
                 SignerProcess::Child(command.spawn()?)
             }
         };
-        let ours = Arc::new(ours);
-        let mut line = self.line();
-        line.socket = Some(Arc::clone(&ours));
-        line.process = Some(process.number());
-        if line.is_ending {
-            hang_up(&line);
-        }
-        Ok((process, ours))
+        let link = Arc::new(Link { number, socket: ours, process: process.number() });
+        self.line().welcome(&link);
+        Ok((process, link))
     }
 
     /// Hands answers to those who wait, until the process is gone.
-    fn listen(&self, process: SignerProcess<'_>, socket: &OwnedFd) {
+    fn listen(&self, process: SignerProcess<'_>, link: &Arc<Link>) {
         let mut packet = vec![0; FRAME_BYTES_MAX + 1];
         loop {
-            match recv(socket, packet.as_mut_slice(), RecvFlags::empty()) {
+            match recv(&link.socket, packet.as_mut_slice(), RecvFlags::empty()) {
                 Ok((_, 0)) => break,
                 Ok((_, length)) => match Say::read(&packet[..length]) {
-                    Some(said) => self.hear(said),
+                    Some(said) => self.hear(said, link),
                     None => break,
                 },
                 Err(Errno::INTR) => {}
@@ -404,7 +357,7 @@ impl Shared {
         process.end();
     }
 
-    fn hear(&self, said: Say) {
+    fn hear(&self, said: Say, link: &Arc<Link>) {
         let (number, outcome) = match said {
             Say::Opened(pem) => {
                 if let Ok(certificate) = CaCertificate::from_pem(&pem) {
@@ -415,27 +368,12 @@ impl Shared {
                 return;
             }
             Say::Ready(trouble) => {
-                let mut line = self.line();
-                (line.trouble, line.is_ready) = (trouble, true);
-                line.readied += 1;
-                if let Some(socket) = &line.socket {
-                    for (kind, spki) in &line.keys {
-                        let kind =
-                            if *kind == KeyKind::Rsa as u8 { KeyKind::Rsa } else { KeyKind::P256 };
-                        let _ = send(
-                            socket,
-                            &Ask::Key(kind, spki.clone()).write(),
-                            SendFlags::NOSIGNAL,
-                        );
-                    }
-                }
-                line.flush();
-                drop(line);
+                self.line().take_over(link, trouble);
                 self.changed.notify_all();
                 return;
             }
             Say::Failed(why) => {
-                self.line().trouble = Some(why);
+                self.line().failure = Some(why);
                 return;
             }
             Say::Leaf(number, lost, leaf) => {

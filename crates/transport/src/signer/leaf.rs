@@ -4,6 +4,7 @@
 //! policy and orders nothing. Used by the signer; the names are asked by the door whose connection they
 //! are for.
 
+use super::MintPolicy;
 use super::issuer::KeyKind;
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, PublicKeyData, RsaKeySize};
 use rustls::ServerConfig;
@@ -76,6 +77,12 @@ impl LeafNames {
         names.exact.sort_unstable();
         names.bases.sort_unstable();
         names
+    }
+
+    /// Whether the policy permits every name that the certificate is for.
+    pub(super) fn are_permitted(&self, policy: &dyn MintPolicy) -> bool {
+        self.exact.iter().all(|name| policy.may_mint(name))
+            && self.bases.iter().all(|base| policy.may_mint_below(base))
     }
 
     /// Whether the certificate is for this host, which is in lower case (RFC 9525 §6.3: a wildcard stands

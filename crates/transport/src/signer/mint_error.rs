@@ -14,6 +14,8 @@ pub enum MintError {
     BadName(BadName),
     /// The policy does not block it.
     NotBlocked,
+    /// It is no name that the configuration gives a server of ours.
+    NotOurs,
     /// It is never certified, whatever the policy says.
     Excluded,
     /// The client has caused too many leaves, or all clients together.
@@ -29,6 +31,7 @@ impl From<Refusal> for MintError {
         match why {
             Refusal::BadName(why) => Self::BadName(why),
             Refusal::NotBlocked => Self::NotBlocked,
+            Refusal::NotOurs => Self::NotOurs,
             Refusal::Excluded => Self::Excluded,
             Refusal::RateLimited => Self::RateLimited,
             Refusal::Failed(why) => Self::Crypto(why),
@@ -52,6 +55,10 @@ impl fmt::Display for MintError {
         match self {
             Self::BadName(why) => write!(f, "no certificate: {why}"),
             Self::NotBlocked => f.write_str("no certificate: the policy does not block this name"),
+            Self::NotOurs => f.write_str(
+                "no certificate: the configuration that the signer read gives no server of ours \
+                 this name; reload",
+            ),
             Self::Excluded => f.write_str(
                 "no certificate: the signer never certifies this name or address (signer.excluded, \
                  signer.own_domains)",

@@ -80,11 +80,16 @@ impl Process {
         let say = |why: &dyn fmt::Display| why.to_string();
         let mut issuer = Issuer::open(&self.dir, Arc::new(MintNothing), self.exclusions)
             .map_err(|why| say(&why))?
-            .limited_to(self.ours, self.vouched);
+            .limited_to(self.ours);
         tell(&Say::Opened(issuer.certificate().pem.clone()));
         let mut troubles = Vec::new();
         if let Err(why) = issuer.write_down(&self.dir) {
             troubles.push(format!("what is signed cannot be written down: {why}"));
+        }
+        if self.vouched == Vouched::Limited
+            && let Err(why) = issuer.allow_vouched(&self.dir)
+        {
+            troubles.push(format!("no name is certified for its alias: {why}"));
         }
         // From here on nothing is read or written by its folder.
         let _ = File::open("/dev/null").map(dup2_stdout);

@@ -24,8 +24,10 @@ pub struct Settings {
     /// what is reserved for banks. A new authority carries both lists as name constraints, 128 domains
     /// at most; one that devices trust already keeps those that it was made with until it is renewed.
     pub excluded: Vec<Text<DomainName>>,
-    /// Whether it signs for names that no list names, but whose alias one does; only the DNS door knows
-    /// these. `limited` (100 at once, then one in ten seconds) or `never`. Default `limited`.
+    /// Whether it signs for names that no list names, but whose alias one does. Only the DNS door and
+    /// the proxy see aliases, so the signer would take their word: `never` (the DNS door gives such
+    /// names no address), or `limited` (100, then one in ten seconds, counted across restarts).
+    /// Default `never`.
     pub aliases: Vouched,
     /// Which blocked names share a certificate, so that a browser sends the requests for all of them over
     /// one connection: `known` (some 400 hosts of well-known companies, as far as lists block them), `learned`
@@ -52,9 +54,9 @@ pub enum Bundled {
 #[serde(rename_all = "lowercase")]
 pub enum Vouched {
     /// Now and then.
-    #[default]
     Limited,
     /// Not at all.
+    #[default]
     Never,
 }
 
@@ -65,7 +67,7 @@ impl Default for Settings {
             user: "nobody".into(),
             own_domains: Vec::new(),
             excluded: EXCLUDED_DEFAULT.iter().filter_map(domain).collect(),
-            aliases: Vouched::Limited,
+            aliases: Vouched::Never,
             bundles: Bundled::Known,
         }
     }

@@ -218,10 +218,11 @@ fn an_authority_in_a_folder_that_cannot_be_written_serves_to_its_end() {
 fn the_issuer_believes_nobody() {
     let folder = Folder::new();
     let exclusions = Exclusions::new(["ads.bank".to_owned(), "ads.x.com".to_owned()], Vec::new());
-    let ours = Ours::Names(["dns.home.arpa".to_owned()].into());
-    let mut issuer = Issuer::open(&folder.file(""), Arc::new(Everything), exclusions)
-        .unwrap()
-        .limited_to(ours, Vouched::Never);
+    let ours = Ours::Names(
+        ["dns.home.arpa", "*.home.example", "co.uk", "*.co.uk"].map(String::from).into(),
+    );
+    let mut issuer =
+        Issuer::open(&folder.file(""), Arc::new(Everything), exclusions).unwrap().limited_to(ours);
     let key = KeyKind::P256;
     issuer.take_key(key, &LeafKey::make(key).unwrap().public).unwrap();
     let wide = |base: &str| Coverage::WithWildcard(base.to_owned());
@@ -231,12 +232,17 @@ fn the_issuer_believes_nobody() {
         names: names.iter().map(|&it| it.to_owned()).collect(),
         addresses: addresses.iter().map(|it| it.parse().unwrap()).collect(),
     };
+    let suffix = || Err(Refusal::BadName(BadName::PublicSuffix));
     for (order, expected) in [
         (blocked(exact("ads.example")), Ok(())),
         (blocked(wide("example.com")), Ok(())),
-        (blocked(wide("co.uk")), Err(Refusal::NotBlocked)),
-        (blocked(wide("com")), Err(Refusal::NotBlocked)),
-        (blocked(wide("lan")), Err(Refusal::NotBlocked)),
+        (blocked(wide("co.uk")), suffix()),
+        (blocked(wide("com")), suffix()),
+        (blocked(wide("lan")), suffix()),
+        (blocked(exact("com")), suffix()),
+        (blocked(exact("github.io")), suffix()),
+        (own(&["co.uk"], &[]), suffix()),
+        (own(&["*.co.uk"], &[]), suffix()),
         (blocked(wide("x.com")), Err(Refusal::NotBlocked)),
         (blocked(exact("www.ads.bank")), Err(Refusal::Excluded)),
         (blocked(exact("*.example.com")), Err(Refusal::BadName(BadName::Label))),
@@ -245,7 +251,9 @@ fn the_issuer_believes_nobody() {
         (blocked(exact("a\0b")), Err(Refusal::BadName(BadName::Label))),
         (Order::Vouched { name: "cname.example".into(), key }, Err(Refusal::NotBlocked)),
         (own(&["dns.home.arpa"], &["192.168.1.2"]), Ok(())),
-        (own(&["www.example.com"], &[]), Err(Refusal::NotBlocked)),
+        (own(&["www.example.com"], &[]), Err(Refusal::NotOurs)),
+        (own(&["*.home.example"], &[]), Ok(())),
+        (own(&["a.home.example"], &[]), Err(Refusal::NotOurs)),
         (own(&[], &["198.41.0.4"]), Err(Refusal::Excluded)),
         (own(&[], &[]), Err(Refusal::BadName(BadName::Length))),
         (blocked(exact("ads.example")), Ok(())),
@@ -254,7 +262,11 @@ fn the_issuer_believes_nobody() {
     }
     let rsa = Order::Blocked { names: vec![exact("ads.example")], key: KeyKind::Rsa };
     assert!(matches!(issuer.issue(&rsa, now()), Err(Refusal::Failed(_))));
-    let mut issuer = issuer.limited_to(Ours::AsOrdered, Vouched::Limited);
+    issuer.allow_vouched(&folder.file("")).unwrap();
+    for name in ["com", "co.uk", "github.io", "www.ads.bank"] {
+        let order = Order::Vouched { name: name.into(), key };
+        assert!(issuer.issue(&order, now()).is_err(), "{name}");
+    }
     let vouched = || Order::Vouched { name: "cname.example".into(), key };
     let signed = (0..200).filter(|_| issuer.issue(&vouched(), now()).is_ok()).count();
     assert!((100..=101).contains(&signed), "{signed}");
@@ -284,7 +296,7 @@ fn well_known_names_share_one_leaf_and_any_client_gets_the_same() {
 fn learned_names_share_a_leaf_with_no_other_clients() {
     let folder = Folder::new();
     let signer = folder.open().unwrap();
-    signer.bundle(Bundled::Learned);
+    signer.take_settings(&Settings { bundles: Bundled::Learned, ..Settings::default() });
     for name in ["ads.one.test", "ads.two.test", "ads.one.test"] {
         leaf(&signer, name, CLIENT, now()).unwrap();
     }
@@ -293,7 +305,7 @@ fn learned_names_share_a_leaf_with_no_other_clients() {
     assert_eq!((signer.counts().minted, signer.counts().cached), (2, 2));
     let other = leaf(&signer, "ads.one.test", "192.0.2.8".parse().unwrap(), now()).unwrap();
     assert!(other.names.cover("ads.one.test") && !other.names.cover("ads.two.test"));
-    signer.bundle(Bundled::Never);
+    signer.take_settings(&Settings { bundles: Bundled::Never, ..Settings::default() });
     let alone = leaf(&signer, "ads.one.test", CLIENT, now()).unwrap();
     assert!(!alone.names.cover("ads.two.test"));
 }
@@ -314,6 +326,9 @@ fn what_the_issuer_may_not_sign_is_left_out_of_a_bundle_and_harms_no_other_name(
 struct Everything;
 impl MintPolicy for Everything {
     fn may_mint(&self, _: &str) -> bool {
+        true
+    }
+    fn may_mint_below(&self, _: &str) -> bool {
         true
     }
 }

@@ -33,6 +33,8 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_write,
     libc::SYS_lseek,
     libc::SYS_ftruncate,
+    libc::SYS_fdatasync,
+    libc::SYS_flock,
     libc::SYS_close,
     // Memory.
     libc::SYS_brk,

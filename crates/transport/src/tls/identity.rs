@@ -5,6 +5,7 @@
 //! DNS door on start and reload; the handshakes of TLS and QUIC ask it for the certificate.
 
 use super::{BadPem, PROVIDER, certificates};
+use crate::mint::own_name;
 use crate::signer::{MintError, Signer};
 use arc_swap::ArcSwap;
 use rustls::pki_types::PrivateKeyDer;
@@ -12,11 +13,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use vocab::Now;
+use vocab::{Complaint, Now};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 /// Names and addresses that one certificate of ours carries at most: more is somebody's mistake,
@@ -56,6 +57,52 @@ pub struct Subject {
     pub names: Vec<String>,
     /// Addresses, for clients that know no name.
     pub addresses: Vec<IpAddr>,
+}
+
+/// A name that a certificate of ours is for, and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnName {
+    /// The path of the setting, relative to the part's section.
+    pub path: String,
+    /// The name, lower-case; `*.` in front stands for one label.
+    pub name: String,
+}
+
+/// A certificate that our own authority is to sign for a part's listeners, as its settings ask for
+/// it. Every part that has one names it, so that the signer's process knows of all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnCertificate {
+    /// Its names.
+    pub names: Vec<OwnName>,
+    /// The encrypted listeners, whose addresses it is for too.
+    pub listening: Vec<SocketAddr>,
+}
+
+impl OwnCertificate {
+    /// Whom the certificate is for, with the addresses that this machine has now.
+    pub fn subject(&self) -> Subject {
+        Subject { names: self.subject_names(), addresses: crate::own_addresses(&self.listening) }
+    }
+
+    /// The names that the certificate is for.
+    pub fn subject_names(&self) -> Vec<String> {
+        self.names.iter().map(|own| own.name.clone()).collect()
+    }
+
+    /// Names that the authority never signs, and more of them than one certificate carries.
+    pub fn check(&self) -> Vec<Complaint> {
+        let wrong = |own: &OwnName| {
+            let why = own_name(&own.name).err()?;
+            let message = format!("no certificate can be signed for {}: {why}", own.name);
+            Some(Complaint::new(&own.path, message).remedy("name a host, or give a certificate"))
+        };
+        let mut complaints: Vec<_> = self.names.iter().filter_map(wrong).collect();
+        if let Some(beyond) = self.names.get(IDENTITY_NAMES_MAX) {
+            let message = format!("a certificate carries {IDENTITY_NAMES_MAX} names at most");
+            complaints.push(Complaint::new(&beyond.path, message).remedy("give certificates"));
+        }
+        complaints
+    }
 }
 
 impl Identity {

@@ -5,7 +5,7 @@ use super::sites::{SiteIdentity, Sites};
 use super::under_way::Place;
 use super::wall_clock::{Tickets, WallClock};
 use super::{Alpn, BadPem, Identity, PROVIDER, certificates, library_error};
-use crate::signer::{LeafNames, MintError, Signer, Verifies};
+use crate::signer::{BadName, LeafNames, MintError, Signer, Verifies};
 use crate::stream::Stream;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
@@ -328,7 +328,10 @@ impl TlsStream {
 impl HandshakeError {
     fn from_mint(why: MintError, name: &str) -> Self {
         match why {
-            MintError::NotBlocked | MintError::Excluded => {
+            MintError::NotBlocked
+            | MintError::NotOurs
+            | MintError::Excluded
+            | MintError::BadName(BadName::PublicSuffix) => {
                 Self::NameNotBlocked(name.to_ascii_lowercase())
             }
             MintError::BadName(_) => Self::BadName(name.to_owned()),

@@ -22,6 +22,9 @@ impl MintPolicy for Blocked {
             name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         })
     }
+    fn may_mint_below(&self, base: &str) -> bool {
+        self.may_mint(base)
+    }
 }
 
 pub(crate) type Outcomes =

@@ -80,6 +80,24 @@ fn an_alias_of_a_blocked_name_is_blocked_before_and_after_it_is_cached() {
 }
 
 #[test]
+fn an_alias_gets_the_pixel_doors_address_only_where_that_door_has_certificates_for_it() {
+    let bench = Bench::start(|_| {});
+    let pixel = [ip("192.0.2.9")];
+    for (aliases_at_pixel, answers) in
+        [(door_dns::AliasesAtPixel::Nothing, 0), (door_dns::AliasesAtPixel::Answers, 1)]
+    {
+        let settings = door_dns::Settings {
+            blocked: Style::Pixel,
+            aliases_at_pixel,
+            ..bench.settings.clone()
+        };
+        bench.door.reload(&settings, &pixel, &bench.cores, &[]).unwrap();
+        assert_eq!(bench.ask("alias.test", A).counts().0, answers, "{aliases_at_pixel:?}");
+        assert_eq!(bench.ask("blocked.test", A).counts().0, 1);
+    }
+}
+
+#[test]
 fn a_name_that_a_rule_excepts_may_lead_anywhere() {
     let bench = Bench::start(|_| {});
     for _ in 0..2 {

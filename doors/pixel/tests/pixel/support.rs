@@ -55,6 +55,12 @@ impl MintPolicy for Blocked {
         };
         self.0.load().decide(&ask, transport::clock::now()).action == Action::Block
     }
+
+    fn may_mint_below(&self, base: &str) -> bool {
+        let Ok(host) = Name::from_lowercase(base) else { return false };
+        let ask = Ask::addresses(host, Ipv4Addr::LOCALHOST.into());
+        self.0.load().blocks_all_below(&ask, transport::clock::now())
+    }
 }
 
 struct Texts(Arc<ArcSwap<Policy>>);
