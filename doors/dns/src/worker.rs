@@ -33,8 +33,6 @@ pub(crate) fn start(
 
 fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocket>) {
     let mut batch = Batch::new();
-    let mut policy = Cache::new(Arc::clone(&shared.policy));
-    let mut plan = Cache::new(Arc::clone(&shared.plan));
     let mut routes = Cache::new(routes);
     loop {
         let count = match batch.receive(socket) {
@@ -43,7 +41,10 @@ fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocke
             Ok(Received::Stopped) | Err(_) => return,
         };
         let (now, begun) = (transport::clock::now(), Instant::now());
-        let view = View { shared, policy: policy.load(), plan: plan.load() };
+        // Given back before the next batch is waited for: a worker that nobody asks would keep the
+        // tables of millions of names that a reload replaced.
+        let (policy, plan) = (shared.policy.load(), shared.plan.load());
+        let view = View { shared, policy: &policy, plan: &plan };
         let entry = routes.load().entry();
         for index in 0..count {
             let Some(Datagram { bytes, cut, peer, reply, route }) = batch.datagram(index) else {

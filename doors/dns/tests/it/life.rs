@@ -4,6 +4,8 @@ use crate::support;
 
 use door_dns::{Settings, StartError};
 use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
 use support::{A, Bench, DEADLINE, query, read_framed, receive, send_framed};
 use transport::udp::listen_udp;
 use vocab::{Listen, Scheme};
@@ -34,6 +36,19 @@ fn a_reload_keeps_listeners_that_stay_and_loses_no_question() {
     assert_eq!(answered.len(), 2000);
     assert!(answered.iter().all(|address| address == "192.0.2.1" || address == "192.0.2.2"));
     assert_eq!(bench.door.listeners(), before);
+}
+
+#[test]
+fn a_policy_that_was_replaced_is_not_kept_by_workers_that_wait() {
+    let bench = Bench::start(|_| {});
+    bench.ask("ads.blocked.test", A);
+    let before = Arc::downgrade(&bench.policy.load_full());
+    bench.policy.store(Arc::new(support::policy("")));
+    let deadline = Instant::now() + DEADLINE;
+    while before.strong_count() > 0 {
+        assert!(Instant::now() < deadline, "a worker holds on to it though nobody asks");
+        std::thread::yield_now();
+    }
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn response(query: &[u8], name: &str) -> Vec<u8> {
     out
 }
 
-fn policy(rules: &str) -> Policy {
+pub(crate) fn policy(rules: &str) -> Policy {
     let list =
         ListSource { name: "test", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
     Policy::new(Arc::new(compile(&[list], 7)), Profiles::everyone())
@@ -239,6 +239,7 @@ impl RuleTexts for NoTexts {
 pub(crate) struct Bench {
     pub(crate) door: Arc<Door>,
     pub(crate) upstream: Upstream,
+    pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) ledger: Ledger,
     pub(crate) settings: Settings,
     pub(crate) cores: Arc<Cores>,
@@ -299,9 +300,10 @@ impl Bench {
         let drain = Drain::new();
         let cores = Arc::new(Cores::start(NonZeroUsize::new(2).unwrap()).unwrap());
         let signer = Signer::open(&folder.join("ca"), Arc::new(MintNothing)).unwrap();
+        let policy = Arc::new(ArcSwap::from_pointee(policy(RULES)));
         let parts = Parts {
             trust: Arc::default(),
-            policy: Arc::new(ArcSwap::from_pointee(policy(RULES))),
+            policy: Arc::clone(&policy),
             resolver,
             ledger: ledger.clone(),
             pixel: vec![],
@@ -313,7 +315,7 @@ impl Bench {
         };
         let door = Door::new(&settings, parts).unwrap();
         door.listen(&settings, &cores).unwrap();
-        Self { door, upstream, ledger, settings, cores, drain, folder }
+        Self { door, upstream, policy, ledger, settings, cores, drain, folder }
     }
 
     pub(crate) fn address(&self, scheme: Scheme) -> SocketAddr {
