@@ -84,7 +84,7 @@ pub struct Running {
     pub resident_bytes: Option<u64>,
     /// SHA-256 fingerprint of the CA certificate, in hexadecimal with colons; null without a CA.
     pub ca_fingerprint: Option<String>,
-    /// What the process may still do: `user tidegate, no capabilities, no-new-privs, seccomp, landlock`.
+    /// Privileges that are left: `user tidegate, no capabilities, no-new-privs, seccomp, landlock`.
     pub privileges: String,
     /// What the operator should know.
     pub warnings: Vec<String>,

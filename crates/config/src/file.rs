@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The configuration that runs when none is named.
 pub const DEFAULT_YAML: &str = include_str!("default.yaml");
 
-/// Whether the kernel bounds what may be written.
+/// Bounds of the kernel on what may be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Landlock {
@@ -35,7 +35,7 @@ pub struct File {
     /// The group it has then, by name or number. Default: the user's own; groups that the user is a
     /// member of come with either.
     pub group: Option<String>,
-    /// Whether the kernel refuses it to write outside the folders that this file names at the start: the
+    /// Refusal by the kernel to write outside the folders that this file names at the start: the
     /// state folder, caches, uploads, logs (landlock): `on` or `off`. A reload that names another one then
     /// asks for a restart. Without effect where pipelines run programs. Default `on`.
     pub landlock: Landlock,

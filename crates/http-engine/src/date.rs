@@ -29,7 +29,7 @@ pub fn now_field() -> [u8; DATE_BYTES] {
     field_at(since.as_secs())
 }
 
-/// Whether the date was never set. hyper writes dates of its own, and panics over such a one.
+/// True while the date was never set. hyper writes dates of its own, and panics over such a one.
 #[allow(clippy::disallowed_methods, reason = "the clock that hyper reads itself")]
 pub(crate) fn is_before_1970() -> bool {
     SystemTime::now() < UNIX_EPOCH

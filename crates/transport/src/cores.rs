@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 /// and on reload; a full queue means that the core is stuck.
 const JOBS_WAITING_MAX: usize = 1024;
 
-/// How long a thread rests after a panic.
+/// Rest of a thread after a panic.
 const PAUSE: Duration = Duration::from_millis(10);
 
 type Job = Box<dyn FnOnce() + Send>;

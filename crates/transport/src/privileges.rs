@@ -119,14 +119,14 @@ impl PrivilegePlan {
     }
 }
 
-/// Whether there is another thread than this one.
+/// True if there is another thread than this one.
 fn has_threads() -> bool {
     // Without proc(5) the caller's word must do.
     std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() > 1)
 }
 
 impl HeldPrivileges {
-    /// Whether the protection is in force.
+    /// True if the protection is in force.
     pub fn holds(&self, protection: Protection) -> bool {
         self.protections.contains(&protection)
     }

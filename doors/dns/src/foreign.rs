@@ -78,12 +78,12 @@ impl Foreign {
         &self.dumps
     }
 
-    /// Whether one of its effects runs a program.
+    /// True if one of its effects runs a program.
     pub fn starts_programs(&self) -> bool {
         self.effects.effects.iter().any(|it| matches!(it.spec, EffectSpec::Script(_)))
     }
 
-    /// Whether one of its effects writes sets of ipset or nftables, which takes `CAP_NET_ADMIN`.
+    /// True if one of its effects writes sets of ipset or nftables, which takes `CAP_NET_ADMIN`.
     pub fn changes_sets(&self) -> bool {
         let is_set =
             |spec: &EffectSpec| matches!(spec, EffectSpec::Ipset(_) | EffectSpec::Nftset(_));

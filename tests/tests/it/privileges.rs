@@ -1,4 +1,4 @@
-//! What is left of root's privileges once Tidegate runs, looked at from outside. Root starts it here.
+//! The rest of root's privileges once Tidegate runs, looked at from outside. Root starts it here.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};

@@ -59,7 +59,7 @@ pub(crate) struct App {
     /// The command line that started it: reload reads the same configuration again.
     setup: Setup,
     state: StateDir,
-    /// What the process may still do.
+    /// Privileges that the start has left.
     privileges: StartPrivileges,
     cores: Arc<Cores>,
     /// Begun when the program is to end.

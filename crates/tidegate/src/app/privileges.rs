@@ -1,7 +1,7 @@
 //! Privileges at the start: what the configuration needs is kept, all else is given up.
 //!
-//! It happens once, before the first thread and before the first byte from outside. What only root can do
-//! is done before: the state folder gets its owner, certificates that root alone may read are read, and
+//! This happens once, before the first thread and before the first byte from outside. Work that only root
+//! can do is done before: the state folder gets its owner, certificates that root alone may read are read, and
 //! the launcher of signers begins. A reload whose configuration needs more is refused and says so
 //! (docs/adr/0026). Called by the start, by reloads, and by `check` for its warnings.
 
@@ -32,9 +32,9 @@ const SEARCH: u32 = 1;
 /// Privileges as the start left them.
 #[derive(Debug)]
 pub(super) struct StartPrivileges {
-    /// What holds until the end.
+    /// Privileges and protections until the end.
     pub(super) held: HeldPrivileges,
-    /// What the operator should know about it.
+    /// Notes for the operator.
     pub(super) notes: Vec<String>,
     programs: ProgramStarts,
     writable: Option<Vec<PathBuf>>,
@@ -130,7 +130,7 @@ fn shared_account(plan: &Plan, account: &Account) -> Option<String> {
     })
 }
 
-/// Whether the account gets to the folder at all.
+/// Refuses a state folder that the account cannot get to.
 fn reach(state: &Path, account: &Account) -> Result<(), String> {
     if may(state, account, READ | WRITE | SEARCH) {
         return Ok(());
@@ -143,7 +143,7 @@ fn reach(state: &Path, account: &Account) -> Result<(), String> {
     ))
 }
 
-/// Whether the account may do this with a file or folder, by the modes of all folders above it.
+/// True if the account may do this with a file or folder, by the modes of all folders above it.
 fn may(path: &Path, account: &Account, bits: u32) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
     let has = |path: &Path, bits| {
@@ -192,7 +192,7 @@ fn hold_certificates(needs: &Needs, account: &Account) -> Option<String> {
     })
 }
 
-/// What `check` warns of: an account that is not there, and files that it could not read at a reload.
+/// Warnings of `check`: an account that is not there, and files that it could not read at a reload.
 pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
     let account = match account(plan) {
         Ok(None) => return Vec::new(),
@@ -230,7 +230,7 @@ pub(crate) fn foretold(plan: &Plan, state: &Path) -> Option<String> {
 }
 
 impl StartPrivileges {
-    /// What the plan needs that was given up at the start; nothing of it is taken over.
+    /// Complaints about needs of the plan that were given up at the start; nothing of it is taken over.
     pub(super) fn refuse(&self, plan: &Plan, state: &Path) -> Vec<Complaint> {
         let needs = Needs::of(plan, state);
         let restart = |path: &str, why: String| {
@@ -262,7 +262,7 @@ impl StartPrivileges {
                 | Capability::Kill => continue,
             };
             // Who started without it never had it, and may do without.
-            if needs.is_dropped(*capability, &self.held) {
+            if self.held.dropped.contains(capability) {
                 complaints.push(restart("", format!("{what}: {capability} was given up")));
             }
         }

@@ -69,7 +69,7 @@ impl Account {
         Self { name, uid, gid, groups }
     }
 
-    /// Whether it may do what `bits` (4 read, 2 write, 1 search) say, by a file's owner, group and mode.
+    /// True if the account may do what `bits` (4 read, 2 write, 1 search) say, by a file's owner, group and mode.
     pub fn may(&self, bits: u32, (uid, gid, mode): (u32, u32, u32)) -> bool {
         let granted = if self.uid == uid {
             mode >> 6
@@ -134,7 +134,7 @@ fn field(line: &str, index: usize) -> Option<&str> {
 }
 
 impl AccountError {
-    /// What to do about it.
+    /// Remedy for people.
     pub fn remedy(&self) -> String {
         match self {
             Self::NoUser(name) => format!(

@@ -1,6 +1,6 @@
 //! Capabilities and user numbers of the one thread that there is (capabilities(7), credentials(7)).
 //!
-//! What is not kept leaves every set, the bounding set included where the process may change it. Called
+//! Capabilities that are not kept leave every set, the bounding set included where the process may change it. Called
 //! by [`super::PrivilegePlan::carry_out`] alone, but for what says whether something is needed.
 
 use super::Account;
@@ -23,7 +23,7 @@ pub enum Capability {
     NetworkAdmin,
     /// Reading every file (`CAP_DAC_READ_SEARCH`); for the launcher of signers.
     ReadFiles,
-    /// The same and writing them (`CAP_DAC_OVERRIDE`), which containers give in its place.
+    /// Reading and writing every file (`CAP_DAC_OVERRIDE`), which containers give in its place.
     OverrideFiles,
     /// Becoming another user (`CAP_SETUID`); for the launcher of signers.
     SetUser,
@@ -60,7 +60,7 @@ impl Capability {
     }
 }
 
-/// Those that this process may use now.
+/// Capabilities that this process may use now.
 pub(super) fn held() -> Vec<Capability> {
     let Ok(sets) = capabilities(None) else { return Vec::new() };
     ALL.into_iter().filter(|one| sets.permitted.contains(one.set())).collect()
@@ -112,7 +112,7 @@ pub fn first_unprivileged_port() -> u16 {
     told.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1024)
 }
 
-/// Whether this process's user namespace has the account at all. Where root is alone in its namespace it
+/// True if this process's user namespace has the account at all. Where root is alone in its namespace it
 /// is an ordinary user outside, and there is nobody to become.
 pub fn may_become(account: &Account) -> bool {
     let has = |map: &str, number: u32| {
@@ -122,7 +122,7 @@ pub fn may_become(account: &Account) -> bool {
     has("/proc/self/uid_map", account.uid) && has("/proc/self/gid_map", account.gid)
 }
 
-/// Whether a map of `user_namespaces(7)` has the number.
+/// True if a map of `user_namespaces(7)` has the number.
 fn is_mapped(map: &str, number: u32) -> bool {
     map.lines().any(|line| {
         let mut fields = line.split_whitespace().map(str::parse::<u64>);

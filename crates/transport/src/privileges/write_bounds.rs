@@ -45,7 +45,7 @@ fn always() -> impl Iterator<Item = PathBuf> {
     ALWAYS.iter().map(PathBuf::from).chain([std::env::temp_dir()])
 }
 
-/// Whether `path` may be written where the bounds are these folders: paths are taken as far as they exist.
+/// True if `path` may be written where the bounds are these folders: paths are taken as far as they exist.
 pub fn is_within(path: &Path, folders: &[PathBuf]) -> bool {
     let path = real(path);
     folders.iter().cloned().chain(always()).any(|folder| path.starts_with(real(&folder)))

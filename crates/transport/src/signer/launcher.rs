@@ -1,6 +1,6 @@
 //! The launcher: a process that stays root so that the program need not, and starts signers.
 //!
-//! It is this program again, started before root is left. Binary, arguments and the authority's folder are
+//! The process is this program again, started before root is left. Binary, arguments and the authority's folder are
 //! fixed then; a request brings nothing but the socket that a new signer is to listen to, or the number of
 //! one that is to be killed. It reads no file, has no network, and ends with the program (docs/adr/0026).
 

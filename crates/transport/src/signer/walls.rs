@@ -59,7 +59,7 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Whoever the signer is from now on: proof that it is not root.
+/// Proof that the signer is not root.
 pub(crate) struct NotRoot(());
 
 /// Becomes the user for good, where this is root, and keeps no more than the right to read files: the

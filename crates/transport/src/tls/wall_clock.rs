@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How long a ticket is taken, in seconds: twice the life of the key that it is sealed with.
+/// Life of a ticket, in seconds: twice the life of the key that it is sealed with.
 const TICKET_SECONDS: u32 = 12 * 60 * 60;
 
 /// The clock for certificates; before 1970 it is 1970.

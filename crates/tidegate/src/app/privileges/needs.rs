@@ -1,11 +1,11 @@
 //! Needs of a configuration: capabilities, programs, and the files that are read and written.
 //!
-//! It looks at the plan alone and changes nothing.
+//! Nothing but the plan is looked at, and nothing is changed.
 
 use config::Plan;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use transport::privileges::{Capability, HeldPrivileges, first_unprivileged_port};
+use transport::privileges::{Capability, first_unprivileged_port};
 
 /// Settings whose text is the path of a certificate, a key or an authority, in whatever section.
 const CERTIFICATE_KEYS: [&str; 5] = ["certificate", "cert", "key", "ca", "client_ca"];
@@ -51,7 +51,7 @@ impl WritablePlace {
 }
 
 impl Needs {
-    /// Those of a plan.
+    /// Needs of a plan.
     pub(super) fn of(plan: &Plan, state: &Path) -> Self {
         let base = plan.base(state);
         // By the names of settings, so that no door can be forgotten. What is no file does no harm.
@@ -78,11 +78,6 @@ impl Needs {
         let mut all = vec![state.to_path_buf()];
         all.extend(self.places.iter().map(|place| place.folder().to_path_buf()));
         all
-    }
-
-    /// Whether this privilege was there at the start and is not any more.
-    pub(super) fn is_dropped(&self, capability: Capability, held: &HeldPrivileges) -> bool {
-        held.dropped.contains(&capability)
     }
 }
 
