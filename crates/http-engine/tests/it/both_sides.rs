@@ -137,6 +137,36 @@ fn an_upgrade_leaves_a_byte_stream_on_both_sides() {
 }
 
 #[test]
+fn a_tunnel_over_http2_may_carry_any_number_of_bytes() {
+    run(async {
+        // More than a connection may send while nothing uses it.
+        const BYTES: usize = 6 << 20;
+        let mut sender = connected(Versions::Http2, |mut request: Request<Incoming>| async move {
+            let held = request.extensions_mut().remove::<upgrade::Held>();
+            let taken = upgrade::on(&mut request);
+            tokio::task::spawn_local(async move {
+                let mut stream = upgrade::stream(taken).await.unwrap();
+                let mut all = Vec::new();
+                stream.read_to_end(&mut all).await.unwrap();
+                stream.write_all(all.len().to_string().as_bytes()).await.unwrap();
+                stream.shutdown().await.unwrap();
+                drop(held);
+            });
+            Response::new(Body::empty())
+        })
+        .await;
+        let ask = Request::connect("a.example:443").body(Body::empty()).unwrap();
+        let mut answer = sender.send(ask).await.unwrap();
+        let mut stream = upgrade::stream(upgrade::on(&mut answer)).await.unwrap();
+        stream.write_all(&vec![b'x'; BYTES]).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.unwrap();
+        assert_eq!(said, BYTES.to_string());
+    });
+}
+
+#[test]
 fn http2_refuses_a_header_list_over_its_limit_and_two_hosts() {
     run(async {
         let asked = Asked::default();

@@ -219,14 +219,14 @@ fn trailers_go_both_ways_without_tls() {
         let handler = |request: Request<Incoming>| async move {
             assert_eq!(request.headers()[TE], "trailers");
             let read = request.into_body().collect().await.unwrap();
-            let sum = read.trailers().unwrap()["x-sum"].clone();
+            let sum = read.trailers().unwrap()["content-digest"].clone();
             assert_eq!(read.to_bytes(), "message");
             let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), sum)]);
             Response::new(with_trailers("reply", trailers))
         };
         let server = plain(Limits::default(), handler).await;
         let client = Client::new(|_| {});
-        let sum = HeaderMap::from_iter([("x-sum".parse().unwrap(), HeaderValue::from(7))]);
+        let sum = HeaderMap::from_iter([("content-digest".parse().unwrap(), HeaderValue::from(7))]);
         let mut call = post(with_trailers("message", sum));
         call.headers_mut().insert(TE, HeaderValue::from_static("trailers"));
         let answer = client.send(&format!("h2c://{}", server.at), call).await.unwrap();
