@@ -5,7 +5,7 @@
 
 use crate::limits::Limits;
 use crate::quick::lane::Spoken;
-use crate::serve::ServeError;
+use crate::serve_error::ServeError;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 

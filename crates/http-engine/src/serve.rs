@@ -5,7 +5,7 @@
 //! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
 use crate::admit::admitted;
-use crate::body::{Body, BodyError};
+use crate::body::Body;
 use crate::breaking::Breaking;
 use crate::incoming::Incoming;
 use crate::interim;
@@ -21,6 +21,7 @@ use crate::quick::lane::{Begun, End, Lane, Preface, Spoken};
 use crate::quick::{NoQuick, Quick};
 use crate::refuse::{Refusal, refusal};
 use crate::reply;
+use crate::serve_error::ServeError;
 use crate::taken::Taken;
 use crate::upgrade::Held;
 use crate::watch::{Guarded, InFlight, Watch};
@@ -30,9 +31,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::fmt;
 use std::future::{Future, poll_fn};
-use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -49,23 +48,6 @@ pub enum Versions {
     Http2,
     /// Whichever the first bytes show (HTTP/2 by prior knowledge, RFC 9113 §3.3).
     Http1And2,
-}
-
-/// Why a connection ended otherwise than in order.
-#[derive(Debug)]
-pub enum ServeError {
-    /// The head of a request did not come within its time.
-    HeadTooSlow,
-    /// The client took nothing of an answer, or sent nothing of a body, for too long.
-    Stalled,
-    /// The client took an answer, or sent a body, more slowly than [`Limits::rate_bytes_min`].
-    TooSlow,
-    /// The byte stream failed, or the client went away before its answer.
-    Io(io::Error),
-    /// The body of an answer failed, or was shorter than it was said to be.
-    Answer(BodyError),
-    /// HTTP was broken, or broke off.
-    Http(hyper::Error),
 }
 
 /// The first bytes of HTTP/2 (RFC 9113 §3.4).
@@ -477,29 +459,3 @@ where
     })
     .await
 }
-
-impl ServeError {
-    /// Whether the client simply went away, which is nobody's fault and worth no log line.
-    pub fn is_client_gone(&self) -> bool {
-        match self {
-            Self::Http(why) => why.is_incomplete_message() || why.is_canceled() || why.is_closed(),
-            Self::Io(_) => true,
-            Self::HeadTooSlow | Self::Stalled | Self::TooSlow | Self::Answer(_) => false,
-        }
-    }
-}
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HeadTooSlow => f.write_str("the head of a request did not come in time"),
-            Self::Stalled => f.write_str("the client stalled"),
-            Self::TooSlow => f.write_str("the client was slower than the least rate"),
-            Self::Io(why) => write!(f, "the connection failed: {why}"),
-            Self::Answer(why) => write!(f, "an answer broke off: {why}"),
-            Self::Http(why) => write!(f, "HTTP failed: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for ServeError {}

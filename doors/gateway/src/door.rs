@@ -351,15 +351,7 @@ impl Setup {
         if !complaints.is_empty() {
             return Err(complaints);
         }
-        let limits = OriginLimits {
-            response_timeout: settings.response_timeout.0.0,
-            answer: settings.response_head.limits(),
-            ..Default::default()
-        };
-        let origins = before.map_or_else(
-            || Origins::new(parts.dialer.clone(), limits),
-            |setup| setup.origins.with_limits(limits),
-        );
+        let origins = origins_of(&settings, parts, before);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
         let block = block.map(Arc::new);
         let hosts: Vec<_> = routes.iter().map(|route| route.takes.host.as_ref()).collect();
@@ -419,6 +411,19 @@ fn routes_of(settings: &Settings, around: &route::Around<'_>) -> (Vec<Arc<Route>
         }
     }
     (routes, complaints)
+}
+
+/// What sends to servers: with the connections of `before`, where there are some.
+fn origins_of(settings: &Settings, parts: &Parts, before: Option<&Setup>) -> Origins {
+    let limits = OriginLimits {
+        response_timeout: settings.response_timeout.0.0,
+        answer: settings.response_head.limits(),
+        ..Default::default()
+    };
+    before.map_or_else(
+        || Origins::new(parts.dialer.clone(), limits),
+        |setup| setup.origins.with_limits(limits),
+    )
 }
 
 /// The pools of `settings`. One whose settings and certificates are as before goes on as it is, with

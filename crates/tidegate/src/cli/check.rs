@@ -3,7 +3,9 @@
 use super::{Failure, Setup, machine};
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
+use config::Plan;
 use http_engine::private_files::PrivateFiles;
+use std::path::Path;
 use std::sync::Arc;
 use transport::signer::Ca;
 use vocab::Complaint;
@@ -37,50 +39,58 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
         named.extend(found.into_iter().map(|complaint| complaint.under("web")));
     }
     complaints.extend(named.into_iter().map(|complaint| plan.placed(complaint)));
-    if complaints.is_empty() {
-        let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
-        if let Some(foreign) = foreign {
-            let dumps = foreign.dumps().iter().filter_map(door_dns::CacheDump::warning);
-            for told in foreign.warnings().iter().chain(dumps) {
-                println!("{}", plan.placed(told.clone()));
-            }
-        }
-        let told = plan.warnings().into_iter().chain(app::pixel_warnings(&plan));
-        for told in told.chain(app::private::warnings(&plan, &state, setup)) {
-            println!("{told}");
-        }
-        let machine = machine::readable_secrets(&plan, &state).into_iter();
-        for told in machine.chain(machine::listeners_not_to_be_had(&plan, &state)) {
-            println!("{told}");
-        }
-        for told in app::state::troubles(&state) {
-            println!("{told}");
-        }
-        let age = Ca::read(&state.join("ca"))
-            .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
-        if let Some(age) = age {
-            println!("{}: {age}", state.join("ca/ca.pem").display());
-        }
-        for told in remarks {
-            println!("{told}");
-        }
-        for list in Subscription::all(&plan, &state) {
-            if list.stored().is_none() {
-                println!(
-                    "list {}: nothing of it is here yet; it is fetched when Tidegate starts, or by tidegate \
-                     lists update",
-                    list.name
-                );
-            }
-        }
-        for told in app::privileges::warnings(&plan, &state) {
-            println!("{told}");
-        }
-        if let Some(line) = app::privileges::foretold(&plan, &state) {
-            println!("{line}");
-        }
-        println!("{}: fine", plan.source.display());
-        return Ok(());
+    if !complaints.is_empty() {
+        return Err(Failure::complaints(&complaints));
     }
-    Err(Failure::complaints(&complaints))
+    tell_warnings(setup, &plan, &state);
+    remarks.iter().for_each(|told| println!("{told}"));
+    tell_missing_lists(&plan, &state);
+    if let Some(line) = app::privileges::foretold(&plan, &state) {
+        println!("{line}");
+    }
+    println!("{}: fine", plan.source.display());
+    Ok(())
+}
+
+/// Prints what is allowed and may still be a mistake, a line each.
+fn tell_warnings(setup: &Setup, plan: &Plan, state: &Path) {
+    let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
+    if let Some(foreign) = foreign {
+        let dumps = foreign.dumps().iter().filter_map(door_dns::CacheDump::warning);
+        for told in foreign.warnings().iter().chain(dumps) {
+            println!("{}", plan.placed(told.clone()));
+        }
+    }
+    let told = plan.warnings().into_iter().chain(app::pixel_warnings(plan));
+    for told in told.chain(app::private::warnings(plan, state, setup)) {
+        println!("{told}");
+    }
+    let machine = machine::readable_secrets(plan, state).into_iter();
+    for told in machine.chain(machine::listeners_not_to_be_had(plan, state)) {
+        println!("{told}");
+    }
+    for told in app::privileges::warnings(plan, state) {
+        println!("{told}");
+    }
+    for told in app::state::troubles(state) {
+        println!("{told}");
+    }
+    let age =
+        Ca::read(&state.join("ca")).and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
+    if let Some(age) = age {
+        println!("{}: {age}", state.join("ca/ca.pem").display());
+    }
+}
+
+/// Prints which lists are yet to be fetched.
+fn tell_missing_lists(plan: &Plan, state: &Path) {
+    for list in Subscription::all(plan, state) {
+        if list.stored().is_none() {
+            println!(
+                "list {}: nothing of it is here yet; it is fetched when Tidegate starts, or by \
+                 tidegate lists update",
+                list.name
+            );
+        }
+    }
 }
