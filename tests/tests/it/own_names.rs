@@ -2,7 +2,6 @@
 //! take, and names that no authority should sign are complained about.
 
 use std::fs;
-use std::path::Path;
 use tidegate_tests::Scratch;
 use tidegate_tests::clients::{curl, openssl};
 use tidegate_tests::tidegate::{Tidegate, binary};
@@ -72,7 +71,7 @@ fn check(scratch: &Scratch, yaml: &str) -> String {
         .args(["check", "--config"])
         .arg(&config)
         .arg("--state")
-        .arg(Path::new(scratch.path()).join("state"))
+        .arg(scratch.path().join("state"))
         .output()
         .unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
