@@ -76,6 +76,14 @@ enum Belongs {
     No,
 }
 
+/// Whether any record of the answer section is about the name asked for, be it of another type: then
+/// there is nothing of the type, as servers say that know addresses only; else it is no answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    Asked,
+    Foreign,
+}
+
 impl From<bool> for Belongs {
     fn from(belongs: bool) -> Self {
         if belongs { Self::Yes } else { Self::No }
@@ -246,6 +254,7 @@ impl Scrubber {
     fn rewrite(&mut self, message: &[u8]) -> Result<Scrubbed, BadAnswer> {
         let mut out = message.get(..self.records_at).ok_or(Malformed)?.to_vec();
         let (mut here, mut strangers) = (self.records_at, 0);
+        let mut subject = Subject::Foreign;
         let sections = [Section::Answer, Section::Authority, Section::Additional];
         for (section, count_at) in sections.into_iter().zip([6, 8, 10]) {
             let (count, mut kept) = (u16_at(message, count_at)?, 0_u16);
@@ -260,6 +269,12 @@ impl Scrubber {
                     Section::Additional if is_last => Belongs::Yes,
                     Section::Additional => self.additional(message, &record)?,
                 };
+                if section == Section::Answer
+                    && record.class == self.qclass
+                    && self.link_of(message, record.start).is_some()
+                {
+                    subject = Subject::Asked;
+                }
                 match belongs {
                     Belongs::Yes => {
                         write(message, &record, &mut out)?;
@@ -271,7 +286,7 @@ impl Scrubber {
                     break;
                 }
             }
-            if section == Section::Answer && kept == 0 && count > 0 {
+            if section == Section::Answer && count > 0 && subject == Subject::Foreign {
                 return Err(BadAnswer::Foreign);
             }
             out[count_at..count_at + 2].copy_from_slice(&kept.to_be_bytes());

@@ -164,6 +164,17 @@ fn an_answer_about_other_names_only_is_none() {
 }
 
 #[test]
+fn an_answer_of_another_type_is_an_empty_one() {
+    let message = response("www.example", Rtype::AAAA, Rcode::NOERROR, |it| {
+        a(it, "www.example", 300, [192, 0, 2, 1]);
+    });
+    let read = given(&message, Rtype::AAAA);
+    assert_eq!((read.rcode, read.answers), (Rcode::NOERROR, vec![]));
+    let kept = Answer::from_upstream(&message).unwrap();
+    assert_eq!(kept.ttl(), dns_wire::NEGATIVE_TTL_WITHOUT_SOA_S);
+}
+
+#[test]
 fn aliases_that_lead_in_a_circle_are_refused() {
     for names in [&["www.example"][..], &["b.example", "www.example"], &["b.test", "B.test"]] {
         let message = response("www.example", Rtype::A, Rcode::NOERROR, |it| {

@@ -347,17 +347,14 @@ fn rfc7873_5_4_a_message_without_a_question_gets_a_cookie() {
 #[test]
 fn an_upstream_that_is_this_server_fails_at_once_and_another_is_asked() {
     let (other, _) = upstream(A, &[192, 0, 2, 9]);
-    // A port that is free for a moment: whoever else takes it makes the test fail.
-    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let circle = format!("udp://{free}");
+    // Ports that are free for a moment: whoever else takes one makes the test fail.
     let listen = |settings: &mut door_dns::Settings| {
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let here = [format!("udp://{free}"), "tcp://127.0.0.1:0".into()];
         settings.listen = here.map(|it| it.parse::<vocab::Listen>().unwrap().into()).into();
+        UpstreamSettings::from(format!("udp://{free}").as_str())
     };
-    let bench = Bench::start(|settings| {
-        listen(settings);
-        settings.upstreams = vec![circle.as_str().into()];
-    });
+    let bench = Bench::start(|settings| settings.upstreams = vec![listen(settings)]);
     let begun = Instant::now();
     let reply = bench.exchange(&query_edns(1, "www.test", A));
     let error = option(&reply, 15).unwrap();
@@ -366,8 +363,7 @@ fn an_upstream_that_is_this_server_fails_at_once_and_another_is_asked() {
     assert!(begun.elapsed().as_secs() < 4, "{:?}", begun.elapsed());
     drop(bench);
     let bench = Bench::start(|settings| {
-        listen(settings);
-        settings.upstreams = vec![circle.as_str().into(), other.as_str().into()];
+        settings.upstreams = vec![listen(settings), other.as_str().into()];
         settings.strategy = ::upstream::resolver::Strategy::Ordered;
     });
     assert_eq!(bench.ask("www.test", A).counts().0, 1);
