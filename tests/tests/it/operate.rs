@@ -74,8 +74,8 @@ fn lists_stats_counts_rules_and_names_what_was_skipped() {
     for part in [
         "2 rules about names",
         "2 skipped",
-        "line 2 (example.com##.ad) hides elements",
-        "line 4 (||x.example^$csp=script-src) changes or reads the headers of answers",
+        "line 2: \"example.com##.ad\" hides elements",
+        "line 4: \"||x.example^$csp=script-src\" changes or reads the headers of answers",
     ] {
         assert!(said.contains(part), "{part} is missing:\n{said}");
     }
@@ -211,7 +211,7 @@ fn a_reload_adds_and_removes_listeners() {
     });
     // What a reload cannot change is said, not ignored.
     let moved =
-        right.replace("admin: { listen: \"127.0.0.1:0\" }", "admin: { listen: \"127.0.0.1:9\" }");
+        right.replace("admin: { listen: \"127.0.0.1:0\" }", "admin: { listen: \"127.0.0.1:9053\" }");
     edge.scratch.write("tidegate.yaml", moved);
     assert!(edge.told(&["ctl", "reload"]).contains("admin section takes effect at the next start"));
     edge.scratch.write("tidegate.yaml", &right);

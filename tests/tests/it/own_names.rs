@@ -46,7 +46,9 @@ fn every_door_has_a_certificate_for_its_names() {
     for name in ["www.example", "a.sites.example"] {
         assert_eq!(fetch(&edge, "web", name, "/"), (200, "site".into()), "{name}");
     }
-    let (status, script) = fetch(&edge, "proxy", "proxy.lan", "/proxy.pac");
+    // With its port, as browsers are told: over HTTP/2 a proxy knows itself by that.
+    let proxy = format!("proxy.lan:{}", edge.address("proxy", "https").port());
+    let (status, script) = fetch(&edge, "proxy", &proxy, "/proxy.pac");
     assert!(status == 200 && script.contains("FindProxyForURL"), "{status} {script}");
     let ca = edge.state().join("ca/ca.pem");
     let args = ["-CAfile", ca.to_str().unwrap(), "-verify_hostname", "dns.home.arpa"];
