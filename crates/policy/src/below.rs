@@ -8,6 +8,7 @@
 use crate::ask::Ask;
 use crate::decide::Policy;
 use crate::fingerprint::Keys;
+use crate::lists::adblock;
 use crate::request::Request;
 use crate::rules::Rules;
 use crate::urls::level;
@@ -131,8 +132,13 @@ impl Loose {
                 .map(folded)
                 .all(|literal| level::may_match(&literal, (Start::Anywhere, End::Anywhere), base));
         }
-        let anchors = (rule.flags.start(), rule.flags.end());
-        level::may_match(table.pattern(rule).as_bytes(), anchors, base)
+        let (pattern, end) = (table.pattern(rule), rule.flags.end());
+        // `://name^` is held against names without its scheme, from their beginning.
+        let (pattern, start) = match adblock::behind_scheme(pattern) {
+            Some(host) => (host, Start::Text),
+            None => (pattern, rule.flags.start()),
+        };
+        level::may_match(pattern.as_bytes(), (start, end), base)
     }
 }
 

@@ -84,6 +84,8 @@ fn an_exception_for_a_name_of_the_level_ends_it() {
         "@@||*.example.com^",
         "@@||www.*.com^",
         "@@|www.example.com|",
+        "@@://www.example.com^",
+        "@@|https://www.example.com^",
         "@@-static-*",
         "@@/^www[0-9]*\\.example\\.com$/",
         "@@/^[a-z]+$/",
