@@ -84,7 +84,7 @@ pub(super) fn give_up(
         let given = privileges::hand_over(state.path(), account, Some(c"ca"));
         notes.extend(given.err().map(|why| why.to_string()));
         reach(state.path(), account).map_err(|why| cannot(&why))?;
-        needs.places.iter().for_each(|place| prepare(place, account, state.path()));
+        needs.places.iter().for_each(|place| prepare(place, account));
         notes.extend(hold_certificates(&needs, account));
         notes.extend(shared_account(plan, account));
         match begin_launcher(setup, state.path()) {
@@ -155,11 +155,12 @@ fn may(path: &Path, account: &Account, bits: u32) -> bool {
 
 /// Makes what is to be written, and gives it to the account. What cannot be is told by whoever wants to
 /// write there.
-fn prepare(place: &WritablePlace, account: &Account, state: &Path) {
+fn prepare(place: &WritablePlace, account: &Account) {
     match place {
         WritablePlace::Folder(path) => {
             let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-            if !path.starts_with(state) && !may(path, account, READ | WRITE | SEARCH) {
+            // One below the state folder has just been made by root, too.
+            if !may(path, account, READ | WRITE | SEARCH) {
                 let _ = privileges::hand_over(path, account, None);
             }
         }

@@ -34,7 +34,10 @@ impl App {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let plan = self.setup.plan().map_err(|failure| lines(failure.message))?;
-        let refused = self.privileges.refuse(&plan, self.state.path());
+        // The admin listener stays as it is until the next start, whatever the plan says.
+        let mut judged = plan.clone();
+        judged.file.admin = self.admin.clone();
+        let refused = self.privileges.refuse(&judged, self.state.path());
         if !refused.is_empty() {
             return Err(refused.into_iter().map(|it| plan.placed(it).to_string()).collect());
         }
