@@ -13,8 +13,8 @@ use crate::cli::{Exit, Failure, Setup};
 use config::{Landlock, Plan};
 use needs::{Needs, WritablePlace};
 use std::fmt::Display;
-use std::fs::OpenOptions;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use transport::privileges::{
     self, Account, AccountError, Capability, HeldPrivileges, PrivilegePlan, ProgramStarts,
@@ -158,7 +158,11 @@ fn may(path: &Path, account: &Account, bits: u32) -> bool {
 fn prepare(place: &WritablePlace, account: &Account) {
     match place {
         WritablePlace::Folder(path) => {
-            let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+            if !path.exists() {
+                // The folders above it are only passed through.
+                let _ = std::fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
+                let _ = std::fs::set_permissions(path, Permissions::from_mode(0o700));
+            }
             // One below the state folder has just been made by root, too.
             if !may(path, account, READ | WRITE | SEARCH) {
                 let _ = privileges::hand_over(path, account, None);
