@@ -13,8 +13,8 @@ use tidegate_tests::{Scratch, wait};
 const DNS: &str = "192.31.196.53";
 const UPSTREAM: &str = "192.31.196.54";
 const PIXEL: &str = "192.31.196.80";
-const SITE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 10);
-const SHOP: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 11);
+const SITE: Ipv4Addr = Ipv4Addr::new(192, 31, 196, 10);
+const SHOP: Ipv4Addr = Ipv4Addr::new(192, 31, 196, 11);
 
 /// Loads the shop's script until it is the shop's own, and says after which load that was so. A load that
 /// fails is said too.
