@@ -31,8 +31,8 @@ pub enum BadHead {
     /// `Content-Length` is no number, stands there twice, or is written in a way that not everybody
     /// reads.
     Length,
-    /// `Transfer-Encoding` is neither `chunked` nor `identity`, is written in a way that not
-    /// everybody reads, or says `chunked` in HTTP/1.0.
+    /// `Transfer-Encoding` has `chunked` beside another coding or in HTTP/1.0, names one that changes
+    /// the body, or is written in a way that not everybody reads.
     Coding,
     /// Both `Content-Length` and `Transfer-Encoding`: an attempt to split the answer.
     LengthAndCoding,
@@ -269,19 +269,35 @@ enum Coding {
     Chunked,
     /// `identity`: what old servers say of a body that is in none (RFC 2616 §3.6).
     Identity,
+    /// Words that name no coding that anybody uses: the connection's end is the body's (RFC 9112 §6.3).
+    Other,
 }
+
+/// Codings by which a body is changed. Nobody behind us would hear that it is.
+const CHANGING: [&[u8]; 7] =
+    [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress", b"br", b"zstd"];
 
 impl Coding {
     /// The same with one more field. `chunked` stands alone or not at all: else another reader may
-    /// find another end. Others are undone by nobody behind us, who would not even hear of them.
+    /// find another end.
     fn and(self, value: &[u8]) -> Result<Self, BadHead> {
         let is_identity = value.eq_ignore_ascii_case(b"identity");
         match self {
             Self::None if value.eq_ignore_ascii_case(b"chunked") => Ok(Self::Chunked),
             Self::None | Self::Identity if is_identity => Ok(Self::Identity),
-            Self::None | Self::Chunked | Self::Identity => Err(BadHead::Coding),
+            Self::None | Self::Other if names_nothing(value) => Ok(Self::Other),
+            Self::None | Self::Chunked | Self::Identity | Self::Other => Err(BadHead::Coding),
         }
     }
+}
+
+/// Tells that no word of `value` is a coding, or like `chunked`.
+fn names_nothing(value: &[u8]) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let mut words = lower.split(|byte| matches!(byte, b',' | b';')).map(<[u8]>::trim_ascii);
+    !lower.is_empty()
+        && memchr::memmem::find(&lower, b"chunked").is_none()
+        && !words.any(|word| CHANGING.contains(&word) || word == b"identity")
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -330,7 +346,7 @@ impl Notes {
 
     /// RFC 9112 §6.3, in its order; what it leaves to the recipient is refused.
     fn framing(&self, response: &Response<()>, method: &Method) -> Result<Framing, BadHead> {
-        if self.coding == Coding::Chunked {
+        if matches!(self.coding, Coding::Chunked | Coding::Other) {
             if self.length.is_some() {
                 return Err(BadHead::LengthAndCoding);
             }
@@ -343,10 +359,12 @@ impl Notes {
             || status == StatusCode::NO_CONTENT
             || status == StatusCode::NOT_MODIFIED;
         Ok(match (self.coding, self.length) {
-            (Coding::None | Coding::Chunked | Coding::Identity, _) if has_none => Framing::None,
+            (Coding::None | Coding::Chunked | Coding::Identity | Coding::Other, _) if has_none => {
+                Framing::None
+            }
             (Coding::Chunked, _) => Framing::Chunked,
             (Coding::None | Coding::Identity, Some(length)) => Framing::Length(length),
-            (Coding::None | Coding::Identity, None) => Framing::UntilClose,
+            (Coding::None | Coding::Identity, None) | (Coding::Other, _) => Framing::UntilClose,
         })
     }
 

@@ -207,6 +207,13 @@ fn an_answer_without_a_length_ends_with_the_connection() {
         let wire = format!("HTTP/{version} 200 OK\r\nTransfer-Encoding: Identity\r\n\r\nab");
         check_with("GET", &wire, Then::Closes, &answer(200, "ab", Goes::Away));
     }
+    // So does one behind words that name no coding (RFC 9112 §6.3).
+    let odd = "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\nTransfer-Encoding: y z\r\n\r\nab";
+    check_with("GET", odd, Then::Closes, &answer(200, "ab", Goes::Away));
+    refused(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\nContent-Length: 2\r\n\r\nab",
+        BadHead::LengthAndCoding,
+    );
     let both = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nab";
     check(both, &answer(200, "ab", Goes::Away));
     let expected = answer(200, "all of it", Goes::Away);
