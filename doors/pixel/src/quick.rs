@@ -49,6 +49,10 @@ impl Quick for Lane {
         let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
             return Quickly::NotMine;
         };
+        // No name ends in a digit: it is an address, under which `request` has pages of our own.
+        if host.as_str().ends_with(|last: char| last.is_ascii_digit()) {
+            return Quickly::NotMine;
+        }
         URL.with_borrow_mut(|url| {
             url.clear();
             let scheme = self.connection.transport.scheme();

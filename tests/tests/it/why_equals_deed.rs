@@ -307,8 +307,8 @@ impl Case {
     /// Key of its row in the log.
     fn key(&self) -> (String, String, String, String) {
         let subject = match self.door {
-            // It writes paths in their normal form.
-            "gateway" => self.target.replace("%2e", ".").replace("%64", "d"),
+            // They write paths in their normal form.
+            "gateway" | "web" => self.target.replace("%2e", ".").replace("%64", "d"),
             _ => self.target.clone(),
         };
         let whole = !subject.starts_with("http://") || subject["http://".len()..].contains('/');
