@@ -100,12 +100,12 @@ fn of_v6(v6: Ipv6Addr) -> AddressScope {
 /// The IPv4 address to which an IPv6 one leads: mapped (RFC 4291 §2.5.5.2), IPv4-compatible
 /// (§2.5.5.1), translated (RFC 2765 §2.1), by NAT64 (RFC 6052 §2.1) or by 6to4 (RFC 3056 §2).
 fn carried(v6: Ipv6Addr) -> Option<Ipv4Addr> {
-    let (high, low) = match v6.segments() {
-        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
-        | [0, 0, 0, 0, 0xffff, 0, high, low]
-        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
-        | [0x2002, high, low, ..] => (high, low),
-        _ => return None,
+    let ([0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+    | [0, 0, 0, 0, 0xffff, 0, high, low]
+    | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+    | [0x2002, high, low, ..]) = v6.segments()
+    else {
+        return None;
     };
     Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
 }
