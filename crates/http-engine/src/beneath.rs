@@ -23,7 +23,7 @@ use vocab::Now;
 
 /// A root is looked up again so often: it may be a link that a deployment has changed.
 const REOPEN_AFTER_MS: u64 = 1000;
-/// Links on one way, as the kernel has it (path_resolution(7)).
+/// Links on one way, as the kernel has it (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;
 /// Folders, links and steps up of one way: a path of the longest kind has so many names of three
 /// letters.

@@ -206,7 +206,9 @@ impl Writer {
     fn take(&mut self, opened: Result<(Store, Option<String>), OpenError>) {
         match opened {
             Ok((store, warning)) => {
-                warning.into_iter().for_each(|warning| self.shared.warn(warning));
+                if let Some(warning) = warning {
+                    self.shared.warn(warning);
+                }
                 lock(&self.shared.warnings).now = None;
                 // It is opened once; the same file takes the place of a damaged one.
                 let _ = self.shared.path.set(store.path().to_path_buf());

@@ -156,7 +156,7 @@ impl Rules {
                     let conditions = self.table.conditions.get(conditions as usize);
                     conditions.is_some_and(|it| it.hosts != Part::default())
                 };
-                !row.tag.form().is_exact() && !(modified && names_hosts(rule().conditions))
+                !(row.tag.form().is_exact() || modified && names_hosts(rule().conditions))
             };
             if row.tag.is_exception() {
                 is_excepted = true;

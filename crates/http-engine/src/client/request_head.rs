@@ -86,11 +86,10 @@ pub(super) fn encode(
     match framing {
         Some(Framing::Length(bytes)) => push_length(out, *bytes),
         Some(Framing::Chunked(trailers)) => push_chunked(out, trailers),
-        Some(Framing::UntilClose) => {}
         None if wishes.frames == Frames::Some && told_length(request.headers()) == Some(0) => {
             push_length(out, 0);
         }
-        None => {}
+        Some(Framing::UntilClose) | None => {}
     }
     out.extend_from_slice(b"\r\n");
 }

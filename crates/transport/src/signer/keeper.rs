@@ -382,10 +382,10 @@ impl Shared {
             }
             Say::Refused(number, why) => (number, Err(why)),
         };
-        let mut line = self.line();
-        let waiting = line.waiting.remove(&number);
-        line.flush();
-        drop(line);
+        let mut asked = self.line();
+        let waiting = asked.waiting.remove(&number);
+        asked.flush();
+        drop(asked);
         // Whoever asked may have lost patience.
         match waiting.map(|it| it.answer) {
             Some(Answer::Task(tell)) => drop(tell.send(outcome)),

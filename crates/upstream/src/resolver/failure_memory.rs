@@ -17,7 +17,7 @@ const FIRST: Duration = Duration::from_secs(1);
 /// And at most five minutes; but nobody wants to wait so long once the network is back.
 const LONGEST: Duration = Duration::from_secs(30);
 /// A failure this long after the last one is the first again.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(1);
 
 /// See the module.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Who has how many of the questions in flight, so that at the cap the greediest gives way.
 //!
 //! Askers are spread over a fixed number of shares by a hash that nobody outside can foresee
-//! (stochastic fairness queueing, McKenney 1990); the same client has another share for each group
+//! (stochastic fairness queueing, `McKenney` 1990); the same client has another share for each group
 //! and each zone with upstreams of its own. Every step takes the same short time however many
 //! questions there are, and nothing allocates. It knows places in a table only; [`super::race`] says
 //! what they stand for.
@@ -13,7 +13,8 @@ const SHARES: usize = 2048;
 /// No place.
 const NONE: u16 = u16::MAX;
 
-const _: () = assert!(QUESTIONS_MAX < NONE as usize && SHARES < NONE as usize);
+const _: () = assert!(QUESTIONS_MAX < NONE as usize);
+const _: () = assert!(SHARES < NONE as usize);
 
 /// See the module.
 pub(super) struct FairShares {
@@ -58,7 +59,7 @@ impl ListLinks {
         self.before[usize::from(place)] = list.last;
         match list.last {
             NONE => list.first = place,
-            last => self.next[usize::from(last)] = place,
+            end => self.next[usize::from(end)] = place,
         }
         list.last = place;
     }
