@@ -91,7 +91,8 @@ pub(crate) fn failed(why: &io::Error) {
     }
     // Nobody can be told if it was standard error.
     let _ = writeln!(io::stderr(), "tidegate: what was to be printed could not be: {why}");
-    std::process::exit(crate::cli::Exit::Fault as i32);
+    #[expect(clippy::disallowed_methods, reason = "nobody is left to hand a failure to")]
+    std::process::exit(crate::cli::Exit::Fault as i32)
 }
 
 /// Ends the process as the system ends those that do not catch SIGPIPE, so that shells see why.
@@ -104,5 +105,6 @@ fn end_by_broken_pipe() -> ! {
         libc::raise(libc::SIGPIPE);
     }
     // Where the signal is blocked: the code that shells make of it.
-    std::process::exit(128 + libc::SIGPIPE);
+    #[expect(clippy::disallowed_methods, reason = "the signal should have ended it")]
+    std::process::exit(128 + libc::SIGPIPE)
 }

@@ -99,14 +99,14 @@ fn in_words(message: &[u8], source: Source, error: Option<u16>) -> String {
         (_, all) => all.join(" "),
     };
     if let Some(ttl) = answers().map(|it| it.ttl).min() {
-        words += &format!(", for {ttl} s");
+        words.extend([", for ", &ttl.to_string(), " s"]);
     }
     let has_soa = reply::records(message)
         .any(|it| it.section == Section::Authority && it.rtype == record_type::SOA);
     let error = error.map(|code| format!("EDE {code}"));
     let with: Vec<&str> = has_soa.then_some("SOA").into_iter().chain(error.as_deref()).collect();
     if !with.is_empty() {
-        words += &format!(" with {}", with.join(" and "));
+        words.extend([" with ", &with.join(" and ")]);
     }
     match source {
         Source::Cache => words + ", from the cache",

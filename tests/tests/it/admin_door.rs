@@ -131,7 +131,7 @@ gateway:
 admin: { listen: "127.0.0.1:0" }
 "#;
 
-/// One series of a page in OpenMetrics: its name and its labels, in order.
+/// One series of a page in `OpenMetrics`: its name and its labels, in order.
 fn series(line: &str) -> (String, Vec<(String, String)>) {
     let (name, rest) = line.split_at(line.find(['{', ' ']).unwrap());
     let is_name = |it: &str| {

@@ -2,6 +2,7 @@
 //! proxy and the gateway, and what the log says of it; for requests with a body and without one
 //! alike.
 
+use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -61,9 +62,9 @@ fn doors(servers: &[SocketAddr]) -> Tidegate {
 fn doors_with(servers: &[SocketAddr], of_proxy: &str, of_route: &str) -> Tidegate {
     let (mut pools, mut routes) = (String::new(), String::new());
     for (at, server) in servers.iter().enumerate() {
-        pools += &format!("    p{at}: {{ servers: [\"http://{server}\"] }}\n");
-        routes +=
-            &format!("    - {{ host: s{at}.example, path: \"/*\", pool: p{at}{of_route} }}\n");
+        writeln!(pools, "    p{at}: {{ servers: [\"http://{server}\"] }}").unwrap();
+        writeln!(routes, "    - {{ host: s{at}.example, path: \"/*\", pool: p{at}{of_route} }}")
+            .unwrap();
     }
     Tidegate::start(&format!(
         r#"
@@ -163,7 +164,8 @@ fn answers_that_two_readers_could_read_differently_are_refused_however_they_are_
 
 #[test]
 fn untidy_answers_are_passed_on_tidily() {
-    let fields: String = (0..150).map(|at| format!("X-{at}: {at}\r\n")).collect();
+    let mut fields = String::new();
+    (0..150).for_each(|at| write!(fields, "X-{at}: {at}\r\n").unwrap());
     let many = format!("HTTP/1.1 200 OK\r\n{fields}X-A: b\r\nContent-Length: 4\r\n\r\ngood");
     let untidy = [
         &*many.leak(),

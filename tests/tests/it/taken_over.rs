@@ -24,7 +24,7 @@ impl Signer {
     fn start(scratch: &Scratch, more: &str) -> Self {
         let config = scratch.write(
             "tidegate.yaml",
-            &format!(
+            format!(
                 "policy: {{ lists: [{{ name: mine, rules: [{RULES}] }}] }}\n\
                  pixel: {{ listen: [\"https://127.0.0.1:0\"], addresses: [192.0.2.80] }}\n\
                  dns: {{ listen: [\"tls://127.0.0.1:0\"], names: [dns.home.arpa] }}\n{more}\n"
@@ -184,9 +184,9 @@ fn what_it_signs_on_our_word_is_counted_across_restarts() {
     let scratch = Scratch::new();
     let mut signed = 0;
     for restart in 0..3 {
-        let signer = Signer::start(&scratch, "signer: { aliases: limited }");
+        let started = Signer::start(&scratch, "signer: { aliases: limited }");
         let names = (0..100).map(|number| format!("shop{restart}-{number}.example"));
-        signed += names.filter(|name| signer.signs_vouched(name)).count();
+        signed += names.filter(|name| started.signs_vouched(name)).count();
         assert!(!signer.signs_vouched("com") && !signer.signs_vouched("www.irs.gov"));
     }
     // One more comes back in ten seconds, and starts take a while.

@@ -279,10 +279,10 @@ impl Case {
             _ => format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n"),
         };
         if let Some((_, destination)) = KINDS.iter().find(|(word, _)| *word == self.kind) {
-            head += &format!("Sec-Fetch-Dest: {destination}\r\n");
+            write!(head, "Sec-Fetch-Dest: {destination}\r\n").unwrap();
         }
         if let Some(page) = &self.page {
-            head += &format!("Referer: http://{page}/\r\n");
+            write!(head, "Referer: http://{page}/\r\n").unwrap();
         }
         head += "Connection: close\r\n\r\n";
         let answer = said(self.client, door, &head);

@@ -53,8 +53,8 @@ async fn said(wire: &str) -> String {
         timeout(DEADLINE, client.read_to_string(&mut answer)).await.unwrap().unwrap();
         answer
     };
-    let (served, answer) = tokio::join!(serving, asking);
-    assert!(served.is_err(), "it broke off: {answer}");
+    let (outcome, answer) = tokio::join!(serving, asking);
+    assert!(outcome.is_err(), "it broke off: {answer}");
     answer
 }
 

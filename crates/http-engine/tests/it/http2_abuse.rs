@@ -142,7 +142,9 @@ async fn seen(fields: &[(&str, &str)], body: &[u8]) -> Result<Vec<String>, u16> 
     let (from, mut to) = split(client);
     let mut block = GET.to_vec();
     block[0] = 0x83;
-    fields.iter().for_each(|(name, value)| block.extend(literal(name, value)));
+    for (name, value) in fields {
+        block.extend(literal(name, value));
+    }
     to.write_all(PREFACE).await.unwrap();
     to.write_all(&frame(SETTINGS, 0, 0, b"")).await.unwrap();
     to.write_all(&frame(HEADERS, END_HEADERS, 1, &block)).await.unwrap();

@@ -91,7 +91,9 @@ pub(super) fn start(
         dashboard: Arc::default(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
-    troubles.into_iter().for_each(|trouble| app.suffer(trouble));
+    for trouble in troubles {
+        app.suffer(trouble);
+    }
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
     app.tell_lists(plan);

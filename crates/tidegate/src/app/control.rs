@@ -37,7 +37,9 @@ impl App {
             .map_err(|why| why.to_string())?;
         let (token, trouble) =
             Token::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
-        trouble.into_iter().for_each(|trouble| self.suffer(trouble));
+        for trouble in trouble {
+            self.suffer(trouble);
+        }
         for listener in bound {
             settings.listen.0 = listener.address();
             // It is opened once, so that nobody has said so before.

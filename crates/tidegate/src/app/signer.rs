@@ -29,12 +29,11 @@ pub(super) fn open(
     policy: Arc<BlockedNames>,
 ) -> Result<Arc<Signer>, Failure> {
     let cannot = |why: &dyn std::fmt::Display| Failure::new(Exit::NotStarted, why);
-    let signer = match launcher {
-        Some(launcher) => Signer::by_launcher(launcher, dir, policy),
-        None => {
-            let state = dir.parent().unwrap_or(dir);
-            Signer::by_process(again(setup, state, "signer"), dir, policy)
-        }
+    let signer = if let Some(launcher) = launcher {
+        Signer::by_launcher(launcher, dir, policy)
+    } else {
+        let state = dir.parent().unwrap_or(dir);
+        Signer::by_process(again(setup, state, "signer"), dir, policy)
     };
     let signer = signer.map_err(|why| cannot(&why))?;
     signer.take_settings(&plan.file.signer);

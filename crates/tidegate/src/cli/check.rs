@@ -43,7 +43,9 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
         return Err(Failure::complaints(&complaints));
     }
     tell_warnings(setup, &plan, &state);
-    remarks.iter().for_each(|told| println!("{told}"));
+    for told in remarks {
+        println!("{told}");
+    }
     tell_missing_lists(&plan, &state);
     if let Some(line) = app::privileges::foretold(&plan, &state) {
         println!("{line}");

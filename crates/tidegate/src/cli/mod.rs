@@ -50,7 +50,7 @@ pub(crate) struct Setup {
     /// The configuration file [default: ./tidegate.yaml if it exists, else the built-in one]
     #[arg(long, short, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// The state folder [default: `state_dir` of the configuration, else $STATE_DIRECTORY, else
+    /// The state folder [default: `state_dir` of the configuration, else `$STATE_DIRECTORY`, else
     /// .tidegate-state beside the configuration, or /var/lib/tidegate for root]
     #[arg(long, value_name = "DIR", global = true)]
     state: Option<PathBuf>,

@@ -101,7 +101,7 @@ mod tests {
         for seconds in [1, 2, 4, 8, 16, 30, 30] {
             assert_eq!(memory.recall(&question, now), None);
             memory.note(&question, ResolveError::Timeout, now);
-            now += Duration::from_secs(seconds) - Duration::from_millis(1);
+            now += Duration::from_millis(seconds * 1000 - 1);
             assert_eq!(memory.recall(&question, now), Some(ResolveError::Timeout), "{seconds}");
             now += Duration::from_millis(1);
         }

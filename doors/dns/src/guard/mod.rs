@@ -197,12 +197,11 @@ impl Guard {
         caller: &Caller<'_>,
         out: &mut Vec<u8>,
     ) {
-        match self.options.cookie_only(options, caller) {
-            Some((rcode, given)) => forge::cookie_reply(&asking, rcode, given.as_bytes(), out),
-            None => {
-                asking.rcode = Rcode::FormErr;
-                forge::bad(&asking, out);
-            }
+        if let Some((rcode, given)) = self.options.cookie_only(options, caller) {
+            forge::cookie_reply(&asking, rcode, given.as_bytes(), out);
+        } else {
+            asking.rcode = Rcode::FormErr;
+            forge::bad(&asking, out);
         }
     }
 

@@ -34,7 +34,7 @@ pub struct RouteSettings {
     /// anything (slashes too), or a regular expression after `~`. Default `/*`.
     pub path: String,
     /// Treatment of `%2F`, `%5C` and a backslash in the path: `refuse` (the default: 400),
-    /// `keep` (for servers to which it is no slash, as npm registries, GitLab and RabbitMQ) or
+    /// `keep` (for servers to which it is no slash, as npm registries, `GitLab` and `RabbitMQ`) or
     /// `decode` (it is a slash before anything is decided). `..` beside one is refused, and so is a
     /// path that another route would take were it decoded.
     pub encoded_slash: EncodedSlash,

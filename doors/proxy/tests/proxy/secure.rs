@@ -28,7 +28,7 @@ async fn http2_clients_fetch_and_tunnel_over_one_connection() {
     let (chain, key, pem) = certificate();
     let proxy = secure_proxy((chain, key), "||ads.example^\n", |_| {});
     let local = tokio::task::LocalSet::new();
-    local.run_until(speak_http2(proxy, pem, origin.address)).await;
+    local.run_until(Box::pin(speak_http2(proxy, pem, origin.address))).await;
     assert!(origin.seen()[0].contains("via: 2.0 tidegate"), "{:?}", origin.seen());
 }
 

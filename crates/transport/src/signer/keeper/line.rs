@@ -269,9 +269,9 @@ mod tests {
         let flags = SocketFlags::CLOEXEC;
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
-        let link = Arc::new(Link { number, socket: ours, process: number as u32 });
-        line.welcome(&link);
-        line.take_over(&link, None);
+        let held = Arc::new(Link { number, socket: ours, process: number as u32 });
+        line.welcome(&held);
+        line.take_over(&held, None);
         assert!(line.serves(number) && !line.expects(number));
         (number, theirs)
     }
