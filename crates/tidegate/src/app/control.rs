@@ -37,7 +37,7 @@ impl App {
             .map_err(|why| why.to_string())?;
         let (token, trouble) =
             Token::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
-        for trouble in trouble {
+        if let Some(trouble) = trouble {
             self.suffer(trouble);
         }
         for listener in bound {
