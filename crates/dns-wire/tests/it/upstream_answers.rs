@@ -219,7 +219,7 @@ fn additional_records_are_kept_where_something_names_them() {
     }
     let read = given(&builder.finish().into_target(), Rtype::MX);
     assert_eq!(read.answers, ["www.example 300 MX 10 mail.example.net."]);
-    assert_eq!(read.additionals, ["mail.example.net 60 A 192.0.2.1", "WWW.example 60 A 192.0.2.1"]);
+    assert_eq!(read.additionals, ["mail.example.net 60 A 192.0.2.1", "www.example 60 A 192.0.2.1"]);
 }
 
 #[test]
