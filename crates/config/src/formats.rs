@@ -9,8 +9,8 @@ use settings::{Written, check_written};
 use upstream::origins::Hop;
 use upstream::resolver::{Pin, PlainServer, Proxy};
 
-/// Reads `text` in the form called `format`. Formats that nobody has declared accept everything: they
-/// come from the types of numbers (`uint32`).
+/// Reads `text` in the form called `format`. Formats that nobody has declared accept everything:
+/// they come from the types of numbers (`uint32`).
 pub(crate) fn check(format: &str, text: &str) -> Result<(), String> {
     if let Some(checked) = settings::check_format(format, text) {
         return checked;

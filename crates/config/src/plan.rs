@@ -64,7 +64,8 @@ impl Plan {
         listeners(&self.file)
     }
 
-    /// Whether the file itself has passwords in it: those of parent proxies.
+    /// True where the file itself has passwords in it: those of parent proxies, and of SOCKS5 proxies
+    /// on the way to DNS upstreams.
     pub fn has_passwords(&self) -> bool {
         self.file.proxy.as_ref().is_some_and(door_proxy::Settings::has_passwords)
             || self.file.dns.as_ref().is_some_and(door_dns::Settings::has_passwords)
