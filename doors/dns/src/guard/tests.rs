@@ -61,14 +61,18 @@ fn networks_of(list: &[&str]) -> Vec<Text<Network>> {
 }
 
 #[test]
-fn by_default_everybody_is_welcome() {
-    let guard = guard_of(&Settings::default());
+fn by_default_everybody_is_welcome_until_they_flood() {
     for way in [Way::Udp, Way::Tcp, Way::Tls, Way::Https, Way::Quic] {
-        let caller = caller("203.0.113.1", way);
-        for _ in 0..10_000 {
-            assert_eq!(ask(&guard, &caller, b"").0, Admission::Welcome);
+        let guard = guard_of(&Settings::default());
+        let stranger = caller("203.0.113.1", way);
+        for _ in 0..900 {
+            assert_eq!(ask(&guard, &stranger, b"").0, Admission::Welcome);
         }
-        assert_eq!(guard.judge(&caller, Sender::Claimed, &[0; 12]), Outgoing::Send);
+        let flood = ask(&guard, &stranger, b"").0;
+        assert_eq!(flood, Admission::TurnedAway(TurnedAway::TooMuch), "three seconds at once");
+        let neighbour = caller("203.0.113.2", way);
+        assert_eq!(ask(&guard, &neighbour, b"").0, Admission::Welcome);
+        assert_eq!(guard.judge(&neighbour, Sender::Claimed, &[0; 12]), Outgoing::Send);
     }
 }
 

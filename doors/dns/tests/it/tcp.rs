@@ -200,8 +200,8 @@ fn ten_thousand_idle_connections_keep_nobody_from_asking() {
         settings.tcp_connections = 100_000;
         settings.tcp_connections_per_client = 100_000;
     });
-    // Both ends are in this process, and the other tests of this file need some too.
-    let count = (descriptors_max().saturating_sub(400) / 2).min(10_000);
+    // Both ends are in this process, and the other tests of this door need some too.
+    let count = (descriptors_max().saturating_sub(4_000) / 2).min(10_000);
     let address = bench.address(Scheme::Tcp);
     let connect = || {
         let stream = TcpStream::connect(address).unwrap();

@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(needs(&yaml(8000)).capabilities, []);
         assert_eq!(needs(&yaml(0)).capabilities, []);
         assert_eq!(needs(&yaml(80)).capabilities, [Capability::BindService]);
-        let marked = "dns: { upstreams: [{ address: 'udp://192.0.2.1', mark: 7 }] }";
+        let marked = "dns: { listen: ['udp://127.0.0.1:0'], upstreams: [{ address: 'udp://192.0.2.1', mark: 7 }] }";
         assert_eq!(needs(marked).capabilities, [Capability::NetworkAdmin]);
     }
 
