@@ -23,11 +23,13 @@ const FORGOTTEN_AFTER: Duration = Duration::from_mins(1);
 #[derive(Default)]
 pub(super) struct FailureMemory {
     failed: HashMap<Rc<Question>, Failed>,
-    /// In the order in which they came, each with what tells it from a later one of the same.
-    order: VecDeque<(Rc<Question>, Instant)>,
+    /// In the order in which they came, each with the number that tells it from a later one of the same.
+    order: VecDeque<(Rc<Question>, Instant, u64)>,
+    noted: u64,
 }
 
 struct Failed {
+    number: u64,
     why: ResolveError,
     at: Instant,
     lasts: Duration,
@@ -52,8 +54,10 @@ impl FailureMemory {
             }
             Some(_) | None => FIRST,
         };
-        self.failed.insert(Rc::clone(question), Failed { why, at: now, lasts });
-        self.order.push_back((Rc::clone(question), now));
+        self.noted += 1;
+        let number = self.noted;
+        self.failed.insert(Rc::clone(question), Failed { number, why, at: now, lasts });
+        self.order.push_back((Rc::clone(question), now, number));
         self.forget_old(now);
     }
 
@@ -71,12 +75,12 @@ impl FailureMemory {
 
     /// Lets go of what is no longer of use, and of the oldest beyond the cap.
     pub(super) fn forget_old(&mut self, now: Instant) {
-        while let Some((question, at)) = self.order.front() {
+        while let Some((question, at, number)) = self.order.front() {
             let is_old = now.saturating_duration_since(*at) >= FORGOTTEN_AFTER;
             if !is_old && self.order.len() <= FAILURES_MAX {
                 return;
             }
-            if self.failed.get(&**question).is_some_and(|it| it.at == *at) {
+            if self.failed.get(&**question).is_some_and(|it| it.number == *number) {
                 self.failed.remove(&**question);
             }
             self.order.pop_front();
