@@ -16,6 +16,11 @@ pub struct Browser {
 impl Browser {
     /// Opens a page, with this home, whose certificate authorities it trusts.
     pub fn open(namespace: &Namespace, home: &Path, url: &str) -> Self {
+        Self::open_with(namespace, home, &[], url)
+    }
+
+    /// The same, with more on its command line.
+    pub fn open_with(namespace: &Namespace, home: &Path, flags: &[&str], url: &str) -> Self {
         let mut child = namespace
             .command("chromium")
             .args([
@@ -31,6 +36,7 @@ impl Browser {
                 "--enable-logging=stderr",
                 "--remote-debugging-port=0",
             ])
+            .args(flags)
             .arg(format!("--user-data-dir={}", home.join("profile").display()))
             .arg(url)
             .env("HOME", home)

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::IpAddr;
 use std::path::Path;
-use vocab::{Complaint, Network};
+use vocab::{Complaint, Network, PortRange};
 
 /// Variables that are carried over.
 const CARRIED: [&str; 23] = [
@@ -53,8 +53,6 @@ const FORBIDDEN: [&str; 2] = ["~/.polipo-forbidden", "/etc/polipo/forbidden"];
 const FORBIDDEN_TUNNELS: [&str; 2] = ["~/.polipo-forbiddenTunnels", "/etc/polipo/forbiddenTunnels"];
 /// The same of what is not to be cached.
 const UNCACHABLE: [&str; 2] = ["~/.polipo-uncachable", "/etc/polipo/uncachable"];
-/// Ports that are written one by one, at most.
-const PORTS_MAX: usize = 256;
 /// Lines of a file that are named one by one where they are left out.
 const LEFT_OUT_SHOWN: usize = 20;
 /// The smallest cache that we have.
@@ -210,13 +208,14 @@ impl Import {
             [("tunnelAllowedPorts", "connect_ports"), ("allowedPorts", "fetch_ports")]
         {
             let Some((said, ports)) = self.read(name, ports) else { continue };
-            match ports {
-                Some(ports) if !ports.is_empty() => self.proxy.push((setting, json!(ports))),
-                Some(_) => self.note(&said, "no port is named"),
-                None => {
-                    let why = format!("more than {PORTS_MAX} ports: see proxy.{setting}");
-                    self.note(&said, &why);
-                }
+            if ports.is_empty() {
+                self.note(&said, "no port is named");
+            } else {
+                let number = |text: &str| text.parse::<u16>().map(|port| json!(port)).ok();
+                let texts = ports.iter().map(ToString::to_string);
+                let ports: Vec<_> =
+                    texts.map(|text| number(&text).unwrap_or_else(|| json!(text))).collect();
+                self.proxy.push((setting, json!(ports)));
             }
         }
     }
@@ -407,27 +406,18 @@ impl Import {
     }
 }
 
-/// Single ports and ranges of them; none where they are too many to be written one by one.
-fn ports(said: &Said) -> Result<Option<Vec<u16>>, Complaint> {
+/// Single ports and ranges of them.
+fn ports(said: &Said) -> Result<Vec<PortRange>, Complaint> {
     let mut ports = Vec::new();
     for text in &said.values {
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
-        let (Ok(first), Ok(last)) = (first.trim().parse::<u16>(), last.trim().parse()) else {
-            return Err(
-                Complaint::new("", format!("{text:?} is no port")).remedy("write 80 or 80-100")
-            );
-        };
-        if first > last {
-            return Err(
-                Complaint::new("", format!("{text:?} is no range of ports")).remedy("write 80-100")
-            );
-        }
-        ports.extend((first.max(1)..=last).take(PORTS_MAX + 1));
-        if ports.len() > PORTS_MAX {
-            return Ok(None);
-        }
+        // There "0-1023" is written for all below 1024.
+        let last = text.strip_prefix("0-");
+        let text = last.map_or_else(|| text.clone(), |last| format!("1-{last}"));
+        ports.push(text.parse().map_err(|why| {
+            Complaint::new("", format!("{text:?}: {why}")).remedy("write 80 or 80-100")
+        })?);
     }
-    Ok(Some(ports))
+    Ok(ports)
 }
 
 /// JSON is YAML, but for characters that YAML does not take as they are (YAML 1.2 section 5.1).

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 use std::str::FromStr;
-use vocab::{ByteSize, DomainName, Listen, Network, Span};
+use vocab::{ByteSize, DomainName, Listen, Network, PortRange, Span};
 
 /// A word that stands in a configuration as text.
 pub trait Written: FromStr<Err: fmt::Display> + fmt::Display {
@@ -65,6 +65,10 @@ impl Written for IpAddr {
 impl Written for Network {
     const FORMAT: &'static str = "network";
     const EXAMPLE: &'static str = "192.168.0.0/16";
+}
+impl Written for PortRange {
+    const FORMAT: &'static str = "ports";
+    const EXAMPLE: &'static str = "1024-65535";
 }
 
 /// A word read from text where it stands, so that a wrong one is a complaint with its place.
@@ -157,6 +161,7 @@ pub fn check_format(format: &str, text: &str) -> Option<Result<(), String>> {
         SocketAddr::FORMAT => check_written::<SocketAddr>,
         IpAddr::FORMAT => check_written::<IpAddr>,
         Network::FORMAT => check_written::<Network>,
+        PortRange::FORMAT => check_written::<PortRange>,
         _ => return None,
     };
     Some(check(text))

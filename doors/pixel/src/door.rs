@@ -252,10 +252,37 @@ impl Door {
         let Some((stream, attempt)) = self.unless_spared(stream, Way::Tls, &drain).await else {
             return;
         };
-        let (client, local) = self.ends(&stream);
+        let ends = self.ends(&stream);
+        self.secure(stream, ends, (started, attempt), drain).await;
+    }
+
+    /// Serves what a client sends through a tunnel to a blocked name, as if it had connected here: TLS, to
+    /// its end. `local` is the address of ours that the tunnel was asked for at. Within a `LocalSet` or
+    /// local runtime only.
+    pub async fn serve_tunnel<S>(
+        self: Arc<Self>,
+        stream: S,
+        (client, local): (IpAddr, Option<SocketAddr>),
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let ends = (client, local.map(CameTo::Address));
+        self.secure(stream, ends, (Instant::now(), Attempt::None), drain).await;
+    }
+
+    async fn secure<S>(
+        self: Arc<Self>,
+        stream: S,
+        (client, local): (IpAddr, Option<CameTo>),
+        (started, attempt): (Instant, Attempt),
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let left = HANDSHAKE_DEADLINE.saturating_sub(started.elapsed());
         let accepted = tokio::select! {
-            accepted = self.parts.tls.accept(stream, left) => accepted,
+            accepted = self.parts.tls.accept_within(stream, client, left) => accepted,
             // A handshake that is not through yet has asked for nothing.
             () = drain.begun() => return,
         };
@@ -350,7 +377,7 @@ impl Door {
         }
     }
 
-    fn note_handshake(&self, stream: &TlsStream) {
+    fn note_handshake<S>(&self, stream: &TlsStream<S>) {
         self.counters.one(Count::ConnectionSecure);
         self.counters.one(match stream.version() {
             TlsVersion::Tls12 => Count::Tls12,
@@ -425,7 +452,7 @@ fn bracketed(address: IpAddr) -> String {
 }
 
 /// The name that a handshake asked for.
-fn asked_name(stream: &TlsStream) -> DomainName {
+fn asked_name<S>(stream: &TlsStream<S>) -> DomainName {
     let name = stream.sni().and_then(|name| DomainName::parse(name).ok());
     name.unwrap_or_else(|| Name::ROOT.to_owned())
 }

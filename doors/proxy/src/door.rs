@@ -9,6 +9,7 @@ use crate::routes::Routes;
 use crate::secure::{self, Secure};
 use crate::settings::Settings;
 use crate::trims::Trims;
+use crate::tunnel::BlockedTunnels;
 use crate::within::{Asker, Within};
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
@@ -46,6 +47,8 @@ pub struct Parts {
     pub signer: Option<Arc<Signer>>,
     /// Where the dashboard listens, once it does: the block page leads there whoever can reach it.
     pub dashboard: Arc<OnceLock<SocketAddr>>,
+    /// Whoever answers for hosts that are blocked, inside tunnels to them; none: they are refused.
+    pub blocked_tunnels: Option<Arc<dyn BlockedTunnels>>,
     /// What the cache finds around it.
     pub cache: Around,
     /// Takes a line for the administrator: what came of a certificate that has changed.
@@ -245,12 +248,17 @@ impl Setup {
         Within { reach, host, dialer, spared, asker }
     }
 
+    /// True for a port that tunnels may lead to.
+    pub(crate) fn tunnels_to(&self, port: u16) -> bool {
+        self.settings.connect_ports.iter().any(|it| it.contains(port))
+    }
+
     /// Whether URLs at this port are fetched: where none is set, those of the web and those that no
     /// service of a system has (RFC 6335 §6).
     pub(crate) fn fetches_from(&self, port: u16) -> bool {
         match self.settings.fetch_ports.as_slice() {
             [] => matches!(port, 80 | 443 | 1024..),
-            ports => ports.contains(&port),
+            ports => ports.iter().any(|it| it.contains(port)),
         }
     }
 }

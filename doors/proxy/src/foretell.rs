@@ -7,10 +7,26 @@ use null_answers::{Blank, Due, Null, due_to_get, in_words};
 use policy::{Ask, Manner, Policy, Verdict};
 use vocab::Kind;
 
+/// Fate of a tunnel to a blocked host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockedTunnel {
+    /// Nobody answers in the host's place.
+    Refused,
+    /// The pixel door does.
+    Answered,
+}
+
 /// The answer to a blocked request, in a few words.
-pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict) -> String {
+pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict, tunnel: BlockedTunnel) -> String {
     if ask.kind == Kind::Tunnel || ask.url.is_none() {
-        return "403 that names list and rule".into();
+        return match tunnel {
+            BlockedTunnel::Refused => "403 that names list and rule".into(),
+            BlockedTunnel::Answered => {
+                "200, and the pixel door answers inside the tunnel in the host's place; 403 to a \
+                 client that refuses its certificates"
+                    .into()
+            }
+        };
     }
     let named = match verdict.manner {
         Manner::StandIn(id) => policy.stand_in(id),

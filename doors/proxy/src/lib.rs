@@ -2,7 +2,7 @@
 //!
 //! It passes on `http` requests and carries `CONNECT` tunnels, asks the policy by URL, host and the
 //! name in a tunnel's first bytes before anything leaves, and takes no client where that client may
-//! not go. It deciphers no tunnel. The binary makes a [`Door`] and hands it
+//! not go. It deciphers no tunnel; one to a blocked host is handed to whoever answers in its place. The binary makes a [`Door`] and hands it
 //! connections.
 
 mod access;
@@ -29,10 +29,11 @@ mod tunnel;
 mod within;
 
 pub use crate::door::{Door, Parts, check_files};
-pub use crate::foretell::foretell;
+pub use crate::foretell::{BlockedTunnel, foretell};
 pub use crate::never::check as check_never;
 pub use crate::settings::{
     AuthSettings, ConnectSni, PacFallback, PacSettings, ParentSettings, ParentsOf, Place, Referer,
     Settings, Shown, TlsSettings, TokenDigest,
 };
+pub use crate::tunnel::{BlockedTunnels, TunnelClient};
 pub use http_cache::{Around, Cache, Strength, TakeBack};

@@ -11,7 +11,7 @@ use crate::pages;
 use crate::target::{self, BadTarget, Target};
 use crate::ticket::Ticket;
 use crate::trims;
-use crate::tunnel;
+use crate::tunnel::{self, HandOver};
 use crate::within::{Asker, Within};
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
@@ -73,7 +73,7 @@ pub(crate) struct Trip<'d> {
 pub(crate) async fn answer(
     door: &Arc<Door>,
     caller: &Arc<Caller>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response<Body> {
     let (now, setup) = (clock::now(), door.setup());
     let mut ticket = Ticket::open(&door.parts.ledger, now, caller.client);
@@ -101,6 +101,11 @@ pub(crate) async fn answer(
     let trip = Trip { door, setup: &setup, caller, within, now };
     let subject = wish.subject;
     let acted = match (decision, &wish.target) {
+        (Decision::Block(_), Target::Tunnel(to))
+            if tunnel::hand_over(&trip, to, &mut request, &mut ticket) == HandOver::Taken =>
+        {
+            return shape(&trip, (&subject, reader), Outcome::Tunnelled).0;
+        }
         (Decision::Block(verdict), _) => {
             let (host, page, kind) = (&wish.host, wish.page.as_ref(), wish.kind);
             let refused = blocked::Asked { verdict, host, page, kind, subject: &subject };
@@ -169,7 +174,7 @@ async fn read(
     let page = page_of(headers);
     let (host, kind, subject) = match &target {
         Target::Own(own) => return Err(Refusal::Own(*own)),
-        Target::Tunnel(to) if !setup.settings.connect_ports.contains(&to.port) => {
+        Target::Tunnel(to) if !setup.tunnels_to(to.port) => {
             return Err(Refusal::Port(Method::CONNECT, to.port));
         }
         Target::Tunnel(to) => (to.host.to_name(), Kind::Tunnel, format!("{}:{}", to.host, to.port)),

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
 use upstream::origins::{AnswerHeadSettings, Destinations};
-use vocab::{DomainName, Listen, Network, Scheme, Span};
+use vocab::{DomainName, Listen, Network, PortRange, Scheme, Span};
 
 /// The proxy door.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -37,14 +37,15 @@ pub struct Settings {
     /// The certificate of `https` listeners.
     pub tls: TlsSettings,
     /// Ports to which a tunnel (`CONNECT`) may lead. Default 443 and 8443 for HTTPS, and 80, over
-    /// which browsers tunnel `ws:`. Others get 403: a tunnel to port 25 would send mail.
-    pub connect_ports: Vec<u16>,
+    /// which browsers tunnel `ws:`; a range is written `8000-8999`. Others get 403: a tunnel to port 25
+    /// would send mail.
+    pub connect_ports: Vec<Text<PortRange>>,
     /// Whether the server's name in a tunnel's first bytes is held against the policy too: `check`
     /// (the default; what is not TLS passes), `require` (TLS with a name, or nothing) or `off`.
     pub connect_sni: ConnectSni,
     /// Ports from which `http:` and `https:` URLs are fetched. Default: 80, 443 and all from 1024,
     /// written as none.
-    pub fetch_ports: Vec<u16>,
+    pub fetch_ports: Vec<Text<PortRange>>,
     /// Where clients may be taken: `guarded` (the default: the internet; private networks for
     /// private clients; this machine's loopback only for itself), `public` (the internet only) or
     /// `any`. Link-local addresses, where clouds keep credentials, and the admin listener are
@@ -105,7 +106,11 @@ impl Default for Settings {
             clients: near_networks(),
             auth: None,
             tls: TlsSettings::default(),
-            connect_ports: vec![80, 443, 8443],
+            connect_ports: [80, 443, 8443]
+                .into_iter()
+                .filter_map(PortRange::one)
+                .map(Text)
+                .collect(),
             connect_sni: ConnectSni::Check,
             fetch_ports: Vec::new(),
             destinations: Destinations::Guarded,

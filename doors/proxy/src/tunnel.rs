@@ -1,7 +1,9 @@
 //! Connections that leave HTTP: `CONNECT`, and protocols that an origin switches to.
 //!
 //! A tunnel is opened before the client is told so, and its ticket is closed when it ends. Names in its
-//! first bytes are looked at by `sni`. Called by `request`.
+//! first bytes are looked at by `sni`. One to a blocked host is handed over to whoever answers in the
+//! host's place, and its ticket is closed at once: what is asked for inside has tickets of its own. Called
+//! by `request`.
 
 use crate::request::Trip;
 use crate::sni::{ACCESS_DENIED, Cut, Inspected, Judge};
@@ -9,15 +11,46 @@ use crate::ticket::Ticket;
 use http::{Request, StatusCode};
 use http_engine::{Incoming, upgrade};
 use ledger::Subject;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
-use upstream::origins::{Connection, Origin, SendError, Way, carry_switched, tunnel};
-use vocab::{Action, Kind, Source};
+use upstream::origins::{Connection, Host, Origin, SendError, Way, carry_switched, tunnel};
+use vocab::{Action, Kind, Name, Now, Source};
 
 /// How long a client that is cut may take to hear of it.
 const LAST_WORD: Duration = Duration::from_secs(1);
+
+/// Whoever answers in place of blocked hosts, whose certificates some clients take.
+pub trait BlockedTunnels: Send + Sync {
+    /// True if it has a certificate for `host`, and the client is not known to refuse it.
+    fn answers(&self, client: IpAddr, host: Name<'_>, now: Now) -> bool;
+
+    /// Speaks TLS and HTTP with the client, to the end. Within a `LocalSet` or local runtime only.
+    fn serve(
+        &self,
+        stream: upgrade::UpgradedStream,
+        client: TunnelClient,
+    ) -> Pin<Box<dyn Future<Output = ()>>>;
+}
+
+/// Client of a blocked tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunnelClient {
+    /// Its address.
+    pub address: IpAddr,
+    /// Our end of its connection; none where it is gone already.
+    pub came_to: Option<SocketAddr>,
+}
+
+/// Outcome of offering a blocked tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandOver {
+    Taken,
+    Refused,
+}
 
 /// Opens a tunnel to `to` and has it carry what comes once the client was told so.
 pub(crate) async fn open(
@@ -56,6 +89,33 @@ pub(crate) async fn open(
         drop(held);
     });
     Ok(())
+}
+
+/// Has whoever answers for blocked hosts take the tunnel to one of them, if it takes this client's.
+pub(crate) fn hand_over(
+    trip: &Trip<'_>,
+    to: &Origin,
+    request: &mut Request<Incoming>,
+    ticket: &mut Ticket,
+) -> HandOver {
+    let (Host::Name(name), 443) = (&to.host, to.port) else { return HandOver::Refused };
+    let caller = trip.caller;
+    let Some(blocked) = trip.door.parts.blocked_tunnels.clone() else { return HandOver::Refused };
+    if !blocked.answers(caller.client, name.as_name(), trip.now) {
+        return HandOver::Refused;
+    }
+    ticket.answered(Source::Policy, StatusCode::OK.as_u16());
+    let client = TunnelClient { address: caller.client, came_to: caller.local };
+    let held = request.extensions_mut().remove::<upgrade::Held>();
+    let upgrading = upgrade::on(request);
+    tokio::task::spawn_local(async move {
+        // The client may leave before it has heard that the tunnel stands.
+        if let Ok(stream) = upgrade::stream(upgrading).await {
+            blocked.serve(stream, client).await;
+        }
+        drop(held);
+    });
+    HandOver::Taken
 }
 
 async fn carry<S: AsyncRead + AsyncWrite + Unpin>(

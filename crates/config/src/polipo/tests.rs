@@ -51,7 +51,7 @@ diskCacheRoot = "/var/cache/polipo/"
     );
     assert_eq!(proxy["listen"], json!(["http://[::]:8124"]));
     assert_eq!(proxy["clients"], json!(["127.0.0.1/32", "192.168.0.0/16"]));
-    assert_eq!(proxy["connect_ports"], json!([22, 443, 8000, 8001, 8002]));
+    assert_eq!(proxy["connect_ports"], json!(["22", "443", "8000-8002"]));
     assert_eq!(proxy["parent"], json!("http://me:p%40ss%3Aword@squid.example.org:3128"));
     assert_eq!(proxy["censor"], json!(["from", "accept-language"]));
     assert_eq!((&proxy["referer"], &proxy["via"]), (&json!("same-site"), &json!("on")));
@@ -157,12 +157,12 @@ fn what_is_not_carried_over_is_told() {
     assert_eq!(
         notes,
         [
-            "4, allowedPorts: more than 256 ports: see proxy.fetch_ports",
             "3, fooBar: Polipo has no such variable",
             "1, pmmSize: an answer is not fetched in pieces; the rest of one that broke off is",
             "5, proxyName: it signs as tidegate",
         ]
     );
+    assert!(yaml.contains("fetch_ports: [\"1-65535\"]"), "{yaml}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Order matters: what can fail for reasons outside the plan (state folder, lists, ledger,
 //! certificate authority, addresses) is tried before the first door answers anybody.
 
+use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
 use super::doors::Doors;
 use super::http::HttpListeners;
@@ -26,6 +27,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use transport::signer::{Launcher, Vouched};
+use transport::trust::TrustBook;
 use transport::{ClientTls, Cores, Drain};
 use upstream::origins::{Destinations, Dialer};
 use upstream::resolver::Resolver;
@@ -67,18 +69,26 @@ pub(super) fn start(
     let resolver =
         Resolver::start(&resolver_settings(plan), tls.clone()).map_err(|why| cannot(&why))?;
     let cores = Cores::start(Cores::available()).map_err(|why| cannot(&why))?;
+    let (trust, drain) = (Arc::<TrustBook>::default(), Drain::new());
+    let at_pixel = Arc::new(AtPixel {
+        policy: Arc::clone(&policy),
+        trust: Arc::clone(&trust),
+        drain: drain.clone(),
+        door: ArcSwapOption::empty(),
+    });
     let app = Arc::new(App {
         setup,
         state,
         privileges,
         cores: Arc::new(cores),
-        drain: Drain::new(),
+        drain,
         policy,
+        at_pixel,
         private: Arc::default(),
         texts,
         ledger,
         signer,
-        trust: Arc::default(),
+        trust,
         tls,
         resolver,
         caches: CacheFiles::default(),

@@ -5,7 +5,7 @@
 
 use super::folders::Folders;
 use super::http::Serve;
-use super::{App, build};
+use super::{App, blocked_tunnels, build};
 use config::Plan;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
@@ -135,8 +135,10 @@ impl Doors {
     }
 
     /// Gives the HTTP doors the plan's settings.
-    pub(super) fn take_settings(&self, plan: &Plan) -> Result<(), String> {
+    pub(super) fn take_settings(&self, app: &App, plan: &Plan) -> Result<(), String> {
         let file = &plan.file;
+        let at_pixel = self.pixel.clone().filter(|_| blocked_tunnels::are_taken(plan));
+        app.at_pixel.door.store(at_pixel);
         if let (Some(door), Some(settings)) = (&self.pixel, &file.pixel) {
             door.reload(settings.clone(), build::splice_bounds(plan));
         }
@@ -200,6 +202,7 @@ fn make_proxy(
         dialer: app.dialer(),
         off_limits: vec![plan.file.admin.listen.0],
         base: base.to_path_buf(),
+        blocked_tunnels: Some(Arc::clone(&app.at_pixel) as _),
         cache: around(app, "proxy"),
         signer: Some(Arc::clone(&app.signer)),
         dashboard: Arc::clone(&app.dashboard),

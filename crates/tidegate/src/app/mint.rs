@@ -5,25 +5,29 @@ use policy::{Ask, Policy};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use transport::MintPolicy;
-use vocab::{Action, Cause, Door, Kind, Name};
+use vocab::{Action, Cause, Door, Kind, Name, Now};
 
 /// The policy as the signer sees it.
 pub(super) struct BlockedNames(pub(super) Arc<ArcSwap<Policy>>);
 
 impl MintPolicy for BlockedNames {
     fn may_mint(&self, name: &str) -> bool {
-        let now = transport::clock::now();
-        ask(name).is_some_and(|ask| {
-            let verdict = self.0.load().decide(&ask, now);
-            // What no rule names may be any name in the world.
-            verdict.action == Action::Block && verdict.cause != Cause::Unlisted
-        })
+        vouches_for(&self.0.load(), name, transport::clock::now())
     }
 
     fn may_mint_below(&self, base: &str) -> bool {
         let now = transport::clock::now();
         ask(base).is_some_and(|ask| self.0.load().blocks_all_below(&ask, now))
     }
+}
+
+/// True for a name that gets a certificate under this policy.
+pub(super) fn vouches_for(policy: &Policy, name: &str, now: Now) -> bool {
+    ask(name).is_some_and(|ask| {
+        let verdict = policy.decide(&ask, now);
+        // What no rule names may be any name in the world.
+        verdict.action == Action::Block && verdict.cause != Cause::Unlisted
+    })
 }
 
 /// A document at the host, for a client of no special profile: rules for single types or clients alone

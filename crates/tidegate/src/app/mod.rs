@@ -3,6 +3,7 @@
 //! Everything that is made once stands in [`App`]; what a configuration changes is swapped inside
 //! it. Called by the `run` command alone.
 
+mod blocked_tunnels;
 mod build;
 mod cache_files;
 mod control;
@@ -31,6 +32,7 @@ pub(crate) use build::{pixel_warnings, policy_of};
 
 use crate::cli::{Exit, Failure, Setup};
 use arc_swap::ArcSwap;
+use blocked_tunnels::AtPixel;
 use cache_files::CacheFiles;
 use config::Plan;
 use doors::Doors;
@@ -72,6 +74,8 @@ pub(crate) struct App {
     signer: Arc<Signer>,
     /// Which clients trust the authority, as handshakes have taught.
     trust: Arc<TrustBook>,
+    /// Where blocked tunnels of the proxy lead.
+    at_pixel: Arc<AtPixel>,
     tls: ClientTls,
     resolver: Resolver,
     caches: CacheFiles,

@@ -183,7 +183,7 @@ impl App {
                 .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
         }
         self.resolver.answer_from(doors.dns.as_ref().map(|door| door.local_names()));
-        doors.take_settings(&plan)?;
+        doors.take_settings(self, &plan)?;
         for (index, listener) in bound {
             let opening = &openings[index];
             running

@@ -57,7 +57,7 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &Question, now: Now) -
             _ if !is_configured(plan, question.door) => "this door is not configured".into(),
             (Some(foretold), _) => foretold.outcome,
             (None, Some(trimmed)) => format!("307 to {}", trimmed.url),
-            (None, None) => outcome(policy, plan, &ask, explanation.verdict),
+            (None, None) => outcome((policy, plan), &ask, explanation.verdict, now),
         },
         stored: Vec::new(),
         gateway: None,

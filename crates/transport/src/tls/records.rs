@@ -5,11 +5,11 @@
 //! as it arrives. Records of one call still leave in one system call. It encrypts nothing itself.
 //! Called by [`super::TlsStream`] for every write.
 
-use crate::stream::Stream;
 use std::io::{self, IoSlice, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::io::AsyncWrite;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::server::TlsStream;
 
 /// Plain bytes in an early record: a segment over Ethernet with IPv6 and time stamps carries 1428
 /// bytes, of which a record of TLS 1.2 takes up to 29.
@@ -17,8 +17,6 @@ pub(super) const EARLY_RECORD_BYTES: usize = 1399;
 /// Plain bytes that a connection sends in early records: by then the congestion window has grown
 /// from ten segments to some fifty, beyond any record.
 const EARLY_BYTES: usize = 64 << 10;
-
-type Inner = tokio_rustls::server::TlsStream<Stream>;
 
 /// How far a connection has come.
 #[derive(Debug, Default)]
@@ -29,9 +27,9 @@ pub(super) struct Records {
 
 impl Records {
     /// Writes what `pieces` hold, or a part of it.
-    pub(super) fn poll_write(
+    pub(super) fn poll_write<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
-        stream: &mut Inner,
+        stream: &mut TlsStream<S>,
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
@@ -47,9 +45,9 @@ impl Records {
         self.poll_write_early(stream, cx, pieces, total)
     }
 
-    fn poll_write_early(
+    fn poll_write_early<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
-        stream: &mut Inner,
+        stream: &mut TlsStream<S>,
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
         total: usize,

@@ -18,7 +18,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{AlertDescription, ServerConfig, SignatureScheme};
 use std::fmt;
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
@@ -101,10 +101,10 @@ enum Certificates {
     Sites(Arc<Sites>),
 }
 
-/// An accepted TLS connection.
+/// An accepted TLS connection, over TCP or over another stream of bytes.
 #[derive(Debug)]
-pub struct TlsStream {
-    stream: tokio_rustls::server::TlsStream<Stream>,
+pub struct TlsStream<S = Stream> {
+    stream: tokio_rustls::server::TlsStream<S>,
     site: usize,
     names: Option<Arc<LeafNames>>,
     records: Records,
@@ -193,15 +193,29 @@ impl ServerTls {
         stream: Stream,
         deadline: Duration,
     ) -> Result<TlsStream, HandshakeError> {
+        let client = stream.peer().ip();
+        self.accept_within(stream, client, deadline).await
+    }
+
+    /// The same on a stream that came through something else, such as a tunnel that `client` opened.
+    pub async fn accept_within<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        client: IpAddr,
+        deadline: Duration,
+    ) -> Result<TlsStream<S>, HandshakeError> {
         let _place = Place::take().ok_or(HandshakeError::Busy)?;
-        match tokio::time::timeout(deadline, self.handshake(stream)).await {
+        match tokio::time::timeout(deadline, self.handshake(stream, client)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(HandshakeError::Timeout),
         }
     }
 
-    async fn handshake(&self, stream: Stream) -> Result<TlsStream, HandshakeError> {
-        let client = stream.peer().ip();
+    async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        client: IpAddr,
+    ) -> Result<TlsStream<S>, HandshakeError> {
         // The library bounds the first message at 64 KiB.
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream)
             .await
@@ -267,7 +281,7 @@ impl fmt::Debug for ServerTls {
     }
 }
 
-impl TlsStream {
+impl<S> TlsStream<S> {
     /// The name that the client asked for, lower-case.
     pub fn sni(&self) -> Option<&str> {
         self.stream.get_ref().1.server_name()
@@ -313,7 +327,9 @@ impl TlsStream {
         let chain = self.stream.get_ref().1.peer_certificates()?;
         chain.first().map(AsRef::as_ref)
     }
+}
 
+impl TlsStream {
     /// The connection underneath.
     pub fn tcp(&self) -> &Stream {
         self.stream.get_ref().0
@@ -381,7 +397,7 @@ impl HandshakeError {
     }
 }
 
-impl AsyncRead for TlsStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for TlsStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -391,7 +407,7 @@ impl AsyncRead for TlsStream {
     }
 }
 
-impl AsyncWrite for TlsStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TlsStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -34,13 +34,6 @@ impl Settings {
                     .remedy("name networks, as in [192.168.0.0/16], or leave clients out"),
             );
         }
-        for (setting, ports) in
-            [("connect_ports", &self.connect_ports), ("fetch_ports", &self.fetch_ports)]
-        {
-            if let Some(index) = ports.iter().position(|port| *port == 0) {
-                complaints.push(Complaint::new(format!("{setting}.{index}"), "there is no port 0"));
-            }
-        }
         complaints.extend(check_span(
             "tunnel_idle",
             *self.tunnel_idle,
@@ -139,7 +132,6 @@ mod tests {
         let settings = Settings {
             listen: vec![Text("udp://127.0.0.1:1".parse().unwrap())],
             clients: Vec::new(),
-            connect_ports: vec![443, 0],
             tunnel_idle: Text(Span(Duration::ZERO)),
             upgrade: vec!["websocket".into(), "h2c".into()],
             parent: Some(ParentSettings::Several(Vec::new())),
@@ -154,7 +146,6 @@ mod tests {
         let expected = [
             "listen.0",
             "clients",
-            "connect_ports.1",
             "tunnel_idle",
             "parent",
             "upgrade.1",

@@ -263,7 +263,7 @@ fn ports_and_destinations_and_clients_have_bounds() {
     let origin = Origin::start(|_, _, _| ok("x"));
     let port = origin.address.port();
     let narrow = proxy("", |settings| {
-        settings.connect_ports = vec![443];
+        settings.connect_ports = vec!["443".parse().map(settings::Text).unwrap()];
         settings.destinations = upstream::origins::Destinations::Public;
     });
     let answer = ask(narrow, &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: a\r\n\r\n"));

@@ -2,11 +2,14 @@
 //!
 //! The pixel door tells by itself. Where the program runs, the DNS door and the gateway say more.
 
+use crate::app::blocked_tunnels::are_taken;
 use crate::app::build::{effective_style, pixel_addresses};
+use crate::app::mint::vouches_for;
 use admin::Question;
 use config::Plan;
+use door_proxy::BlockedTunnel;
 use policy::{Ask, Policy, Style, Verdict};
-use vocab::{Action, Door, Kind};
+use vocab::{Action, Door, Kind, Now};
 
 /// The record types of addresses.
 const A: u16 = 1;
@@ -30,7 +33,12 @@ pub(super) fn is_configured(plan: &Plan, door: Door) -> bool {
 }
 
 /// Outcome at the door of a question.
-pub(super) fn outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>, verdict: Verdict) -> String {
+pub(super) fn outcome(
+    (policy, plan): (&Policy, &Plan),
+    ask: &Ask<'_>,
+    verdict: Verdict,
+    now: Now,
+) -> String {
     match (ask.door, verdict.action) {
         (Door::Dns, Action::Pass) => {
             "asks the upstream resolvers, or answers from the cache".into()
@@ -38,7 +46,11 @@ pub(super) fn outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>, verdict: Verd
         (Door::Dns, Action::Block) => dns_outcome(policy, plan, ask),
         (Door::Pixel, _) => String::new(),
         (Door::Proxy, Action::Pass) => "fetches it from its origin".into(),
-        (Door::Proxy, Action::Block) => door_proxy::foretell(policy, ask, verdict),
+        (Door::Proxy, Action::Block) => {
+            let is_answered = are_taken(plan) && vouches_for(policy, ask.host.as_str(), now);
+            let tunnel = if is_answered { BlockedTunnel::Answered } else { BlockedTunnel::Refused };
+            door_proxy::foretell(policy, ask, verdict, tunnel)
+        }
         (Door::Web, Action::Pass) => "serves the file".into(),
         (Door::Gateway, Action::Pass) => {
             "does what its route says, unless its own patterns block it".into()
