@@ -26,6 +26,9 @@ const STUBS: [&str; 3] = ["todo!", "unimplemented!", "#[ignore"];
 const TEXTS: [&str; 14] = [
     "rs", "toml", "md", "yaml", "yml", "json", "ts", "tsx", "js", "html", "css", "sh", "py", "txt",
 ];
+/// Files of a state folder, which hold keys and tokens and are no part of the project.
+const STATE_FILES: [&str; 5] =
+    ["admin.token", "ca.key", "ledger.db", "ledger.lock", "policy.snapshot"];
 /// Larger files are data.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
@@ -36,6 +39,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let mut decisions: Vec<(&PathBuf, String)> = Vec::new();
     for path in &files {
         findings.extend(check_name(path));
+        findings.extend(left_behind(path));
         if !is_text(path) || too_large(&root.join(path)) {
             continue;
         }
@@ -81,6 +85,13 @@ fn check_name(path: &Path) -> Option<Finding> {
     let named =
         stem.iter().filter_map(|part| part.to_str()).find(|part| EMPTY_NAMES.contains(part))?;
     Some(Finding::new(path, 0, format!("the name {named} says nothing: name it for what it does")))
+}
+
+/// A file that a running Tidegate has left in the tree.
+fn left_behind(path: &Path) -> Option<Finding> {
+    let name = path.file_name()?.to_str()?;
+    let message = "a state folder is no part of the project, and holds keys: delete it";
+    STATE_FILES.contains(&name).then(|| Finding::new(path, 0, message))
 }
 
 fn check_source(path: &Path, text: &str) -> Vec<Finding> {
@@ -195,6 +206,12 @@ mod tests {
         let text = format!("//! A.\n{}", "// x\n".repeat(600));
         assert_eq!(messages("crates/a/src/a.rs", &text).len(), 1);
         assert_eq!(messages("crates/a/tests/a.rs", &text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_state_folder_is_found() {
+        assert!(left_behind(Path::new("state/ca/ca.key")).is_some());
+        assert!(left_behind(Path::new("crates/a/src/ca.rs")).is_none());
     }
 
     #[test]

@@ -194,7 +194,7 @@ fn the_same_page_is_as_clean_through_the_proxy() {
 policy: {{ lists: [{{ name: hosts, path: "{0}/adservers.hosts" }}, {{ name: easylist, path: "{0}/easylist.txt" }}] }}
 proxy: {{ listen: ["http://{DNS}:3128"], destinations: any }}
 pixel: {{ listen: ["https://{PIXEL}:443"], addresses: [{PIXEL}] }}
-resolver: {{ upstreams: ["udp://{UPSTREAM}:53"] }}
+dns: {{ listen: ["udp://{DNS}:53"], upstreams: ["udp://{UPSTREAM}:53"] }}
 admin: {{ listen: "127.0.0.1:0" }}
 "#,
         lists.display()
