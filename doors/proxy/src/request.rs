@@ -82,12 +82,7 @@ pub(crate) async fn answer(
     // read
     let wish = match read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
-        Err(refusal) => {
-            ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
-            let address = own::address_for(caller, &request);
-            let shaped = shape_refusal(&refusal, caller, &setup, (&address, reader));
-            return record(ticket, shaped, &setup);
-        }
+        Err(refusal) => return refuse(&refusal, &request, (caller, &setup), ticket),
     };
     ticket.asked(wish.kind, wish.recorded());
 
@@ -144,6 +139,19 @@ pub(crate) async fn answer(
 
     // record
     record(ticket, shaped, &setup)
+}
+
+/// The answer to a request that was refused before the policy was asked, noted in the ledger.
+fn refuse(
+    refusal: &Refusal,
+    request: &Request<Incoming>,
+    (caller, setup): (&Caller, &Setup),
+    mut ticket: Ticket,
+) -> Response<Body> {
+    ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
+    let address = own::address_for(caller, request);
+    let reader = Reader::of(request.headers());
+    record(ticket, shape_refusal(refusal, caller, setup, (&address, reader)), setup)
 }
 
 async fn read(

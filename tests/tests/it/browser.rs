@@ -191,8 +191,9 @@ fn the_same_page_is_as_clean_through_the_proxy() {
     let lists = shared().join("data/lists");
     let edge = Tidegate::start(&format!(
         r#"
-policy: {{ lists: [{{ name: hosts, path: "{0}/adservers.hosts" }}, {{ name: easylist, path: "{0}/easylist.txt" }}] }}
-proxy: {{ listen: ["http://{DNS}:3128"], destinations: any }}
+policy: {{ lists: [{{ name: hosts, path: "{0}/adservers.hosts" }}, {{ name: easylist, path: "{0}/easylist.txt" }},
+  {{ name: easyprivacy, path: "{0}/easyprivacy.txt" }}, {{ name: malware, path: "{0}/malwaredomains.txt" }}] }}
+proxy: {{ listen: ["http://{DNS}:3128"], clients: [203.0.113.0/24], destinations: any }}
 pixel: {{ listen: ["https://{PIXEL}:443"], addresses: [{PIXEL}] }}
 dns: {{ listen: ["udp://{DNS}:53"], upstreams: ["udp://{UPSTREAM}:53"] }}
 admin: {{ listen: "127.0.0.1:0" }}

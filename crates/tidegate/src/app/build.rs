@@ -47,15 +47,7 @@ pub(super) fn start(
     (privileges, launcher): (StartPrivileges, Option<Launcher>),
 ) -> Result<(Arc<App>, Origin), Failure> {
     let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
-    let mut troubles = Vec::new();
-    let mut plan = Cow::Borrowed(plan);
-    if plan.is_built_in()
-        && let Err(why) = write_welcome(state.path())
-    {
-        let page = state.path().join("www/index.html");
-        troubles.push(format!("{}: {why}; there is no web door", page.display()));
-        plan.to_mut().file.web.clear();
-    }
+    let (plan, trouble) = with_welcome(plan, state.path());
     let plan = &*plan;
     let (policy, origin) = compile(plan, state.path(), None)?;
     leaves::restore(state.path(), &policy, transport::clock::now());
@@ -101,7 +93,7 @@ pub(super) fn start(
         dashboard: Arc::default(),
         running: Mutex::new(Running::nothing(plan.clone())),
     });
-    for trouble in troubles {
+    if let Some(trouble) = trouble {
         app.suffer(trouble);
     }
     app.restore_caches(plan);
@@ -112,6 +104,19 @@ pub(super) fn start(
     app.private.look_again();
     app.subscribe(plan, app.started).map_err(|why| cannot(&why))?;
     Ok((app, origin))
+}
+
+/// The plan and, of the built-in one, the web door's page in the state folder; where that cannot be
+/// written, the plan without its web door, and the trouble to show.
+fn with_welcome<'p>(plan: &'p Plan, state_dir: &Path) -> (Cow<'p, Plan>, Option<String>) {
+    let mut plan = Cow::Borrowed(plan);
+    if !plan.is_built_in() {
+        return (plan, None);
+    }
+    let Err(why) = write_welcome(state_dir) else { return (plan, None) };
+    plan.to_mut().file.web.clear();
+    let page = state_dir.join("www/index.html");
+    (plan, Some(format!("{}: {why}; there is no web door", page.display())))
 }
 
 /// Reads the lists and compiles the policy, or takes it from the snapshot; of lists that stand in the
