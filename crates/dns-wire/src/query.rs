@@ -133,24 +133,16 @@ impl<'p> Query<'p> {
         if flags & bits::RESPONSE != 0 {
             return Err(BadQuery::Drop(DropReason::Response));
         }
-        let bad =
-            |rcode, question, edns| BadQuery::Reply(BadReply { rcode, id, flags, question, edns });
         let counts = [word(4), word(6), word(8), word(10)];
         if flags & bits::OPCODE != 0 {
-            let (question, edns, _) = legible(packet, counts);
-            return Err(bad(Rcode::NotImp, question, edns));
+            return Err(refused(packet, counts, Rcode::NotImp));
         }
         let Ok((question, edns, options)) = read(packet, counts, name) else {
             name.clear();
-            let (question, edns, options) = legible(packet, counts);
-            if counts[..3] == [0; 3] && has_cookie(options) {
-                let reply = BadReply { rcode: Rcode::NoError, id, flags, question, edns };
-                return Err(BadQuery::Cookie(reply, options));
-            }
-            return Err(bad(Rcode::FormErr, question, edns));
+            return Err(refused(packet, counts, Rcode::FormErr));
         };
         if edns.is_some_and(|edns| edns.version != 0) {
-            return Err(bad(Rcode::BadVers, Some(question), edns));
+            return Err(refused(packet, counts, Rcode::BadVers));
         }
         let tail = question.len() - 4;
         Ok(Self {
@@ -242,6 +234,18 @@ fn read<'p>(
         }
     }
     Ok((question, edns, options))
+}
+
+/// What is said of a message that has a header and is no query of ours.
+#[cold]
+fn refused(packet: &[u8], counts: [u16; 4], rcode: Rcode) -> BadQuery<'_> {
+    let (id, flags) = (u16_at(packet, 0).unwrap_or(0), u16_at(packet, 2).unwrap_or(0));
+    let (question, edns, options) = legible(packet, counts);
+    let reply = BadReply { rcode, id, flags, question, edns };
+    if rcode == Rcode::FormErr && counts[..3] == [0; 3] && has_cookie(options) {
+        return BadQuery::Cookie(BadReply { rcode: Rcode::NoError, ..reply }, options);
+    }
+    BadQuery::Reply(reply)
 }
 
 /// Question, EDNS and options of a message that is no query of ours, as far as it can be followed:

@@ -208,16 +208,32 @@ impl Scrubber {
         Ok(belongs.into())
     }
 
+    /// Of the additional section, while no record before has been left out.
     fn additional(&mut self, message: &[u8], record: &Record) -> Result<Belongs, BadAnswer> {
+        let mut here = self.records_at;
+        let before = std::iter::from_fn(|| {
+            let before = (here < record.start).then(|| wire::record_at(message, here))?;
+            here = before.as_ref().map_or(record.start, |it| it.end);
+            Some(before)
+        });
+        self.additional_to(message, record, before)
+    }
+
+    /// Of the additional section, what stands on the chain or is named by a record of `before`.
+    fn additional_to(
+        &mut self,
+        message: &[u8],
+        record: &Record,
+        before: impl Iterator<Item = Result<Record, Malformed>>,
+    ) -> Result<Belongs, BadAnswer> {
         if record.class != self.qclass {
             return Ok(Belongs::No);
         }
         if self.link_of(message, record.start).is_some() {
             return Ok(Belongs::Yes);
         }
-        let mut here = self.records_at;
-        while here < record.start {
-            let before = wire::record_at(message, here)?;
+        for before in before {
+            let before = before?;
             if self.comparisons == COMPARISONS_MAX {
                 return Ok(Belongs::No);
             }
@@ -225,7 +241,6 @@ impl Scrubber {
             if names(message, &before, record.start) {
                 return Ok(Belongs::Yes);
             }
-            here = before.end;
         }
         Ok(Belongs::No)
     }
@@ -255,6 +270,8 @@ impl Scrubber {
         let mut out = message.get(..self.records_at).ok_or(Malformed)?.to_vec();
         let (mut here, mut strangers) = (self.records_at, 0);
         let mut subject = Subject::Foreign;
+        // Where the records begin that are kept: what is left out names nobody.
+        let mut kept_at = Vec::new();
         let sections = [Section::Answer, Section::Authority, Section::Additional];
         for (section, count_at) in sections.into_iter().zip([6, 8, 10]) {
             let (count, mut kept) = (u16_at(message, count_at)?, 0_u16);
@@ -267,7 +284,10 @@ impl Scrubber {
                     Section::Answer => self.answer(message, &record)?,
                     Section::Authority => self.authority(message, &record)?,
                     Section::Additional if is_last => Belongs::Yes,
-                    Section::Additional => self.additional(message, &record)?,
+                    Section::Additional => {
+                        let before = kept_at.iter().map(|at| wire::record_at(message, *at));
+                        self.additional_to(message, &record, before)?
+                    }
                 };
                 if section == Section::Answer
                     && record.class == self.qclass
@@ -278,6 +298,7 @@ impl Scrubber {
                 match belongs {
                     Belongs::Yes => {
                         write(message, &record, &mut out)?;
+                        kept_at.push(record.start);
                         kept += 1;
                     }
                     Belongs::No => strangers += 1,

@@ -223,6 +223,25 @@ fn additional_records_are_kept_where_something_names_them() {
 }
 
 #[test]
+fn what_is_left_out_names_nobody() {
+    let mut builder = begin("www.example", Rtype::A, Rcode::NOERROR);
+    a(&mut builder, "www.example", 300, [192, 0, 2, 1]);
+    mx(&mut builder, "stranger.test", 300, "mail.victim.test");
+    let mut builder = builder.authority();
+    builder
+        .push((name("victim.test"), Ttl::from_secs(60), Ns::new(name("ns.victim.test"))))
+        .unwrap();
+    let mut builder = builder.additional();
+    for owner in ["mail.victim.test", "ns.victim.test"] {
+        let address = A::from(Ipv4Addr::new(203, 0, 113, 6));
+        builder.push((name(owner), Class::IN, Ttl::from_secs(60), address)).unwrap();
+    }
+    let read = given(&builder.finish().into_target(), Rtype::A);
+    assert_eq!(read.answers, ["www.example 300 A 192.0.2.1"]);
+    assert_eq!((read.authorities, read.additionals), (vec![], vec![]));
+}
+
+#[test]
 fn chains_with_strangers_between_come_out_as_they_were_meant() {
     let mut numbers = Numbers(0x5eed);
     for _ in 0..2000 {
