@@ -10,6 +10,7 @@ use crate::body::BodyError;
 use crate::client::answer_body::AnswerBody;
 use crate::pace::{Course, Pace};
 use crate::trailers::{self, Behind};
+use crate::unfinished::Place;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use std::fmt;
@@ -22,6 +23,8 @@ pub struct Incoming {
     source: Source,
     stream: Option<Arc<Pace>>,
     behind: Behind,
+    /// Given up once all of it has come.
+    place: Option<Place>,
 }
 
 /// Where it comes from.
@@ -37,30 +40,40 @@ enum Source {
 impl Incoming {
     /// The body of a request that nobody sends: ours, to ourselves.
     pub const fn none() -> Self {
-        Self { source: Source::None, stream: None, behind: Behind::Request }
+        Self { source: Source::None, stream: None, behind: Behind::Request, place: None }
     }
 
     /// A body that came with its head.
     pub(crate) fn whole(bytes: Bytes) -> Self {
         let source = if bytes.is_empty() { Source::None } else { Source::Whole(bytes) };
-        Self { source, stream: None, behind: Behind::Answer }
+        Self { source, stream: None, behind: Behind::Answer, place: None }
     }
 
     /// The body of a request on a stream of HTTP/2.
     pub(crate) fn of_stream(body: hyper::body::Incoming, stream: &Arc<Pace>) -> Self {
         // Most requests have none: they are not waited for.
         let stream = (!body.is_end_stream()).then(|| Arc::clone(stream));
-        Self { source: Source::Engine(body), stream, behind: Behind::Request }
+        Self { source: Source::Engine(body), stream, behind: Behind::Request, place: None }
     }
 
     /// The body of a request over HTTP/1.
     pub(crate) fn of_request(body: hyper::body::Incoming) -> Self {
-        Self { source: Source::Engine(body), stream: None, behind: Behind::Request }
+        Self { source: Source::Engine(body), stream: None, behind: Behind::Request, place: None }
     }
 
     /// The body of an answer over HTTP/2.
     pub(crate) fn of_answer(body: hyper::body::Incoming) -> Self {
-        Self { source: Source::Engine(body), stream: None, behind: Behind::Answer }
+        Self { source: Source::Engine(body), stream: None, behind: Behind::Answer, place: None }
+    }
+
+    /// Whether some of it has still to come.
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(self.source, Source::Engine(_) | Source::Answer(_)) && !self.is_end_stream()
+    }
+
+    /// Holds `place` until all of it has come, or it is dropped.
+    pub(crate) fn hold(&mut self, place: Place) {
+        self.place = Some(place);
     }
 
     /// What is left of it, if all of that has come.
@@ -79,7 +92,12 @@ impl Incoming {
 
 impl From<AnswerBody> for Incoming {
     fn from(body: AnswerBody) -> Self {
-        Self { source: Source::Answer(Box::new(body)), stream: None, behind: Behind::Answer }
+        Self {
+            source: Source::Answer(Box::new(body)),
+            stream: None,
+            behind: Behind::Answer,
+            place: None,
+        }
     }
 }
 
@@ -108,14 +126,21 @@ impl HttpBody for Incoming {
             Source::Engine(body) => body,
         };
         let frame = Pin::new(&mut *body).poll_frame(cx).map_ok(|frame| sifted(frame, behind));
+        let is_over = match &frame {
+            Poll::Pending => false,
+            Poll::Ready(Some(Ok(_))) => body.is_end_stream(),
+            Poll::Ready(Some(Err(_)) | None) => true,
+        };
+        if is_over {
+            this.place = None;
+        }
         if let Some(stream) = &this.stream {
             match &frame {
-                Poll::Pending => stream.upload_waits(cx.waker()),
-                Poll::Ready(Some(Ok(_))) if body.is_end_stream() => stream.upload_over(),
+                _ if is_over => stream.upload_over(),
                 Poll::Ready(Some(Ok(frame))) => {
                     stream.upload_came(frame.data_ref().map_or(0, Bytes::len));
                 }
-                Poll::Ready(Some(Err(_)) | None) => stream.upload_over(),
+                Poll::Ready(_) | Poll::Pending => stream.upload_waits(cx.waker()),
             }
         }
         frame.map_err(BodyError::Received)

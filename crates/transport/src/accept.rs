@@ -185,7 +185,7 @@ impl Drop for Place {
 
 /// The client behind an address: IPv4 as it is (also where it comes mapped into IPv6), IPv6 by its
 /// /64, which is what one customer has.
-pub(crate) fn client_of(peer: IpAddr) -> IpAddr {
+pub fn client_of(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => {

@@ -29,7 +29,7 @@ pub mod udp;
 
 pub use accept::{
     CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX_DEFAULT, ConnectionCounts,
-    ConnectionLimits, accept_loop, accept_until,
+    ConnectionLimits, accept_loop, accept_until, client_of,
 };
 pub use bucket::{Buckets, Rate, Taken};
 pub use cores::{CoreStuck, Cores, despite_panics};

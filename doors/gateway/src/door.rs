@@ -20,7 +20,7 @@ use crate::ways;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
 use http_engine::private_files::PrivateFiles;
-use http_engine::{Limits, Versions, serve};
+use http_engine::{Limits, UnfinishedCounts, UnfinishedRequests, Versions, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
-use transport::{ConnectionLimits, Drain, Signer, Stream, clock};
+use transport::{ConnectionLimits, Drain, Signer, Stream, client_of, clock};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
 use vocab::{Complaint, Listen, NearWanted, Network, RuleRef};
 
@@ -62,6 +62,7 @@ pub struct Door {
     pub(crate) parts: Parts,
     setup: ArcSwap<Setup>,
     connections: ConnectionLimits,
+    unfinished: UnfinishedRequests,
     watch: Watch,
 }
 
@@ -124,7 +125,8 @@ impl Door {
         let (all, each) = caps(&settings);
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
         let connections = ConnectionLimits::new(all, each);
-        Ok(Arc::new(Self { parts, setup, connections, watch: Watch::default() }))
+        let unfinished = UnfinishedRequests::for_connections(all);
+        Ok(Arc::new(Self { parts, setup, connections, unfinished, watch: Watch::default() }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
@@ -141,6 +143,7 @@ impl Door {
         }
         let (all, each) = caps(&setup.settings);
         self.connections.set(all, each);
+        self.unfinished.set_connections(all);
         self.setup.store(Arc::new(setup));
         self.watch.see_to(|| self.setup().pools.clone());
         Ok(())
@@ -166,6 +169,11 @@ impl Door {
     /// Where to listen.
     pub fn listeners(&self) -> Vec<Listen> {
         self.setup.load().settings.listen.iter().map(|listen| listen.0.clone()).collect()
+    }
+
+    /// How many requests are within their bodies, and how many were refused for that.
+    pub fn unfinished_requests(&self) -> UnfinishedCounts {
+        self.unfinished.counts()
     }
 
     /// The caps on its connections, to share among all its listeners.
@@ -251,8 +259,13 @@ impl Door {
         let handler = move |incoming| {
             let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
             // Boxed: it goes through many hands, and is copied in none.
-            let incoming = Box::new(incoming);
-            async move { Box::pin(request::answer(&door, &caller, incoming)).await }
+            let incoming = door.unfinished.admit(incoming, || client_of(caller.peer)).map(Box::new);
+            async move {
+                match incoming {
+                    Ok(incoming) => Box::pin(request::answer(&door, &caller, incoming)).await,
+                    Err(refused) => refused,
+                }
+            }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve(stream, versions, limits, stop, handler).await);

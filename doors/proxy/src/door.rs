@@ -13,7 +13,7 @@ use crate::tunnel::BlockedTunnels;
 use crate::within::{Asker, Within};
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
-use http_engine::{Limits, Versions, serve_quickly};
+use http_engine::{Limits, UnfinishedCounts, UnfinishedRequests, Versions, serve_quickly};
 use ledger::Ledger;
 use passwords::Users;
 use policy::Policy;
@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use store::freshness::Rules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, CameTo};
-use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream};
+use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream, client_of};
 use upstream::origins::{
     BecomesTunnel, ClientStream, Dialer, Host, KnownOrigin, Limits as OriginLimits, Origin,
     Origins, Reach,
@@ -62,6 +62,7 @@ pub struct Door {
     pub(crate) guesses: Buckets,
     pub(crate) trims: Trims,
     connections: ConnectionLimits,
+    unfinished: UnfinishedRequests,
     setup: ArcSwap<Setup>,
 }
 
@@ -100,8 +101,9 @@ impl Door {
         let (all, each) = caps(&settings);
         let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
         let connections = ConnectionLimits::new(all, each);
+        let unfinished = UnfinishedRequests::for_connections(all);
         let (guesses, trims) = (Buckets::new(GUESSES), Trims::default());
-        Ok(Arc::new(Self { parts, guesses, trims, connections, setup }))
+        Ok(Arc::new(Self { parts, guesses, trims, connections, unfinished, setup }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the
@@ -114,6 +116,7 @@ impl Door {
         }
         let (all, each) = caps(&setup.settings);
         self.connections.set(all, each);
+        self.unfinished.set_connections(all);
         self.setup.store(Arc::new(setup));
         Ok(())
     }
@@ -138,6 +141,11 @@ impl Door {
     /// Where to listen.
     pub fn listeners(&self) -> Vec<Listen> {
         self.setup.load().settings.listen.iter().map(|listen| listen.0.clone()).collect()
+    }
+
+    /// How many requests are within their bodies, and how many were refused for that.
+    pub fn unfinished_requests(&self) -> UnfinishedCounts {
+        self.unfinished.counts()
     }
 
     /// The caps on its connections, to share among all its listeners.
@@ -166,7 +174,12 @@ impl Door {
         let lane = Lane { door: Arc::clone(&self), caller: Arc::clone(&caller) };
         let handler = move |incoming| {
             let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
-            async move { request::answer(&door, &caller, incoming).await }
+            async move {
+                match door.unfinished.admit(incoming, || client_of(caller.client)) {
+                    Ok(incoming) => request::answer(&door, &caller, incoming).await,
+                    Err(refused) => refused,
+                }
+            }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);

@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::Either;
 use http_engine::private_files::PrivateFiles;
-use http_engine::{Limits, Versions, serve_quickly};
+use http_engine::{Limits, UnfinishedCounts, UnfinishedRequests, Versions, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::{ConnectionLimits, Drain, Signer, Stream};
+use transport::{ConnectionLimits, Drain, Signer, Stream, client_of};
 use vocab::{Complaint, Listen, Scheme};
 
 /// What the door is built from.
@@ -46,6 +46,7 @@ pub struct Door {
     pub(crate) parts: Parts,
     watcher: Arc<Watcher>,
     connections: ConnectionLimits,
+    unfinished: UnfinishedRequests,
     state: ArcSwap<State>,
 }
 
@@ -80,7 +81,8 @@ impl Door {
         let state = ArcSwap::from_pointee(State::open(settings, &parts, &watcher, None)?);
         let (all, each) = caps(settings);
         let connections = ConnectionLimits::new(all, each);
-        Ok(Arc::new(Self { parts, watcher, connections, state }))
+        let unfinished = UnfinishedRequests::for_connections(all);
+        Ok(Arc::new(Self { parts, watcher, connections, unfinished, state }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
@@ -90,6 +92,7 @@ impl Door {
         let state = State::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
         let (all, each) = caps(settings);
         self.connections.set(all, each);
+        self.unfinished.set_connections(all);
         self.state.store(Arc::new(state));
         // The logs of sites that stay: files are opened anew by every reload.
         self.reopen_logs();
@@ -125,6 +128,11 @@ impl Door {
     /// Where to listen: each entry once, however many sites share it.
     pub fn listeners(&self) -> Vec<Listen> {
         self.state.load().sites.tables.iter().map(|(listen, _)| listen.clone()).collect()
+    }
+
+    /// How many requests are within their bodies, and how many were refused for that.
+    pub fn unfinished_requests(&self) -> UnfinishedCounts {
+        self.unfinished.counts()
     }
 
     /// The caps on its connections, to share among all its listeners.
@@ -176,7 +184,13 @@ impl Connection {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (versions, lane) = (self.versions, Lane(Arc::clone(&self)));
-        let handler = move |incoming| request::answer(Arc::clone(&self), incoming);
+        let handler = move |incoming| {
+            let client = || client_of(self.ends.client.ip());
+            match self.door.unfinished.admit(incoming, client) {
+                Ok(incoming) => Either::Left(request::answer(Arc::clone(&self), incoming)),
+                Err(refused) => Either::Right(std::future::ready(refused)),
+            }
+        };
         let stop = drain.begun();
         // How a connection ends is the client's affair; what matters stands in the ledger.
         serve_quickly(stream, versions, Limits::default(), stop, lane, handler).map(drop)

@@ -19,6 +19,7 @@ use crate::cli::{Exit, Failure, Setup};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
 use door_dns::AliasesAtPixel;
+use http_engine::UnfinishedCounts;
 use ledger::RuleTexts;
 use policy::{Policy, Profiles, Rules, Style};
 use std::borrow::Cow;
@@ -305,6 +306,18 @@ impl App {
     pub(super) fn gateway_upgrades(&self) -> Option<u32> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.doors.gateway.as_ref().map(|door| door.upgrades_open())
+    }
+
+    /// The requests within their bodies at each door that passes bodies on and runs.
+    pub(super) fn unfinished_requests(&self) -> Vec<(&'static str, UnfinishedCounts)> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let doors = &running.doors;
+        let counts = [
+            ("proxy", doors.proxy.as_ref().map(|door| door.unfinished_requests())),
+            ("web", doors.web.as_ref().map(|door| door.unfinished_requests())),
+            ("gateway", doors.gateway.as_ref().map(|door| door.unfinished_requests())),
+        ];
+        counts.into_iter().filter_map(|(door, counts)| Some((door, counts?))).collect()
     }
 
     /// The pixel door's own figures, if it runs.

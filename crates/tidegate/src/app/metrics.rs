@@ -6,6 +6,7 @@ use super::App;
 use super::panics;
 use super::reload::size;
 use door_gateway::{GuardCounts, PatternHits};
+use http_engine::UnfinishedCounts;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
@@ -77,6 +78,7 @@ pub(super) struct Gauges {
     collected: Vec<door_dns::Collected>,
     gateway: Option<OfGateway>,
     gateway_upgrades: Option<u32>,
+    unfinished: Vec<(&'static str, UnfinishedCounts)>,
     panics: BTreeMap<String, u64>,
 }
 
@@ -92,6 +94,7 @@ impl Gauges {
             collected: app.collected(),
             gateway: app.gateway_door().as_deref().map(OfGateway::of),
             gateway_upgrades: app.gateway_upgrades(),
+            unfinished: app.unfinished_requests(),
             panics: panics::counts(),
         }
     }
@@ -151,6 +154,7 @@ impl Collector for Gauges {
             let help = "Connections through the gateway that have left HTTP, as WebSockets do";
             gauge(to, "tidegate_gateway_upgrades_open", help, open.into())?;
         }
+        self.by_door(to)?;
         self.by_collector(to)?;
         self.by_thread(to)
     }
@@ -169,6 +173,25 @@ impl Gauges {
         for hit in &gateway.hits {
             let labels = [("list", hit.list.clone()), ("line", hit.line.to_string())];
             family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&hit.hits, None)?;
+        }
+        Ok(())
+    }
+
+    fn by_door(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let (name, help) = ("tidegate_requests_unfinished", "Requests within their bodies");
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (door, counts) in &self.unfinished {
+            let open = ConstGauge::new(counts.open as i64);
+            open.encode(family.encode_family(&[("door", *door)])?)?;
+        }
+        let name = "tidegate_requests_unfinished_refused";
+        let help = "Requests refused because too many were within their bodies";
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (door, counts) in &self.unfinished {
+            let labels = [("door", *door)];
+            family
+                .encode_family(&labels)?
+                .encode_counter::<NoLabelSet, _, u64>(&counts.refused, None)?;
         }
         Ok(())
     }

@@ -3,12 +3,13 @@
 use crate::support;
 
 use door_gateway::{Settings, UploadMode};
+use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use support::{
-    DEADLINE, Origin, Reply, ask, numbered, ok, parts, read_message, scratch, simple, start,
+    DEADLINE, Origin, Reply, ask, get, numbered, ok, parts, read_message, scratch, simple, start,
 };
 
 const MEGA: usize = 1 << 20;
@@ -256,4 +257,49 @@ fn who_talks_while_listening_is_not_made_to_wait() {
         client.write_all(head.as_bytes()).unwrap();
         until("a connection", || server.connections() > number);
     }
+}
+
+/// Begins an upload from `client`, and gives its connection and the first byte of an answer, if one
+/// comes before its body has.
+fn begin_upload(client: Ipv4Addr, gateway: SocketAddr) -> TcpStream {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&socket, &SocketAddrV4::new(client, 0)).unwrap();
+    rustix::net::connect(&socket, &gateway).unwrap();
+    let mut stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.write_all(format!("{}half", post(8)).as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn half_sent_requests_are_bounded_in_sum_and_shared_fairly() {
+    const GREEDY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+    const OTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
+    let server = Origin::start(|_, _, _| ok("thanks"));
+    let mut settings = simple(&[server.address]);
+    // A fifth of them may be within a body; of these, half are one client's.
+    settings.connections = 400;
+    let gateway = start(settings, parts(""));
+    let counts = || gateway.door.unfinished_requests();
+    let mut held: Vec<_> = (0..40).map(|_| begin_upload(GREEDY, gateway.address)).collect();
+    until("all that it may have", || counts().open == 40);
+    for _ in 0..10 {
+        let refused = read_message(&mut begin_upload(GREEDY, gateway.address)).unwrap();
+        assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("connection: close"));
+        assert!(refused.contains("retry-after: "), "{refused}");
+    }
+    assert_eq!((counts().open, counts().refused), (40, 10));
+    assert_eq!(server.connections(), 40, "the server has heard of no other");
+
+    // Who sends no body, or is somebody else, does not notice.
+    assert!(get(&gateway, "/").starts_with("HTTP/1.1 200 "));
+    for mut upload in (0..20).map(|_| begin_upload(OTHER, gateway.address)) {
+        upload.write_all(b"done").unwrap();
+        assert!(read_message(&mut upload).unwrap().starts_with("HTTP/1.1 200 "));
+    }
+    for upload in &mut held {
+        upload.write_all(b"done").unwrap();
+        assert!(read_message(upload).unwrap().starts_with("HTTP/1.1 200 "));
+    }
+    until("their places are given up", || counts().open == 0);
 }
