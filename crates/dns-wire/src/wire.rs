@@ -79,16 +79,17 @@ fn pointer_target(message: &[u8], here: usize, earliest: usize) -> Result<usize,
 }
 
 /// Where the name that starts at `at` ends, as [`skip_name`] says, once all of it was followed to
-/// its root: pointers lead ever further back, and 255 bytes are the end.
+/// its root: pointers lead ever further back, to what ends before whatever points there (RFC 1035
+/// §4.1.4: a prior occurrence), and 255 bytes are the end.
 pub(crate) fn sound_name(message: &[u8], at: usize) -> Result<usize, Malformed> {
     // Nearly every owner; whoever asks this has read the question already.
     if message.get(at..at + 2) == Some(&POINTER_TO_QUESTION[..]) && at > HEADER_BYTES {
         return Ok(at + 2);
     }
     let (mut here, mut earliest, mut bytes, mut pointers) = (at, at, 0, 0);
-    let mut end = None;
+    let (mut end, mut within) = (None, message);
     loop {
-        let length = usize::from(*message.get(here).ok_or(Malformed)?);
+        let length = usize::from(*within.get(here).ok_or(Malformed)?);
         match length {
             0 => return Ok(end.unwrap_or(here + 1)),
             1..=63 => {
@@ -99,12 +100,13 @@ pub(crate) fn sound_name(message: &[u8], at: usize) -> Result<usize, Malformed> 
                 }
             }
             192.. => {
-                let target = pointer_target(message, here, earliest)?;
+                let target = pointer_target(within, here, earliest)?;
                 pointers += 1;
                 if pointers > POINTERS_MAX {
                     return Err(Malformed);
                 }
                 end.get_or_insert(here + 2);
+                within = &message[..earliest];
                 (here, earliest) = (target, target);
             }
             _ => return Err(Malformed),

@@ -161,7 +161,8 @@ impl Scrubber {
             },
             record_type::DNAME => Ok(self.is_above_chain(message, record.start).into()),
             record_type::RRSIG if !wanted(record_type::RRSIG) => {
-                let covered = u16_at(message, record.data_at)?;
+                let data = message.get(record.data_at..record.end).ok_or(Malformed)?;
+                let covered = u16_at(data, 0)?;
                 Ok(match covered {
                     record_type::DNAME => self.is_above_chain(message, record.start),
                     record_type::CNAME => self.link_of(message, record.start).is_some(),

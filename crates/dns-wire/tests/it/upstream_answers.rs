@@ -58,6 +58,16 @@ fn names_that_lead_nowhere_are_malformed() {
 }
 
 #[test]
+fn a_pointer_leads_to_what_ends_before_it() {
+    // The first record stands at 29; its data, at 41, begin with a label and point at its length, 40,
+    // whose label is the data themselves: its name would end behind the last record.
+    let mut message = answering(1, &[record(&POINTER, 5, &[3, b'c', b'd', b'n', 0xc0, 40])]);
+    assert_eq!(message[40], 6);
+    message.extend([0; 12]);
+    assert_eq!(refused(&message), BadAnswer::Malformed);
+}
+
+#[test]
 fn data_that_its_type_does_not_allow_are_malformed() {
     for (rtype, data) in [
         (1, &[192, 0, 2, 1, 0, 0][..]),
@@ -220,6 +230,16 @@ fn additional_records_are_kept_where_something_names_them() {
     let read = given(&builder.finish().into_target(), Rtype::MX);
     assert_eq!(read.answers, ["www.example 300 MX 10 mail.example.net."]);
     assert_eq!(read.additionals, ["mail.example.net 60 A 192.0.2.1", "www.example 60 A 192.0.2.1"]);
+}
+
+#[test]
+fn a_signature_covers_what_its_own_data_say() {
+    // Another class, of whose data nothing else is known; behind it stands a record of the type.
+    let mut signature = record(&POINTER, 46, &[]);
+    signature[5] = 3;
+    let mut message = answering(1, &[signature, record(&POINTER, 1, &[192, 0, 2, 1])]);
+    message[28] = 3;
+    assert_eq!(refused(&message), BadAnswer::Malformed);
 }
 
 #[test]
