@@ -14,8 +14,9 @@ fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     if let Some(message) = doh_question(&text) {
         assert!(message.len() <= QUESTION_BYTES_MAX, "{text:?}");
-        // A question in words is always one, and of number 0 (RFC 8484 section 4.1).
-        if !text.contains("dns=") {
+        // A question in words is always one, and of number 0 (RFC 8484 section 4.1). A message in base64,
+        // whose key may be written with percent signs, may be anything.
+        if !text.contains("dns") && !text.contains('%') {
             let mut name = NameBuffer::new();
             let query = Query::parse(&message, &mut name).expect("it was written here");
             assert_eq!(query.id, 0);
