@@ -198,8 +198,17 @@ impl Tidegate {
 
     /// Resident memory now, in bytes.
     pub fn resident_bytes(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// Resident memory now that no file has, in bytes: what counts against a limit.
+    pub fn anonymous_bytes(&self) -> u64 {
+        self.memory("RssAnon:")
+    }
+
+    fn memory(&self, kind: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let line = status.lines().find(|line| line.starts_with(kind)).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
     }
 

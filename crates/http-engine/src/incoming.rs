@@ -24,7 +24,7 @@ pub struct Incoming {
     stream: Option<Arc<Pace>>,
     behind: Behind,
     /// Given up once all of it has come.
-    place: Option<Place>,
+    place: Option<Box<Place>>,
 }
 
 /// Where it comes from.
@@ -73,7 +73,7 @@ impl Incoming {
 
     /// Holds `place` until all of it has come, or it is dropped.
     pub(crate) fn hold(&mut self, place: Place) {
-        self.place = Some(place);
+        self.place = Some(Box::new(place));
     }
 
     /// What is left of it, if all of that has come.

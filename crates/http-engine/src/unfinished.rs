@@ -20,7 +20,7 @@ const CONNECTIONS_EACH: usize = 5;
 /// So many requests may be unfinished however few connections a door may have.
 const MAX_LEAST: usize = 64;
 /// When a client that was refused may try again, in seconds.
-const RETRY_AFTER: &str = "5";
+const RETRY_AFTER_S: u32 = 5;
 
 /// The unfinished requests of one door. Clones share their counts.
 #[derive(Clone, Debug)]
@@ -49,6 +49,12 @@ pub struct UnfinishedCounts {
     pub refused: u64,
 }
 
+/// A request is refused: too many are unfinished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany {
+    retry_after_s: u32,
+}
+
 /// One request's place, until its body has come or nobody reads it any more.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -75,15 +81,14 @@ impl UnfinishedRequests {
     }
 
     /// Counts `request` while its body is under way; one without a body is passed as it is. `client` is
-    /// an address, or what stands for all addresses of one customer. An error is the answer to one too
-    /// many: 503, and the connection closes.
+    /// an address, or what stands for all addresses of one customer.
     pub fn admit(
         &self,
         mut request: Request<Incoming>,
         client: impl FnOnce() -> IpAddr,
-    ) -> Result<Request<Incoming>, Response<Body>> {
+    ) -> Result<Request<Incoming>, TooMany> {
         if request.body().is_awaited() {
-            let place = self.place(client()).ok_or_else(refused)?;
+            let place = self.place(client()).ok_or(TooMany { retry_after_s: RETRY_AFTER_S })?;
             request.body_mut().hold(place);
         }
         Ok(request)
@@ -133,14 +138,17 @@ impl Drop for Place {
     }
 }
 
-fn refused() -> Response<Body> {
-    let why = "too many requests are being sent at once\n";
-    let mut answer = reply::text(StatusCode::SERVICE_UNAVAILABLE, why);
-    let headers = answer.headers_mut();
-    headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
-    // Its body is not read: over HTTP/1 nothing can follow.
-    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    answer
+impl TooMany {
+    /// What the client is told: 503, and when to come again. The connection closes.
+    pub fn answer(self) -> Response<Body> {
+        let why = "too many requests are being sent at once\n";
+        let mut answer = reply::text(StatusCode::SERVICE_UNAVAILABLE, why);
+        let headers = answer.headers_mut();
+        headers.insert(header::RETRY_AFTER, self.retry_after_s.into());
+        // Its body is not read: over HTTP/1 nothing can follow.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        answer
+    }
 }
 
 #[cfg(test)]

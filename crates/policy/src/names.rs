@@ -12,6 +12,7 @@ mod sieve;
 use crate::fingerprint::{Fingerprint, Keys, Suffixes};
 use crate::report::Syntax;
 use lines::{Lines, Look};
+use std::ops::Range;
 use vocab::{ListId, RuleRef};
 
 /// How a name was written in its list.
@@ -309,6 +310,11 @@ impl Names {
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
+    }
+
+    /// Where the tables lie in memory that every look-up reads.
+    pub(crate) fn places(&self) -> [Range<usize>; 2] {
+        self.lines.places()
     }
 
     /// Bytes of memory.

@@ -14,6 +14,7 @@ use crate::urls::index::{Index, Indexes};
 use crate::urls::rule::{Flags, Place, Rule, RuleTable};
 use crate::verdict::{Outcome, Verdict};
 use std::fmt;
+use std::ops::Range;
 use vocab::{Action, Cause, Kind, RuleRef};
 
 /// Compiled lists.
@@ -111,6 +112,12 @@ impl Rules {
             patterns_bytes: self.table.bytes() + self.indexes.bytes() + self.answers.bytes(),
             reports_bytes: self.lists.iter().map(report).sum::<usize>() as u64,
         }
+    }
+
+    /// Where the tables of names lie in memory, as ranges of addresses: every request reads a few lines
+    /// of them, at random. For whoever chooses the pages that memory comes in.
+    pub fn tables(&self) -> [Range<usize>; 2] {
+        self.names.places()
     }
 
     /// The rules as bytes, for the next start. `key` identifies what they were compiled from.

@@ -18,6 +18,7 @@ mod format;
 mod index;
 mod labels;
 mod lane;
+mod pieces;
 mod purge_log;
 mod purges;
 mod queue;
@@ -42,7 +43,7 @@ pub use format::{
 pub use index::VARIANTS_MAX;
 pub use purge_log::Completeness;
 pub use purges::{PATTERN_BYTES_MAX, PURGES_MAX, Purge, PurgeError, Purged, Strength};
-pub use queue::{QUEUE_BYTES_MAX, QUEUE_JOBS_MAX};
+pub use queue::{QUEUE_BYTES_USUAL, QUEUE_JOBS_MAX};
 pub use survey::{Ending, Entry, OPENING_BYTES, Source, Survey, opening, survey};
 pub use writer::{Draft, GATHERED_BYTES_MAX, Moment, NotStored, RecordWriter};
 
@@ -84,6 +85,8 @@ pub struct Settings {
     /// Objects that it may have; each takes some 20 bytes of memory, 24 at most. At the cap the oldest
     /// segment is reclaimed, as when space runs out.
     pub objects: u64,
+    /// Bytes of memory for what waits to be written: what would make more wait is not stored.
+    pub queue_bytes: usize,
     /// The secret of a new folder: 128 random bits. A folder that has one keeps it.
     pub seed: Seed,
 }
@@ -99,6 +102,7 @@ impl Settings {
             bytes,
             segment_bytes,
             objects: (bytes / 2048).clamp(1, OBJECTS_USUAL_MAX),
+            queue_bytes: QUEUE_BYTES_USUAL,
             seed,
         }
     }
@@ -117,7 +121,12 @@ impl Settings {
             let objects = self.objects;
             return limit(format!("{objects} objects; allow between 1 and {OBJECTS_MAX}"));
         }
-        Ok(Limits { bytes: self.bytes, segment_bytes: self.segment_bytes, objects: self.objects })
+        Ok(Limits {
+            bytes: self.bytes,
+            segment_bytes: self.segment_bytes,
+            objects: self.objects,
+            queue_bytes: self.queue_bytes,
+        })
     }
 }
 

@@ -63,7 +63,9 @@ impl Store {
     ) -> Result<(Arc<Self>, Option<Recovered>), OpenError> {
         let (mut seed, mut depot, mut recovered) = (seed, None, None);
         if let Some(on_disk) = &settings.disk {
-            let place = disk::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
+            let usual = disk::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
+            let queue_bytes = settings.disk_queue_bytes();
+            let place = disk::Settings { queue_bytes, ..usual };
             let (disk, found) = Disk::open(&place, now)?;
             seed = found.seed;
             recovered = Some(found);

@@ -13,12 +13,11 @@ mod cli;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Small answers are allocated and freed on different threads all day; mimalloc does that with
-/// less memory and time than the system's allocator (docs/adr/0010).
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static HEAP: app::allocator::Heap = app::allocator::Heap;
 
 fn main() -> ExitCode {
+    app::allocator::begin();
     app::memory::begin_small();
     app::panics::count();
     let cli = cli::Cli::parse();

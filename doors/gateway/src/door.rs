@@ -263,7 +263,7 @@ impl Door {
             async move {
                 match incoming {
                     Ok(incoming) => Box::pin(request::answer(&door, &caller, incoming)).await,
-                    Err(refused) => refused,
+                    Err(too_many) => too_many.answer(),
                 }
             }
         };

@@ -177,7 +177,7 @@ impl Door {
             async move {
                 match door.unfinished.admit(incoming, || client_of(caller.client)) {
                     Ok(incoming) => request::answer(&door, &caller, incoming).await,
-                    Err(refused) => refused,
+                    Err(too_many) => too_many.answer(),
                 }
             }
         };

@@ -188,7 +188,7 @@ impl Connection {
             let client = || client_of(self.ends.client.ip());
             match self.door.unfinished.admit(incoming, client) {
                 Ok(incoming) => Either::Left(request::answer(Arc::clone(&self), incoming)),
-                Err(refused) => Either::Right(std::future::ready(refused)),
+                Err(too_many) => Either::Right(std::future::ready(too_many.answer())),
             }
         };
         let stop = drain.begun();

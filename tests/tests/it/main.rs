@@ -9,6 +9,7 @@ mod admin_door;
 mod answered_from;
 mod blocked_tunnels;
 mod browser;
+mod cache_memory;
 mod cache_suite;
 mod cached;
 mod cached_disk;

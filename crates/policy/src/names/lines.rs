@@ -12,6 +12,7 @@ use super::sieve::Sieve;
 use super::{Cell, Tag};
 use crate::buckets::Directory;
 use crate::fingerprint::Fingerprint;
+use std::ops::Range;
 
 /// Rows of a line: 16 bytes each, in the 64 bytes that x86-64 and most of `AArch64` fetch at once.
 const ROWS: usize = 4;
@@ -155,6 +156,11 @@ impl Lines {
         self.count
     }
 
+    /// Where the tables lie in memory that every look-up reads.
+    pub(super) fn places(&self) -> [Range<usize>; 2] {
+        [place_of(&self.all), self.sieve.place()]
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> u64 {
         let lines = self.all.capacity() * size_of::<Line>();
@@ -192,6 +198,12 @@ impl Line {
             line: self.numbers[slot],
         }
     }
+}
+
+/// Where the elements of a table lie in memory, as addresses.
+pub(super) fn place_of<T>(table: &[T]) -> Range<usize> {
+    let place = table.as_ptr_range();
+    place.start.addr()..place.end.addr()
 }
 
 /// The place of a hash among so many: the order of the places is that of the hashes.

@@ -4,7 +4,8 @@
 //! A Bloom filter in words of 64 bits: all bits of a hash stand in one word, so that a look is one
 //! read. It never denies what was added. Used by the table of names alone.
 
-use super::lines::place;
+use super::lines::{place, place_of};
+use std::ops::Range;
 
 /// Hashes to a word on average: 12.8 bits each, by which 98 of 100 strangers are told. Five million
 /// names are 7.6 MiB of words.
@@ -40,6 +41,11 @@ impl Sieve {
     pub(super) fn may_hold(word: u64, hash: u64) -> bool {
         let bits = bits(hash);
         word & bits == bits
+    }
+
+    /// Where it lies in memory.
+    pub(super) fn place(&self) -> Range<usize> {
+        place_of(&self.0)
     }
 
     /// Bytes of memory.

@@ -7,6 +7,7 @@ use super::appender::{Appender, Unwritten};
 use super::format::{BLOCK_BYTES, Kind, blocks};
 use super::labels::Labels;
 use super::lane::Lane;
+use super::pieces::Pieces;
 use super::purges::Purged;
 use super::record::{self, Loaded, Record};
 use super::room::Keep;
@@ -101,7 +102,7 @@ impl Appender {
             is_there.then_some(())
         };
         if let Some(body) = &loaded.inline {
-            return Ok(self.append(record, body, file)?);
+            return Ok(self.append(record, &Pieces::of(body), file)?);
         }
         let Some(sums) = record::sums(segment, from.at, &loaded.header, self.shared.salt) else {
             return Ok(None);
@@ -117,7 +118,7 @@ impl Appender {
             let Some(body) = (0..blocks(len)).map(block).collect::<Option<Vec<_>>>() else {
                 return Ok(None);
             };
-            return Ok(self.append(record, &body.concat(), file)?);
+            return Ok(self.append(record, &Pieces::from(body), file)?);
         }
         let mut lane = Lane::new(self.lane_segment()?, record, Arc::default());
         for number in 0..blocks(len) {

@@ -6,6 +6,7 @@
 use super::appender::{Appender, Open, Unwritten, bury};
 use super::index;
 use super::labels::Labels;
+use super::pieces::Pieces;
 use super::purges::Purged;
 use super::record::{self, Record};
 use super::slot::{Place, Slot};
@@ -26,7 +27,7 @@ pub(super) enum Shelf {
 
 impl Appender {
     /// Writes a whole record to the segment for small ones.
-    pub(super) fn write(&mut self, record: Record, body: &[u8]) -> Result<(), Unwritten> {
+    pub(super) fn write(&mut self, record: Record, body: &Pieces) -> Result<(), Unwritten> {
         if self.is_welcome(&record) {
             self.make_room((record.text.len() + body.len()) as u64)?;
             let key = record.header.key;
@@ -44,7 +45,7 @@ impl Appender {
         // First, because it may take away the body, or move it.
         self.make_room(record.text.len() as u64)?;
         let Some(body) = self.body_of(&record) else { return Ok(()) };
-        self.append(record, &[], |appender, slot| {
+        self.append(record, &Pieces::default(), |appender, slot| {
             match appender.shared.index.renew(key, slot, body, until_s) {
                 Ok(old) => {
                     if let Some(old) = old {
@@ -87,7 +88,7 @@ impl Appender {
     pub(super) fn append<T>(
         &mut self,
         mut record: Record,
-        body: &[u8],
+        body: &Pieces,
         file: impl FnOnce(&Self, Slot) -> T,
     ) -> io::Result<T> {
         let mut open = match self.small.take() {

@@ -7,6 +7,7 @@
 use super::appender::{Appender, Open, Unwritten};
 use super::filing::Shelf;
 use super::format::{self, HEADER_BYTES, INLINE_BODY_BYTES_MAX, Salt};
+use super::pieces::Pieces;
 use super::queue::Ticket;
 use super::record::{Record, Sums};
 use super::slot::Slot;
@@ -66,7 +67,7 @@ impl Appender {
         &mut self,
         ticket: Ticket,
         record: Record,
-        body: &[u8],
+        body: &Pieces,
         failed: &Arc<AtomicBool>,
     ) {
         match self.lane(record, failed.clone()) {
@@ -95,9 +96,11 @@ impl Appender {
     }
 
     /// More of its bytes; a ticket that has no lane any more failed before.
-    pub(super) fn more(&mut self, ticket: Ticket, body: &[u8]) {
+    pub(super) fn more(&mut self, ticket: Ticket, body: &Pieces) {
         let Some(mut lane) = self.busy.remove(&ticket) else { return };
-        match self.make_room(body.len() as u64).and_then(|()| self.lengthen(&mut lane, body)) {
+        let room = self.make_room(body.len() as u64);
+        let mut pieces = body.iter();
+        match room.and_then(|()| pieces.try_for_each(|piece| self.lengthen(&mut lane, piece))) {
             Ok(()) => {
                 self.busy.insert(ticket, lane);
             }

@@ -4,6 +4,7 @@
 //! release something are always taken; there are at most as many as there are writers. Called by
 //! writers and by readers that found damage.
 
+use super::pieces::Pieces;
 use super::record::Record;
 use super::segments::Segment;
 use super::writer::NotStored;
@@ -12,8 +13,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Bytes of records that wait to be written: a second's worth for a slow disk.
-pub const QUEUE_BYTES_MAX: usize = 16 << 20;
+/// Bytes of records that wait to be written where nothing else is asked for: a second's worth for a
+/// slow disk.
+pub const QUEUE_BYTES_USUAL: usize = 16 << 20;
 /// Jobs that wait.
 pub const QUEUE_JOBS_MAX: usize = 8192;
 
@@ -23,11 +25,11 @@ pub(super) type Ticket = u64;
 /// Something for the disk's thread.
 pub(super) enum Job {
     /// A whole small record.
-    Whole(Record, Vec<u8>),
+    Whole(Record, Pieces),
     /// The first bytes of a large one. The flag is raised when it cannot be stored.
-    Begin(Ticket, Record, Vec<u8>, Arc<AtomicBool>),
+    Begin(Ticket, Record, Pieces, Arc<AtomicBool>),
     /// More of its bytes.
-    More(Ticket, Vec<u8>),
+    More(Ticket, Pieces),
     /// It is complete.
     Finish(Ticket),
     /// It will never be.
@@ -43,13 +45,14 @@ pub(super) enum Job {
 }
 
 impl Job {
+    /// Bytes of memory that it holds.
     fn weight(&self) -> usize {
         match self {
             Self::Whole(record, body) | Self::Begin(_, record, body, _) => {
-                record.text.len() + body.len()
+                record.text.capacity() + body.weight()
             }
-            Self::More(_, body) => body.len(),
-            Self::Renew(record) => record.text.len(),
+            Self::More(_, body) => body.weight(),
+            Self::Renew(record) => record.text.capacity(),
             Self::Finish(_) | Self::Abort(_) | Self::Bury(..) | Self::Settle(_) | Self::Stop => 0,
         }
     }
@@ -64,13 +67,19 @@ struct State {
 }
 
 /// The queue.
-#[derive(Default)]
 pub(super) struct Queue {
+    /// Bytes that may wait.
+    bytes_max: usize,
     state: Mutex<State>,
     ready: Condvar,
 }
 
 impl Queue {
+    /// An empty one for so many bytes.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, state: Mutex::default(), ready: Condvar::new() }
+    }
+
     /// Adds a job unless the queue is full.
     pub(super) fn offer(&self, job: Job) -> Result<(), NotStored> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +87,7 @@ impl Queue {
         if state.is_closed {
             return Err(NotStored::Closed);
         }
-        if bytes > QUEUE_BYTES_MAX || state.jobs.len() >= QUEUE_JOBS_MAX {
+        if bytes > self.bytes_max || state.jobs.len() >= QUEUE_JOBS_MAX {
             return Err(NotStored::QueueFull);
         }
         state.bytes = bytes;

@@ -6,6 +6,7 @@
 use super::format::{
     self, BLOCK_BYTES, HEADER_BYTES, Header, INLINE_BODY_BYTES_MAX, Kind, Layout, Life, Salt, Spot,
 };
+use super::pieces::Pieces;
 use super::segments::Segment;
 use bytes::Bytes;
 use std::io;
@@ -56,18 +57,18 @@ impl Sums {
 
 impl Record {
     /// Lays the record with this whole body into `bytes`, as it is to stand at `spot`.
-    pub(super) fn lay(&mut self, body: &[u8], salt: Salt, spot: Spot, bytes: &mut Vec<u8>) {
+    pub(super) fn lay(&mut self, body: &Pieces, salt: Salt, spot: Spot, bytes: &mut Vec<u8>) {
         self.header.body_len = body.len() as u64;
         self.header.text_sum = crc32c::crc32c(&self.text);
         let layout = self.header.layout(spot.at);
         let pad = |bytes: &mut Vec<u8>, to: u64| bytes.resize((to - spot.at) as usize, 0);
         let mut sums = Sums::default();
-        sums.add(body);
+        body.iter().for_each(|piece| sums.add(piece));
         bytes.clear();
         bytes.extend(self.header.encode(salt, spot));
         bytes.extend(&self.text);
         pad(bytes, layout.body_at);
-        bytes.extend(body);
+        body.iter().for_each(|piece| bytes.extend(piece));
         pad(bytes, layout.trailer_at);
         bytes.extend(format::encode_trailer(salt, spot, self.header.sequence, &sums.finish()));
         pad(bytes, layout.end);
@@ -159,7 +160,10 @@ fn take_apart(
 
 /// Reads `len` bytes, or up to the end of the file.
 fn read_up_to(segment: &Segment, at: u64, len: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; len];
+    // Of one size for all that are read whole: each of the threads that read would have blocks of its own
+    // for every other.
+    let mut bytes = Vec::with_capacity(len.max(WHOLE_BYTES_MAX as usize));
+    bytes.resize(len, 0);
     let mut filled = 0;
     while filled < len {
         match segment.file.read_at(&mut bytes[filled..], at + filled as u64) {

@@ -29,6 +29,7 @@ pub(super) struct Limits {
     pub(super) bytes: u64,
     pub(super) segment_bytes: u64,
     pub(super) objects: u64,
+    pub(super) queue_bytes: usize,
 }
 
 impl Limits {
@@ -79,7 +80,7 @@ impl Shared {
             segments: Segments::default(),
             next: AtomicU64::new(log.read.next),
             purges: Purges::new(log),
-            queue: Queue::default(),
+            queue: Queue::new(limits.queue_bytes),
             counts: Counts::default(),
             trouble: Mutex::new(None),
             unix_s: AtomicU64::new(now.unix_secs()),

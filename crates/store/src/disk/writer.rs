@@ -6,6 +6,7 @@
 
 use super::format::{HEAD_BYTES_MAX, Header, Kind, Life};
 use super::labels;
+use super::pieces::Pieces;
 use super::queue::{Job, Ticket};
 use super::record::Record;
 use super::shared::Shared;
@@ -129,13 +130,20 @@ pub struct RecordWriter {
     shared: Arc<Shared>,
     stage: Stage,
     /// Copied, not held: a slab of which a few bytes are needed stays free for others.
-    pending: Vec<u8>,
+    pending: Pieces,
     len: u64,
 }
 
 impl RecordWriter {
     pub(super) fn new(shared: Arc<Shared>, record: Record) -> Self {
-        Self { shared, stage: Stage::Gathered(record), pending: Vec::new(), len: 0 }
+        Self { shared, stage: Stage::Gathered(record), pending: Pieces::default(), len: 0 }
+    }
+
+    /// Makes room for a body of so many bytes at once, rather than by and by.
+    pub(crate) fn expect(&mut self, bytes: u64) {
+        if bytes <= GATHERED_BYTES_MAX as u64 {
+            self.pending.expect(bytes as usize);
+        }
     }
 
     /// Takes more of the body. After an error it takes nothing more and need not be asked again.
@@ -144,7 +152,7 @@ impl RecordWriter {
             return Err(why);
         }
         self.len += bytes.len() as u64;
-        self.pending.extend(bytes);
+        self.pending.push(bytes);
         let taken = if self.len > self.shared.limits.body_bytes_max() {
             Err(NotStored::BodyTooLarge)
         } else if self.pending.len() > GATHERED_BYTES_MAX {
@@ -203,7 +211,7 @@ impl RecordWriter {
     }
 
     fn end(&mut self, why: NotStored) {
-        self.pending = Vec::new();
+        self.pending = Pieces::default();
         match std::mem::replace(&mut self.stage, Stage::Over(why)) {
             Stage::Lane(ticket, _) => self.shared.queue.push(Job::Abort(ticket)),
             Stage::Gathered(_) | Stage::Over(_) => {}

@@ -131,8 +131,9 @@ impl Store {
         let gathered =
             self.budget.try_charge(Class::Windows, length.map_or(most, |it| it.min(most)))?;
         let moment = lead.disk_moment?;
-        let record =
+        let mut record =
             self.draft(filed, rules, moment, |draft| depot.disk.writer(draft, now))?.ok()?;
+        record.expect(length.unwrap_or(0));
         Some(Copying { record, _gathered: gathered })
     }
 

@@ -181,7 +181,7 @@ impl Gauges {
         let (name, help) = ("tidegate_requests_unfinished", "Requests within their bodies");
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (door, counts) in &self.unfinished {
-            let open = ConstGauge::new(counts.open as i64);
+            let open = ConstGauge::new((counts.open as u64).cast_signed());
             open.encode(family.encode_family(&[("door", *door)])?)?;
         }
         let name = "tidegate_requests_unfinished_refused";

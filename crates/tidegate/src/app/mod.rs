@@ -3,6 +3,7 @@
 //! Everything that is made once stands in [`App`]; what a configuration changes is swapped inside
 //! it. Called by the `run` command alone.
 
+pub(crate) mod allocator;
 mod blocked_tunnels;
 mod build;
 mod cache_files;
@@ -118,7 +119,7 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
     let _ = randomness.spawn(transport::tls::gather_randomness);
     let (app, origin) = build::start(setup.clone(), &plan, state, privileges)?;
     drop(plan);
-    memory::give_back();
+    memory::settle(app.policy.load().rules());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

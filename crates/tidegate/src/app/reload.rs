@@ -138,7 +138,7 @@ impl App {
         let size = size(&policy);
         self.policy.store(Arc::new(policy));
         self.signer.drop_unblocked();
-        memory::give_back();
+        memory::settle(self.policy.load().rules());
         size
     }
 

@@ -95,7 +95,7 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
             return Ok(Arc::new(MintNothing));
         }
         let (policy, _) = build::compile(&plan, &state, None).map_err(|failure| failure.message)?;
-        memory::give_back();
+        memory::settle(policy.rules());
         Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
     };
     process.run(policy).map_err(|why| Failure::new(Exit::NotStarted, why))
