@@ -83,10 +83,10 @@ impl Policy {
     }
 
     /// Why what stands behind a name is blocked for whoever asks, if it is. At the pixel door it
-    /// is: nobody else was sent there. The proxy is asked by others too: another rule or none may
+    /// is: nobody else was sent there. Other doors are asked by others too: another rule or none may
     /// be for them, or an exception of theirs may name the name itself.
     fn blocked_behind(&self, behind: &Behind, ask: &Ask<'_>, now: Now) -> Option<Cause> {
-        if ask.door != Door::Proxy {
+        if ask.door == Door::Pixel {
             return Some(Cause::Rule(behind.rule));
         }
         let look_up = Ask::addresses(behind.alias.as_name(), ask.client);

@@ -116,6 +116,10 @@ fn at_the_proxy_what_stands_behind_a_name_blocks_it_for_those_whom_the_rule_is_f
     assert_eq!(action(Door::Proxy, "127.0.0.1"), Action::Block);
     assert_eq!(action(Door::Proxy, "192.0.2.7"), Action::Pass);
     assert_eq!(action(Door::Proxy, "192.0.2.8"), Action::Pass, "its exception names the front");
+    for door in [Door::Web, Door::Gateway] {
+        assert_eq!(action(door, "192.0.2.7"), Action::Pass, "{door}: none of its lists blocks it");
+        assert_eq!(action(door, "127.0.0.1"), Action::Block);
+    }
     assert_eq!(action(Door::Pixel, "192.0.2.7"), Action::Block, "it was sent there");
 
     // Whoever has other lists is told the rule of these.

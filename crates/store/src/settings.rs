@@ -40,7 +40,8 @@ pub struct DiskSettings {
     /// folder.
     pub path: PathBuf,
     /// Bytes that it may take. The index takes some 20 bytes of memory for each object, beside
-    /// `memory`, and what waits to be written up to a quarter of `memory`, from 4 to 16 MiB. Default 10GiB, from 16MiB to 4TiB.
+    /// `memory`, and what waits to be written up to a quarter of `memory`, from 8 to 16 MiB. Default
+    /// 10GiB, from 16MiB to 4TiB.
     #[serde(default = "disk_size")]
     pub size: Text<ByteSize>,
 }
@@ -63,7 +64,7 @@ impl Default for Settings {
 impl Settings {
     /// Bytes of memory for what waits to be written to disk, beside `memory`.
     pub(crate) fn disk_queue_bytes(&self) -> usize {
-        (self.memory.bytes() / 4).clamp(4 << 20, QUEUE_BYTES_USUAL as u64) as usize
+        (self.memory.bytes() / 4).clamp(8 << 20, QUEUE_BYTES_USUAL as u64) as usize
     }
 
     /// Every complaint about it; paths are relative to the store.

@@ -2,7 +2,7 @@
 //! how they end when nobody reads on.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -37,6 +37,26 @@ fn out(output: &Output) -> String {
 
 fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_stranger_at_the_port_of_one_that_was_killed_gets_no_token() {
+    let (_upstream, edge) = edge();
+    let address = edge.address("admin", "http");
+    let config = edge.config.to_str().unwrap().to_owned();
+    let state = edge.state().to_str().unwrap().to_owned();
+    let (_, scratch) = edge.stop_by("KILL");
+    assert!(scratch.path().exists() && Path::new(&state).join("admin.address").exists());
+    let stranger = TcpListener::bind(address).unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let status = run_in(scratch.path(), &["ctl", "status", "--state", &state]);
+    assert!(err(&status).contains("no Tidegate is running on the state folder"), "{status:?}");
+    assert_eq!(status.status.code(), Some(3), "{status:?}");
+    let args = ["why", "ads.example", "--config", &config, "--state", &state];
+    let why = out(&run_in(scratch.path(), &args));
+    assert!(why.contains("nothing is running here"), "{why}");
+    let came = stranger.accept().map_err(|why| why.kind());
+    assert_eq!(came.err(), Some(std::io::ErrorKind::WouldBlock), "nobody has come");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn a_reload_reaches_the_signer() {
 
 #[test]
 fn reloads_lose_no_handshake_for_a_new_name() {
-    const RELOADS: usize = 30;
+    const RELOADS: usize = 100;
     let edge = Tidegate::start(&config(RULES));
     let (door, ca) = (edge.address("pixel", "https"), edge.state().join("ca/ca.pem"));
     let done = AtomicBool::new(false);

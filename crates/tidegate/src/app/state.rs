@@ -2,14 +2,19 @@
 
 use admin::Token;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use transport::signer::Ca;
 
 /// Held by the process that uses the folder.
 const LOCK: &str = "lock";
+/// How often, and how long, a start waits for commands that look whether the lock is held.
+const LOOKS_MAX: u32 = 10;
+const LOOK: Duration = Duration::from_millis(10);
 /// Names in the folder that are ours, and beginnings of such names.
 const OURS: [&str; 4] = ["ca", "dns-cache", "lists", LOCK];
 const OURS_BEGIN: [&str; 4] = ["admin.", "allows.", "ledger.", "policy."];
@@ -48,12 +53,23 @@ impl StateDir {
             lock => lock,
         };
         let lock = lock.map_err(failed)?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        let mut taken = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+        for _ in 0..LOOKS_MAX {
+            if taken != Err(Errno::WOULDBLOCK) {
+                break;
+            }
+            // A command that looks whether it is held holds it for a moment.
+            std::thread::sleep(LOOK);
+            taken = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+        }
+        match taken {
             Ok(()) => {
+                // What one that was killed has left says where somebody else may listen by now.
+                drop(std::fs::remove_file(path.join(crate::cli::ADDRESS_FILE)));
                 close_to_others(path);
                 Ok(Self { path: path.into(), _lock: lock })
             }
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(StateError::InUse(path.into())),
+            Err(Errno::WOULDBLOCK) => Err(StateError::InUse(path.into())),
             Err(error) => Err(failed(error.into())),
         }
     }
@@ -61,6 +77,20 @@ impl StateDir {
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Whether a process uses the folder: its lock ends with it, however it ends.
+pub(crate) fn is_in_use(state: &Path) -> io::Result<bool> {
+    let lock = match File::open(state.join(LOCK)) {
+        // It was made on a full disk.
+        Err(why) if why.kind() == io::ErrorKind::NotFound => File::open(state),
+        lock => lock,
+    };
+    match flock(lock?, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(false),
+        Err(Errno::WOULDBLOCK) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,6 +5,7 @@
 //! API.
 
 use super::{Exit, Failure, Setup};
+use crate::app::state::is_in_use;
 use admin::model::Status;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
@@ -59,6 +60,16 @@ impl RunningTidegate {
             Absent::Unreadable(state.join(name), why.to_string())
         };
         let address = text(ADDRESS_FILE)?;
+        // Killed, it could not take its address back: somebody else may listen there by now, and is
+        // not to have the token.
+        match is_in_use(state) {
+            Ok(true) => {}
+            Ok(false) => return Err(Absent::NotStarted(state.into())),
+            Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(Absent::Forbidden(state.into()));
+            }
+            Err(why) => return Err(Absent::Unreadable(state.into(), why.to_string())),
+        }
         let address = address.trim().parse().map_err(|why| unreadable(ADDRESS_FILE, &why))?;
         let token = text(TOKEN_FILE)?.trim().to_owned();
         let runtime = tokio::runtime::Builder::new_current_thread()
