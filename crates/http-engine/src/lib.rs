@@ -10,6 +10,7 @@ pub mod authority;
 pub mod beneath;
 pub mod body;
 mod breaking;
+pub mod claims;
 pub mod client;
 pub mod conditional;
 pub mod content;

@@ -1,7 +1,6 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
 use crate::caller::Caller;
-use crate::claims::Overrides;
 use crate::fields::FieldRules;
 use crate::folders::OpenFolders;
 use crate::forwarded::Telling;
@@ -19,6 +18,7 @@ use crate::uploads::Uploads;
 use crate::ways;
 use arc_swap::ArcSwap;
 use http_cache::{Around, Cache};
+use http_engine::claims::Overrides;
 use http_engine::private_files::PrivateFiles;
 use http_engine::{Limits, UnfinishedCounts, UnfinishedRequests, Versions, serve};
 use ledger::Ledger;

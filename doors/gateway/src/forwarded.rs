@@ -5,10 +5,10 @@
 //! a proxy may say (`claims`). Called by `request` and `passing`.
 
 use crate::caller::Caller;
-use crate::claims::{self, Overrides};
 use crate::settings::ForwardedStyle;
 use http::Method;
 use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
+use http_engine::claims::{self, Overrides};
 use std::net::{IpAddr, SocketAddr};
 use vocab::Network;
 

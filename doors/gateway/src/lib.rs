@@ -6,7 +6,6 @@
 
 mod cached;
 mod caller;
-mod claims;
 mod decide;
 mod dice;
 mod door;

@@ -1,7 +1,6 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
 use crate::caller::Caller;
-use crate::claims::Overrides;
 use crate::decide::{Decision, decide};
 use crate::door::{Door, Setup};
 use crate::finish::Finish;
@@ -22,6 +21,7 @@ use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
+use http_engine::claims::Overrides;
 use http_engine::html::Reader;
 use http_engine::{Body, Incoming, interim, kind, upgrade};
 use ledger::Subject;

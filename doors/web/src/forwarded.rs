@@ -38,8 +38,8 @@ pub(crate) fn check(site: &SiteSettings) -> Vec<Complaint> {
             Complaint::new("trusted_proxies", message).remedy("write wider networks: 10.0.0.0/8"),
         );
     }
-    if count > 0 && !site.redirect_https {
-        let message = "requests are not sent on to HTTPS, so nobody's word about it is used";
+    if count > 0 && !site.redirect_https && site.fastcgi.is_empty() {
+        let message = "no request is sent on to HTTPS and no script is told what proxies say";
         complaints.push(
             Complaint::new("trusted_proxies", message)
                 .remedy("write redirect_https: true, or leave trusted_proxies out"),
@@ -51,6 +51,7 @@ pub(crate) fn check(site: &SiteSettings) -> Vec<Complaint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fastcgi::FastcgiChoice;
 
     #[test]
     fn one_word_of_a_trusted_proxy_counts() {
@@ -83,6 +84,9 @@ mod tests {
         let trusted_proxies = vec![settings::Text("10.0.0.0/8".parse().unwrap())];
         let site = SiteSettings { trusted_proxies, ..SiteSettings::default() };
         assert_eq!(check(&site)[0].path, "trusted_proxies");
-        assert_eq!(check(&SiteSettings { redirect_https: true, ..site }), []);
+        assert_eq!(check(&SiteSettings { redirect_https: true, ..site.clone() }), []);
+        let choice = FastcgiChoice::Address("tcp://127.0.0.1:1".into());
+        let fastcgi = [("*.php".to_owned(), choice)].into();
+        assert_eq!(check(&SiteSettings { fastcgi, ..site }), []);
     }
 }

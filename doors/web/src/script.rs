@@ -36,6 +36,7 @@ pub(crate) async fn ask(
         root: visit.site.root.path(),
         host: visit.host,
         client: visit.ends.client,
+        trust: visit.site.trust(visit.ends),
         server: visit.ends.server,
         security: if secured.is_some() { Security::Tls } else { Security::Plain },
         client_certificate: secured.and_then(|it| it.client_certificate.as_deref()),

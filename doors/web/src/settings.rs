@@ -85,9 +85,10 @@ pub struct SiteSettings {
     pub access_log: Option<AccessLogChoice>,
     /// Whether every request without TLS is sent on to `https://` (308). Default false.
     pub redirect_https: bool,
-    /// The networks of proxies that end HTTPS in front: a request from there that says
-    /// `X-Forwarded-Proto: https` is not sent on by `redirect_https`. At most 64. Default none:
-    /// nobody is believed.
+    /// Networks of proxies in front. A request from there that says `X-Forwarded-Proto: https` is not
+    /// sent on by `redirect_https`, and scripts are told what it says of the client, its user and its
+    /// URL (`X-Forwarded-For`, `Remote-User`, `X-Original-URL` and their kin). At most 64. Default
+    /// none: nobody is believed.
     pub trusted_proxies: Vec<Text<Network>>,
     /// How many connections the door may have open at once, all sites and clients together; one over it
     /// is closed at once. From 1 to 1000000. A connection comes before any site is known: sites that say

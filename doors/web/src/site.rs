@@ -7,7 +7,7 @@ use crate::access_log::AccessLog;
 use crate::auth::Auth;
 use crate::compress::Compress;
 use crate::errors::ErrorPages;
-use crate::fastcgi::Fastcgi;
+use crate::fastcgi::{ClientTrust, Fastcgi};
 use crate::forwarded;
 use crate::host::HostPattern;
 use crate::hsts::HstsSettings;
@@ -74,6 +74,15 @@ pub(crate) enum Logs {
 }
 
 impl Site {
+    /// Trust in what the client says in fields that proxies write.
+    pub(crate) fn trust(&self, ends: &Ends) -> ClientTrust {
+        let client = ends.client.ip();
+        match self.trusted_proxies.iter().any(|network| network.contains(client)) {
+            true => ClientTrust::TrustedProxy,
+            false => ClientTrust::Stranger,
+        }
+    }
+
     /// The port of HTTPS that a request is sent on to; `said` is its `X-Forwarded-Proto`.
     pub(crate) fn sends_on(&self, ends: &Ends, said: Option<&[u8]>) -> Option<u16> {
         let is_by_https = ends.secured.is_some()

@@ -182,21 +182,23 @@ fn a_state_folder_of_an_earlier_start_changes_hands_and_links_in_it_do_not() {
 #[test]
 fn an_unknown_user_root_and_a_folder_out_of_reach_are_complaints() {
     let scratch = Scratch::new();
-    let run = |yaml: &str, state: &str| {
+    let ask = |what: &str, yaml: &str, state: &str| {
         let config = scratch.write("tidegate.yaml", yaml);
         let mut command = Command::new(binary());
-        command.args(["run", "--config"]).arg(&config).arg("--state");
+        command.args([what, "--config"]).arg(&config).arg("--state");
         let output = command.arg(scratch.path().join(state)).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    let (code, said) = run(&format!("user: no-such-user\n{DOORS}"), "state");
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("tidegate.yaml:1:") && said.contains("useradd --system"), "{said}");
-    let (code, said) = run(&format!("user: root\n{DOORS}"), "state");
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("is root, whom Tidegate never stays"), "{said}");
+    for what in ["check", "run"] {
+        let (code, said) = ask(what, &format!("user: no-such-user\n{DOORS}"), "state");
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("tidegate.yaml:1:") && said.contains("useradd --system"), "{said}");
+        let (code, said) = ask(what, &format!("user: root\n{DOORS}"), "state");
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("is root, whom Tidegate never stays"), "{said}");
+    }
     fs::DirBuilder::new().mode(0o700).create(scratch.path().join("closed")).unwrap();
-    let (code, said) = run(DOORS, "closed/state");
+    let (code, said) = ask("run", DOORS, "closed/state");
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("cannot be reached by the user"), "{said}");
 }

@@ -35,7 +35,8 @@ pub(super) fn vouches_for(policy: &Policy, name: &str, now: Now) -> bool {
 fn ask(name: &str) -> Option<Ask<'_>> {
     Some(Ask {
         door: Door::Pixel,
-        client: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        // An address that no client has, this machine neither: profiles of networks are not asked.
+        client: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         who: None,
         host: Name::from_lowercase(name).ok()?,
         kind: Kind::Other,

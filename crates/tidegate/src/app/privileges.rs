@@ -10,7 +10,7 @@ mod needs;
 use super::signer;
 use super::state::StateDir;
 use crate::cli::{Exit, Failure, Setup};
-use config::{Landlock, Plan};
+use config::{FileComplaint, Landlock, Plan};
 use needs::{Needs, WritablePlace};
 use std::fmt::Display;
 use std::fs::{OpenOptions, Permissions};
@@ -66,7 +66,10 @@ pub(super) fn give_up(
     state: &StateDir,
 ) -> Result<(StartPrivileges, Option<Launcher>), Failure> {
     let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
-    let account = account(plan).map_err(|(path, why)| unknown(plan, path, &why))?;
+    if let Some(complaint) = bad_account(plan) {
+        return Err(Failure::complaints(&[complaint]));
+    }
+    let account = account(plan).ok().flatten();
     let needs = Needs::of(plan, state.path());
     let mut notes = Vec::new();
     // Root that is alone in its namespace is an ordinary user outside of it.
@@ -115,9 +118,10 @@ fn begin_launcher(setup: &Setup, state: &Path) -> Result<Launcher, String> {
         .map_err(|why| format!("the launcher of signers cannot be started: {why}"))
 }
 
-fn unknown(plan: &Plan, path: &str, why: &AccountError) -> Failure {
-    let complaint = Complaint::new(path, why.to_string()).remedy(why.remedy());
-    Failure::complaints(&[plan.placed(complaint)])
+/// The complaint about an account that cannot be used, if it is one.
+pub(crate) fn bad_account(plan: &Plan) -> Option<FileComplaint> {
+    let (path, why) = account(plan).err()?;
+    Some(plan.placed(Complaint::new(path, why.to_string()).remedy(why.remedy())))
 }
 
 /// A note where the account is one that other programs may have.
@@ -197,16 +201,10 @@ fn hold_certificates(needs: &Needs, account: &Account) -> Option<String> {
     })
 }
 
-/// Warnings of `check`: an account that is not there, and files that it could not read at a reload.
+/// Warnings of `check`: files that the account could not read at a reload.
 pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
-    let account = match account(plan) {
-        Ok(None) => return Vec::new(),
-        Ok(Some(account)) => account,
-        Err((path, why)) => {
-            let complaint = Complaint::new(path, why.to_string()).remedy(why.remedy());
-            return vec![plan.placed(complaint).to_string()];
-        }
-    };
+    // An account that cannot be used is a complaint.
+    let Ok(Some(account)) = account(plan) else { return Vec::new() };
     let needs = Needs::of(plan, state);
     let closed = needs.read.iter().filter(|path| path.exists() && !may(path, &account, READ));
     let told = closed.map(|path| {

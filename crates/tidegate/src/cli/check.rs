@@ -39,6 +39,7 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
         named.extend(found.into_iter().map(|complaint| complaint.under("web")));
     }
     complaints.extend(named.into_iter().map(|complaint| plan.placed(complaint)));
+    complaints.extend(app::privileges::bad_account(&plan));
     if !complaints.is_empty() {
         return Err(Failure::complaints(&complaints));
     }

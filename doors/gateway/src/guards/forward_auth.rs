@@ -5,13 +5,13 @@
 //! Called by `guards`.
 
 use super::{Turned, Visit, Words};
-use crate::claims::Overrides;
 use crate::settings::ForwardAuthSettings;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
     IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http_engine::claims::Overrides;
 use http_engine::{Body, hop_by_hop, interim};
 use std::pin::pin;
 use std::time::Duration;

@@ -2,9 +2,9 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use crate::claims::{Claim, claim};
 use crate::fields::{FieldChange, FieldRules, Text, field_name};
 use http::HeaderName;
+use http_engine::claims::{Claim, claim};
 use http_engine::internal::is_internal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ mod variables;
 pub(crate) use self::exchange::{Answer, Wanted};
 pub(crate) use self::settings::check;
 pub use self::settings::{FastcgiChoice, FastcgiSettings};
-pub(crate) use self::variables::{Call, Security};
+pub(crate) use self::variables::{Call, ClientTrust, Security};
 
 use self::exchange::{Broken, Request, drive};
 use self::pool::{Age, NoConnection, Pool};
@@ -39,6 +39,10 @@ use tokio::task::spawn_local;
 /// A body of unknown length (chunked) is held until its length is known, up to so many bytes: a
 /// script must be told the length first.
 const UNKNOWN_BODY_BYTES_MAX: usize = 1 << 20;
+
+/// Endings that editors and people give to copies of a file beside it. The swap files of vi begin
+/// with a dot as well, but for those of files that do.
+const COPY_ENDINGS: [&str; 8] = ["~", ".bak", ".old", ".orig", ".rej", ".save", ".swp", ".tmp"];
 
 /// The programs of one site.
 pub(crate) struct Fastcgi {
@@ -115,13 +119,18 @@ impl Fastcgi {
         Self { servers, sources: sources.collect() }
     }
 
-    /// `true` for a path that is a script's but for the case of its letters: it is not run, and its
-    /// source is not sent.
+    /// True for a path that is a script's but for the case of its letters or the ending that an
+    /// editor or a person gives to a copy (`x.php~`, `x.php.bak`): it is not run, and its source is
+    /// not sent.
     pub(crate) fn is_source(&self, path: &str) -> bool {
-        if self.sources.is_empty() || !path.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        if self.sources.is_empty() {
             return false;
         }
-        let path = path.to_ascii_lowercase();
+        let copied = COPY_ENDINGS.iter().find_map(|ending| path.strip_suffix(ending));
+        if copied.is_none() && !path.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return false;
+        }
+        let path = copied.unwrap_or(path).to_ascii_lowercase();
         self.sources.iter().any(|pattern| pattern.matches(&path))
     }
 
@@ -370,10 +379,10 @@ mod tests {
             ]))
         };
         let (exact, any) = (fastcgi(false), fastcgi(true));
-        for path in ["/x.PHP", "/a/x.Php"] {
+        for path in ["/x.PHP", "/a/x.Php", "/x.php~", "/x.php.bak", "/a/x.PHP.orig"] {
             assert!(exact.script(path).is_none() && exact.is_source(path), "{path}");
         }
-        for path in ["/x.txt", "/X.TXT", "/in/a", "/README"] {
+        for path in ["/x.txt", "/X.TXT", "/in/a", "/README", "/x.txt.bak", "/a~", "/.bak"] {
             assert!(exact.script(path).is_none() && !exact.is_source(path), "{path}");
         }
         let script = any.script("/A.PHP/x").unwrap();

@@ -1,9 +1,10 @@
 //! What a script is told about its request: the variables of CGI/1.1 (RFC 3875 §4.1).
 //!
 //! Pure. A client's fields become `HTTP_…`, but for those that would pass for another thing: `Proxy`
-//! (scripts' libraries take `HTTP_PROXY` for their own setting), and names with more than letters,
+//! (scripts' libraries take `HTTP_PROXY` for their own setting), names with more than letters,
 //! digits and dashes (with an underscore it would be the variable of another field, with a dot none
-//! that a shell knows). Called by `request`, by way of `fastcgi`.
+//! that a shell knows), and what only a proxy in front may say, unless it is one that the site trusts.
+//! Called by `request`, by way of `fastcgi`.
 
 use super::records::parameter;
 use base64::Engine as _;
@@ -11,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::BytesMut;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
 use http::{Method, Version};
+use http_engine::claims::{Overrides, is_claim};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -21,6 +23,15 @@ use std::path::Path;
 pub(crate) enum Security {
     Plain,
     Tls,
+}
+
+/// Trust in what the client writes about who sent the request and where it leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientTrust {
+    /// None: anybody may write these fields.
+    Stranger,
+    /// One of the site's `trusted_proxies`.
+    TrustedProxy,
 }
 
 /// One request, as a script sees it.
@@ -44,6 +55,7 @@ pub(crate) struct Call<'r> {
     /// The host that was asked for, without its port.
     pub(crate) host: &'r str,
     pub(crate) client: SocketAddr,
+    pub(crate) trust: ClientTrust,
     pub(crate) server: SocketAddr,
     pub(crate) security: Security,
     /// The certificate that the client has shown, as DER, verified.
@@ -113,7 +125,11 @@ pub(crate) fn encode(call: &Call<'_>, more: &BTreeMap<String, String>) -> BytesM
         put("HTTP_HOST", authority.as_bytes());
     }
     let stands_above = |name: &HeaderName| call.authority.is_some() && *name == HOST;
-    for name in call.headers.keys().filter(|name| is_told(name) && !stands_above(name)) {
+    let is_forged = |name: &HeaderName| {
+        call.trust == ClientTrust::Stranger && is_claim(name, (call.method, Overrides::OfPosts))
+    };
+    let is_told = |name: &&HeaderName| is_told(name) && !stands_above(name) && !is_forged(name);
+    for name in call.headers.keys().filter(is_told) {
         put(&variable(name), &joined(call.headers, name));
     }
     for (name, value) in more {
@@ -222,6 +238,7 @@ mod tests {
             root: Path::new("/srv/www/"),
             host: "www.example",
             client: "192.0.2.7:1234".parse().unwrap(),
+            trust: ClientTrust::Stranger,
             server: "192.0.2.1:443".parse().unwrap(),
             security: Security::Tls,
             client_certificate: Some(&[0; 60]),
@@ -267,9 +284,15 @@ mod tests {
         headers.insert("x.dot", "1".parse().unwrap());
         headers.insert("x!", "1".parse().unwrap());
         headers.insert("x-fine", "yes".parse().unwrap());
-        let all = read(&encode(&call(&headers), &BTreeMap::new()));
-        let told: Vec<_> = all.keys().filter(|name| name.starts_with("HTTP_")).collect();
-        assert_eq!(told, ["HTTP_X_FINE"]);
+        headers.insert("remote-user", "root".parse().unwrap());
+        headers.insert("x-original-url", "/admin".parse().unwrap());
+        let told = |trust| {
+            let all = read(&encode(&Call { trust, ..call(&headers) }, &BTreeMap::new()));
+            all.into_keys().filter(|name| name.starts_with("HTTP_")).collect::<Vec<_>>()
+        };
+        assert_eq!(told(ClientTrust::Stranger), ["HTTP_X_FINE"]);
+        let claims = ["HTTP_REMOTE_USER", "HTTP_X_FINE", "HTTP_X_ORIGINAL_URL"];
+        assert_eq!(told(ClientTrust::TrustedProxy), claims);
     }
 
     #[test]

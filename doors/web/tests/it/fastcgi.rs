@@ -104,6 +104,30 @@ fn an_answer_that_breaks_off_is_never_taken_for_whole() {
 }
 
 #[test]
+fn a_length_that_the_body_does_not_reach_ends_the_connection() {
+    let address = server(|mut stream| {
+        read_request(&mut stream);
+        let head = b"Content-Length: 50\r\nContent-Type: text/plain\r\n\r\nfour";
+        let _ = stream.write_all(&[record(6, head), record(3, &[0; 8])].concat());
+    });
+    let (_base, edge) = edge(address);
+    let mut stream = edge.connect();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.write_all(b"GET /a.php HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut seen = Vec::new();
+    // The client is told by the end, or by a reset, that bytes are missing.
+    let _ = stream.read_to_end(&mut seen);
+    let text = String::from_utf8_lossy(&seen);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    if head.starts_with("HTTP/1.1 200") {
+        assert!(head.to_ascii_lowercase().contains("content-length: 50"), "{text}");
+        assert!("four".starts_with(body), "{text}");
+    } else {
+        assert!(head.starts_with("HTTP/1.1 502"), "{text}");
+    }
+}
+
+#[test]
 fn parameters_of_more_than_64_kilobytes_arrive() {
     let (sender, receiver) = mpsc::channel();
     let address = server(move |mut stream| {
@@ -213,6 +237,10 @@ fn a_path_with_dots_runs_the_script_that_it_comes_to_and_sends_no_source() {
         assert_eq!(edge.ask(&format!("GET {path}"), &[]).status, 200, "{path}");
         let variables = told.recv_timeout(DEADLINE).unwrap();
         assert!(variables.contains("SCRIPT_NAME/a.php"), "{path}: {variables:?}");
+    }
+    for copy in ["a.php~", "a.php.bak", "a.php.old", "a.php.orig", "a.php.save", "a.php.swp"] {
+        base.write(&format!("www/{copy}"), "<?php source");
+        assert_eq!(edge.ask(&format!("GET /{copy}"), &[]).status, 404, "{copy}");
     }
     for path in ["/b.PHP", "/./b.PHP", "/index.Php"] {
         let answer = edge.ask(&format!("GET {path}"), &[]);

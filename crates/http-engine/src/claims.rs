@@ -2,23 +2,22 @@
 //! request leads, which certificate it has shown.
 //!
 //! Servers behind believe them, because they are meant to stand behind a proxy that writes them.
-//! From whom the settings trust they pass; from anybody else they are taken out, unless a rule
-//! passes them. Called by `request` once a route is found, and for what an authority is asked; by
-//! settings to check.
+//! From whom a door's settings trust they pass; from anybody else they are taken out. Called by the
+//! gateway for servers and authorities, and by the web door for scripts.
 
 use http::Method;
 use http::header::{HeaderMap, HeaderName};
 
 /// Claim that a field makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claim {
-    /// In fields that the gateway writes itself: where the client is, and how it came.
+pub enum Claim {
+    /// Fields that the gateway writes itself: the client's address, and how it came.
     Ours,
     /// The client's address.
     Client,
     /// Another URL, host or scheme than the one that rules were held against.
     Target,
-    /// Another method: see [`Overrides`].
+    /// Another method, as [`Overrides`] treats it.
     Method,
     /// The user's name, as an authority in front would tell it.
     User,
@@ -30,7 +29,7 @@ pub(crate) enum Claim {
 
 /// Treatment of fields that ask for another method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Overrides {
+pub enum Overrides {
     /// Passed on with a `POST`: forms and old proxies need them there.
     OfPosts,
     /// Never passed on: routes choose by method, or keep answers by URL.
@@ -131,7 +130,7 @@ const fn by_letter() -> [(u8, u8); 26] {
 }
 
 /// Claim of the field `name`, in lower case; none for most.
-pub(crate) fn claim(name: &str) -> Option<Claim> {
+pub fn claim(name: &str) -> Option<Claim> {
     let letter = name.as_bytes().first()?.wrapping_sub(b'a');
     let (from, to) = *BY_LETTER.get(usize::from(letter))?;
     let of_letter = &CLAIMS[usize::from(from)..usize::from(to)];
@@ -143,19 +142,24 @@ pub(crate) fn claim(name: &str) -> Option<Claim> {
     whole.or_else(begun).map(|(_, claim)| *claim)
 }
 
+/// True for a field that only a proxy in front may write in a request with this method.
+pub fn is_claim(name: &HeaderName, (method, overrides): (&Method, Overrides)) -> bool {
+    match claim(name.as_str()) {
+        None => false,
+        Some(Claim::Method) => *method != Method::POST || overrides == Overrides::None,
+        Some(_) => true,
+    }
+}
+
 /// Takes out what a stranger claims, but for the names in `passed`. `overrides` is what becomes of
 /// fields that ask for another method than `method`.
-pub(crate) fn take_out(
+pub fn take_out(
     headers: &mut HeaderMap,
     passed: &[HeaderName],
     (method, overrides): (&Method, Overrides),
 ) {
-    let may_override = *method == Method::POST && overrides == Overrides::OfPosts;
-    let is_due = |name: &&HeaderName| match claim(name.as_str()) {
-        None => false,
-        Some(Claim::Method) if may_override => false,
-        Some(_) => !passed.contains(name),
-    };
+    let is_due =
+        |name: &&HeaderName| is_claim(name, (method, overrides)) && !passed.contains(name);
     // Nearly no request has any, and no name is copied then.
     let there: Vec<HeaderName> = headers.keys().filter(is_due).cloned().collect();
     for name in there {
