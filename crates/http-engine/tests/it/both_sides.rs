@@ -238,3 +238,30 @@ fn a_request_that_was_not_sent_comes_back() {
         assert_eq!(back.into_body().collect().await.unwrap().to_bytes(), "x");
     });
 }
+
+async fn panics_at_delete(request: Request<Incoming>) -> Response<Body> {
+    assert!(request.method() != http::Method::DELETE, "a fault of ours");
+    http_engine::reply::text(StatusCode::OK, "well".to_owned())
+}
+
+#[test]
+fn a_handler_that_panics_fails_its_own_request_of_many_on_a_connection() {
+    run(async {
+        let mut sender = connected(Versions::Http2, panics_at_delete).await;
+        for _ in 0..3 {
+            sender.ready().await.unwrap();
+            assert!(sender.send(request("DELETE", Body::empty())).await.is_err());
+            sender.ready().await.unwrap();
+            let after = sender.send(request("GET", Body::empty())).await;
+            assert_eq!(text(after.unwrap()).await, "well");
+        }
+        // Over HTTP/1.1 the request is all that the connection has; others are served.
+        let mut sender = connected(Versions::Http1, panics_at_delete).await;
+        sender.ready().await.unwrap();
+        assert!(sender.send(request("DELETE", Body::empty())).await.is_err());
+        let mut sender = connected(Versions::Http1, panics_at_delete).await;
+        sender.ready().await.unwrap();
+        let answer = sender.send(request("GET", Body::empty())).await;
+        assert_eq!(text(answer.unwrap()).await, "well");
+    });
+}
