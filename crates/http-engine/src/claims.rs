@@ -158,8 +158,7 @@ pub fn take_out(
     passed: &[HeaderName],
     (method, overrides): (&Method, Overrides),
 ) {
-    let is_due =
-        |name: &&HeaderName| is_claim(name, (method, overrides)) && !passed.contains(name);
+    let is_due = |name: &&HeaderName| is_claim(name, (method, overrides)) && !passed.contains(name);
     // Nearly no request has any, and no name is copied then.
     let there: Vec<HeaderName> = headers.keys().filter(is_due).cloned().collect();
     for name in there {

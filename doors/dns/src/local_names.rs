@@ -7,6 +7,7 @@ use crate::settings::Settings;
 use dns_wire::records::LocalRecords;
 use dns_wire::{Answer, Query, key_of, write_query};
 use pipeline::records::Redirect;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use upstream::resolver::OwnNames;
 use vocab::{Complaint, DomainName, Name, NameBuffer};
@@ -19,6 +20,8 @@ const MESSAGE_BYTES_MAX: usize = 65_535;
 pub struct LocalNames {
     pub(crate) rewrites: Option<Arc<Redirect>>,
     pub(crate) records: LocalRecords,
+    /// Of the lines of both, in their order.
+    digest: u64,
 }
 
 impl LocalNames {
@@ -29,11 +32,17 @@ impl LocalNames {
             return Ok(Self::default());
         }
         let rewrites = settings.redirects()?.map(Arc::new);
-        Ok(Self { rewrites, records: settings.local_records()? })
+        let digest = BuildHasherDefault::<DefaultHasher>::default()
+            .hash_one((&settings.rewrites, &settings.local));
+        Ok(Self { rewrites, records: settings.local_records()?, digest })
     }
 }
 
 impl OwnNames for LocalNames {
+    fn digest(&self) -> u64 {
+        self.digest
+    }
+
     fn instead(&self, name: Name<'_>) -> Option<DomainName> {
         self.rewrites.as_ref()?.find(name).map(|target| target.name.clone())
     }

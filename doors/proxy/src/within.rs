@@ -121,6 +121,10 @@ mod tests {
     struct House;
 
     impl OwnNames for House {
+        fn digest(&self) -> u64 {
+            1
+        }
+
         fn instead(&self, name: Name<'_>) -> Option<DomainName> {
             let other = match name.as_str() {
                 "old.com" => "nas.lan",

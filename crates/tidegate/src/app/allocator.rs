@@ -3,7 +3,7 @@
 //! Small blocks are allocated and freed on different threads all day, which mimalloc does best. Large
 //! ones (pieces of bodies, tables, files that are read) it keeps in pages of half a MiB and more, for
 //! each thread and size its own, and their holes came to three times what was in use. Which one a block
-//! is of is told by its size, which whoever frees it knows (docs/adr/0010). Used by the whole program.
+//! is of is told by its size, which is known when it is freed (docs/adr/0010). Used by the whole program.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe to write; see each SAFETY")]
 
@@ -77,8 +77,13 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// Says how the system's allocator is to keep large blocks: in one heap for two cores. What one heap has
-/// free, another cannot use. Called first of all.
+/// From so many bytes on a block is a mapping of its own, which goes back to the kernel when it is freed.
+#[cfg(target_env = "gnu")]
+const MAPPED_BYTES: libc::c_int = 1 << 20;
+
+/// Says how the system's allocator is to keep large blocks: in one heap for two cores, for what one has
+/// free, another cannot use; and the largest by themselves, for left alone it keeps blocks of up to
+/// 32 MiB in the heap once one of that size was freed. Called first of all.
 pub(crate) fn begin() {
     #[cfg(target_env = "gnu")]
     {
@@ -87,6 +92,7 @@ pub(crate) fn begin() {
         // SAFETY: `mallopt` takes two numbers, and there is one thread yet.
         unsafe {
             libc::mallopt(libc::M_ARENA_MAX, heaps);
+            libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
         }
     }
 }

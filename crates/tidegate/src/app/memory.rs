@@ -59,12 +59,15 @@ fn mapping_of(maps: &str, address: usize) -> Option<Range<usize>> {
     maps.lines().filter_map(range).find(|mapping| mapping.contains(&address))
 }
 
-/// Returns what this thread has freed, which takes some milliseconds.
+/// Returns small blocks that this thread has freed, and large ones of all threads, which takes some
+/// milliseconds.
 pub(super) fn give_back() {
-    // SAFETY: `mi_collect` takes no pointer and may be called at any time on any thread; it only
-    // returns pages that hold nothing.
+    // SAFETY: neither takes a pointer, and both may be called at any time on any thread; they only
+    // return pages that hold nothing.
     unsafe {
         libmimalloc_sys::mi_collect(true);
+        #[cfg(target_env = "gnu")]
+        libc::malloc_trim(0);
     }
 }
 

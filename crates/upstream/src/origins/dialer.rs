@@ -156,6 +156,11 @@ impl Dialer {
     }
 
     /// Whom it asks for names.
+    /// Digest of what the configuration says of names.
+    pub(super) fn own_names(&self) -> u64 {
+        self.resolver.own_digest()
+    }
+
     pub(super) const fn resolver(&self) -> &Resolver {
         &self.resolver
     }

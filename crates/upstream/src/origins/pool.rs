@@ -40,6 +40,8 @@ pub(super) struct Key {
     pub(super) parent: u64,
     /// The terms it was opened under, by their number.
     pub(super) terms: u64,
+    /// What the configuration said of names when it was opened, by its digest.
+    pub(super) own_names: u64,
     /// Of whom its PROXY header has told.
     pub(super) client: Option<Addresses>,
 }

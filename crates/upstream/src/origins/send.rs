@@ -156,7 +156,14 @@ impl Origins {
     pub(super) fn usual(&self, origin: Origin, parent: u64, versions: Versions) -> Course {
         let server = Server::from(origin);
         Course {
-            key: Key { owner: self.owner, server, parent, terms: 0, client: None },
+            key: Key {
+                owner: self.owner,
+                server,
+                parent,
+                terms: 0,
+                own_names: self.dialer.own_names(),
+                client: None,
+            },
             caps: self.caps,
             versions,
             first_byte: self.response_timeout,

@@ -43,6 +43,7 @@ impl Origins {
                 server: server.clone(),
                 parent: 0,
                 terms: terms.number(),
+                own_names: self.dialer().own_names(),
                 client,
             },
             caps: terms.caps(self.caps.total, self.caps.answer),

@@ -19,6 +19,7 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -46,6 +47,8 @@ pub(super) struct Shared {
     pub(super) roll: Roll,
     /// Read once for each name that is dialled, and written on reloads.
     own: RwLock<Option<Arc<dyn OwnNames>>>,
+    /// Its digest; 0 without one.
+    own_digest: AtomicU64,
 }
 
 /// Why a resolver could not be started.
@@ -91,6 +94,7 @@ impl Resolver {
             waiting: FairCap::new(WAITING_MAX),
             roll: Roll::default(),
             own: RwLock::default(),
+            own_digest: AtomicU64::new(0),
         });
         // Bounded all the same: every sender counts itself in `waiting` first.
         let (commands, received) = mpsc::unbounded_channel();
@@ -206,7 +210,14 @@ impl Resolver {
 
     /// Has `names` asked first wherever a name is dialled, in place of those before; none: nobody is.
     pub fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
+        let digest = names.as_ref().map_or(0, |names| names.digest());
+        self.shared.own_digest.store(digest, Ordering::Relaxed);
         *self.shared.own.write().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    /// Digest of what the configuration says of names.
+    pub(crate) fn own_digest(&self) -> u64 {
+        self.shared.own_digest.load(Ordering::Relaxed)
     }
 
     pub(super) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {

@@ -18,6 +18,10 @@ pub(super) const OWN_TTL_S: u32 = 10;
 
 /// What the configuration says of names.
 pub trait OwnNames: Send + Sync {
+    /// A number that other records or rewrites would not have: connections that were opened under another
+    /// are not used again.
+    fn digest(&self) -> u64;
+
     /// The name that is looked up in place of `name`, if another is.
     fn instead(&self, name: Name<'_>) -> Option<DomainName>;
 
@@ -97,6 +101,10 @@ mod tests {
     const NAS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 9));
 
     impl OwnNames for House {
+        fn digest(&self) -> u64 {
+            1
+        }
+
         fn instead(&self, name: Name<'_>) -> Option<DomainName> {
             (name.as_str() == "old.lan").then(|| DomainName::parse("nas.lan").unwrap())
         }
